@@ -138,7 +138,7 @@ def with_team(place: Served) -> Iterator[None]:
             if (name, content, kind) in SHARED:
                 requests.decide(who["ana"], "acme/shop", made.id, "accept", now_ms=now_ms)
         place.api("/v1/sync/login", "POST", {"url": site.url, "code": code, "name": "laptop"})
-        place.api("/v1/teams/join", "POST", {"team": "acme"})
+        place.api("/v1/teams/membership", "PUT", {"team": "acme", "joined": True})
         yield
     finally:
         site.close()

@@ -52,7 +52,6 @@ def test_bash_completes_commands_options_and_ids(sandbox, shell, report):
     both = shell("tacit show mem_")
     assert len(both) == 2
     assert all(name.startswith("mem_") for name in both)
-    assert shell(f"tacit why-not {both[1][-6:]}") == [both[1]], "an ending becomes the whole id"
     assert shell("tacit forg") == ["forget"]
     assert "--pin" in shell("tacit remember --p")
     took: list[float] = []

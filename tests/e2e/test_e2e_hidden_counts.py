@@ -44,14 +44,14 @@ def test_review_neither_shows_nor_counts_what_is_hidden(machine: Machine) -> Non
     agent = Agent(machine)
     here = str(machine.project)
     for content in OPEN:
-        agent("POST", "/v1/remember", {"content": content, "kind": "fact", "cwd": here})
+        agent("POST", "/v1/memories", {"content": content, "kind": "fact", "cwd": here})
     empty = agent("GET", "/v1/review?limit=2")
     for kind, content in (
         ("decision", HIDDEN),
         ("fact", "The vault code of the Porto office is changed in May"),
     ):
         said = {"content": content, "kind": kind, "cwd": here, "sensitivity": "restricted"}
-        agent("POST", "/v1/remember", said)
+        agent("POST", "/v1/memories", said)
 
     users = machine.request("GET", "/v1/review?limit=2")
     assert (users["total"], users["waiting"]) == (len(OPEN) + 2, len(OPEN) + 2)

@@ -76,9 +76,9 @@ def on_terminal(sandbox, *arguments, typed=b"", lines=24, columns=80, **environm
 
 
 TABLES = (
-    ("list",), ("list", "--all", "-n", "60"), ("list", "--changes"), ("review", "list"), ("why", "--stages"), ("stats",), ("status",),
-    ("config", "get", "recall"), ("config", "diff"), ("config", "explain", "recall.spaces"), ("config", "agents"), ("context",),
-    ("recall", "which table keeps the state of module 7?"), ("learned",), ("digest",), ("token", "list"), ("doctor", "--no-hosts"), ("--help",),
+    ("list",), ("list", "--all", "-n", "60"), ("list", "--changes"), ("review", "list"), ("why", "--stages"), ("status", "--stats"), ("status",),
+    ("config", "get", "recall"), ("config",), ("config", "get", "--why", "recall.spaces"), ("config", "get", "--agents"), ("recall",),
+    ("recall", "which table keeps the state of module 7?"), ("sessions", "--learned"), ("sessions",), ("token", "list"), ("doctor", "--no-hosts"), ("--help",),
     ("remember", "--help"), ("why-not", "--surface", "start"), ("show",), ("demo",),
 )  # fmt: skip
 

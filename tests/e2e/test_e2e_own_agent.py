@@ -74,7 +74,7 @@ class Agent:
 
 def remember(machine: Sandbox, content: str, **more: object) -> None:
     client = DaemonClient(Home(machine.tacit_home), token=user_token(machine.tacit_home))
-    client.request("POST", "/v1/remember", {"content": content, "cwd": str(machine.project), **more})
+    client.request("POST", "/v1/memories", {"content": content, "cwd": str(machine.project), **more})
 
 
 def blocks(message: object) -> list[str]:

@@ -46,7 +46,7 @@ def fill(machine: Machine) -> None:
             "content": statement(number), "kind": KINDS[number % len(KINDS)], "when": "always",
             "cwd": str(machine.project),
         }  # fmt: skip
-        machine.request("POST", "/v1/remember", body)
+        machine.request("POST", "/v1/memories", body)
     assert len(machine.contents()) >= 100
 
 

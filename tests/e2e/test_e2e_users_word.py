@@ -109,7 +109,7 @@ def test_http_needs_a_personal_token_to_speak_as_the_user(machine: Machine) -> N
     machine.wake()
     plain = DaemonClient(machine.home)
     body = {"content": "Logs are kept for a year.", "cwd": str(machine.project)}
-    plain.request("POST", "/v1/remember", body)
+    plain.request("POST", "/v1/memories", body)
     assert known(machine)["Logs are kept for a year."] == WAITING
     with pytest.raises(RefusedByTrust, match="Only you"):
         plain.request("POST", "/v1/purge", {"text": "Logs", "cwd": str(machine.project)})
@@ -117,7 +117,7 @@ def test_http_needs_a_personal_token_to_speak_as_the_user(machine: Machine) -> N
 
     def post(token: str, content: str) -> int:
         request = urllib.request.Request(
-            f"http://127.0.0.1:{port['port']}/v1/remember",
+            f"http://127.0.0.1:{port['port']}/v1/memories",
             data=json.dumps({"content": content, "cwd": str(machine.project)}).encode(),
             headers={"Authorization": f"Bearer {token}", "Content-Type": "application/json"},
         )

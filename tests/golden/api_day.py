@@ -155,9 +155,8 @@ def _remembers(day: Recorder, shop: Path, folder: Path) -> None:
         "edit_memory", at, if_match=lint["etag"], content="Run `make check` before every commit."
     )
     day.ask(
-        "replace_memory", at, if_match=edited["memory"]["etag"], content="Run `make lint` before every commit.",
-        kind="preference", scope=lint["scope"], importance=0.8,
-    )  # fmt: skip
+        "edit_memory", at, if_match=edited["memory"]["etag"], content="Run `make lint` before every commit."
+    )
     port = day.ask("remember", content="The billing port is 8080.", cwd=cwd)["changes"][0]["memory"]
     day.ask("supersede_memory", {"id": port["id"]}, content="The billing port is 9090.")
     twin = day.ask("remember", content="Prices are kept as whole cents.", cwd=cwd)["changes"][0]["memory"]
@@ -171,8 +170,8 @@ def _remembers(day: Recorder, shop: Path, folder: Path) -> None:
     day.ask("list_projects")
     clone = {"cwd": str(folder / "second-clone")}
     day.ask("get_folder_project", **clone)
-    day.ask("join_project", **clone)
-    day.ask("separate_project", **clone)
+    day.ask("put_folder_project", **clone, joined=True)
+    day.ask("put_folder_project", **clone, joined=False)
     day.ask("list_kinds")
     day.ask("list_spaces")
     note = {"namespace": ["shop", "ana"], "key": "theme"}
@@ -211,12 +210,10 @@ def _works(day: Recorder, engine: Engine, shop: Path) -> None:
     day.ask("list_recalls", cwd=cwd, outcome="injected", limit=2)
     day.ask("list_traces", session="plain/s-41", surface="prompt", limit=1)
     day.ask("get_trace", trace)
-    day.ask("replay_trace", trace, threshold=0.4)
     day.ask("why_not", memory=lint, text="What is a depot?", cwd=cwd)
     day.ask("rate_trace", trace, useful=True, memory_ids=[lint])
     day.ask("rate_memory", {"id": lint}, useful=True, trace_id=trace["id"])
-    day.ask("list_verdicts")
-    day.ask("list_memory_exposures", {"id": lint})
+    day.ask("list_exposures", memory=lint)
     day.ask("list_exposures", host="plain", session_id="s-41")
     day.ask("list_sessions", limit=2)
     session = {"host": "plain", "session_id": "s-41"}
@@ -232,7 +229,7 @@ def _decides(day: Recorder, shop: Path) -> None:
         content = MEM0.replace("Prefers tabs over spaces", words).replace("a1", f"b{number}")
         day.ask("import_memories", content=content, name="mem0.json", cwd=str(shop))
     waiting = day.ask("list_review", cause=["import"], limit=2)
-    day.ask("decide_review", {"id": waiting["review"][0]["memory"]["id"]}, action="accept")
+    day.ask("decide_reviews", ids=[waiting["review"][0]["memory"]["id"]], action="accept")
     day.ask("decide_reviews", action="reject", where={"cause": ["import"]}, count=waiting["total"] - 1)
 
 
@@ -249,11 +246,7 @@ def _looks_after(day: Recorder, folder: Path, shop: Path) -> None:
     day.ask("tune", bound=0.12)
     day.ask("get_settings", cwd=cwd)
     day.ask("change_settings", values={"recall.level": "quiet"})
-    day.ask("list_setting_differences")
-    day.ask("explain_setting", {"key": "recall.level"})
     day.ask("revert_settings", key="recall.level")
-    schema = day.ask("get_settings_schema")
-    day.examples["get_settings_schema"]["answer"] = {name: schema[name] for name in ("title", "type")}
     day.ask("change_agent", {"name": "reviewer"}, memory_injection={"level": "quiet"})
     day.ask("get_agent", {"name": "reviewer"})
     day.ask("list_agents")
@@ -283,9 +276,9 @@ def _shares(day: Recorder, site: Site, shop: Path) -> None:
     _git(shop, "add", ".tacit")
     _git(shop, "commit", "-q", "-m", "Share")
     _git(shop, "update-ref", "refs/remotes/origin/main", "HEAD")
-    day.ask("join_repository_team", cwd=cwd)
+    day.ask("put_repository_team", cwd=cwd, joined=True)
     day.ask("get_repository_team", cwd=cwd)
-    day.ask("leave_repository_team", cwd=cwd)
+    day.ask("put_repository_team", cwd=cwd, joined=False)
 
     ana, organization = f"ana-{site.tag}", site.organization
     core = f"{organization}/core"
@@ -309,7 +302,7 @@ def _shares(day: Recorder, site: Site, shop: Path) -> None:
     done = {"done": True, "account": "ana", "code": "ana-kq3f7w2m", "first": True}
     day.tell("finish_sign_in", None, finish, {"sign_in": done})
     phrase = day.ask("log_in", url=site.url, code=code, name="laptop")["login"]["phrase"]
-    day.ask("join_team", team=organization)
+    day.ask("put_membership", team=organization, joined=True)
     day.ask("get_sync")
     day.ask("sync")
     invited = day.ask("invite_device")["code"]
@@ -327,7 +320,7 @@ def _shares(day: Recorder, site: Site, shop: Path) -> None:
     with closing(open_engine(shop.parent / "bos-home")) as engine, client_of(engine) as client:
         bo = Recorder(client)
         bo.ask("log_in", url=site.url, code=added["added"]["code"], name="desktop")
-        bo.ask("join_team", team=organization)
+        bo.ask("put_membership", team=organization, joined=True)
         bo.ask("decide_share_request", id=asked["request"]["id"], decision="accept")
     day.examples |= {"decide_share_request": bo.examples["decide_share_request"]}
     day.ask("sync")
@@ -336,8 +329,8 @@ def _shares(day: Recorder, site: Site, shop: Path) -> None:
     day.ask("list_audit", team=core, limit=2)
     day.ask("get_owned")
     day.ask("remove_member", team=core, principal=f"bo-{site.tag}")
-    day.ask("remove_team_project", team=core, remote="example.org/shop")
-    day.ask("leave_team", team=core)
+    day.ask("put_team_project", team=core, remote="example.org/shop", allowed=False)
+    day.ask("put_membership", team=core, joined=False)
     day.ask("revoke_device", device="tablet")
     day.ask("log_out")
 

@@ -152,7 +152,7 @@ export class Tacit {
     const { key, deadlineMs, signal, userWords, ...fields } = options
     const body = { content, cwd: this.cwd, source: "typescript", ...fields, ...(userWords === undefined ? {} : { user_words: userWords }) }
     const headers = { "Idempotency-Key": key ?? randomUUID() }
-    const found = await this.#asked<Schemas["Changed"]>("POST", "/v1/remember", { deadlineMs, signal }, body, headers)
+    const found = await this.#asked<Schemas["Changed"]>("POST", "/v1/memories", { deadlineMs, signal }, body, headers)
     return found?.changes
   }
 

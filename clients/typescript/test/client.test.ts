@@ -281,7 +281,7 @@ test("statements, searches and forgetting use the API", async () => {
   await tacit.forget("mem_1/2", { reason: "wrong" })
   assert.deepEqual(failures, [])
   assert.deepEqual(heard.map(({ method, path }) => `${method} ${path}`), [
-    "POST /v1/remember",
+    "POST /v1/memories",
     "GET /v1/search?text=lint+%26+more&cwd=%2Fw%2Fshop&limit=3&kind=fact&kind=decision",
     "DELETE /v1/memories/mem_1%2F2?reason=wrong",
   ])

@@ -155,7 +155,7 @@ class Machine:
         if daemon_pid(self.home.daemon_file) is None:
             self.wake()
         body = {"content": text, "kind": kind, "when": when, "cwd": str(self.project), **fields}
-        return self.request("POST", "/v1/remember", body)["changes"][0]
+        return self.request("POST", "/v1/memories", body)["changes"][0]
 
     def try_remember(self, text: str) -> str | None:
         """Store a statement if that is possible; else what the error says."""

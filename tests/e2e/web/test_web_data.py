@@ -182,7 +182,7 @@ def test_a_backup_is_written_and_restored_while_tacit_goes_on(own, own_home, tmp
     page.get_by_role("button", name="Back up", exact=True).click()
     page.get_by_text(f"Written to {target}.").wait_for()
     time.sleep(0.05)  # the file's time is before what follows
-    own_home.api("/v1/remember", "POST", {"content": "Told after the backup.", "scope": "universal"})
+    own_home.api("/v1/memories", "POST", {"content": "Told after the backup.", "scope": "universal"})
 
     page.get_by_role("button", name=f"Restore {target}").click()
     replaced = page.get_by_role("dialog")

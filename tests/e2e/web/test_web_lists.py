@@ -19,7 +19,7 @@ def depots(web_home, request):
     name = request.node.name.removeprefix("test_").replace("_", " ")[:30]
     made = [
         web_home.api(
-            "/v1/remember",
+            "/v1/memories",
             "POST",
             {"content": f"Depot {place} of {name} keeps {goods}.", "scope": "universal", "kind": "fact"},
         )["changes"][0]["memory"]

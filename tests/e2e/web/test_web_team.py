@@ -49,7 +49,7 @@ class Person:
 
     def remember(self, content: str, **fields: object) -> str:
         body = {"content": content, "kind": "decision", "when": "", "cwd": str(self.project), **fields}
-        return str(self.home.api("/v1/remember", "POST", body)["changes"][0]["memory"]["id"])
+        return str(self.home.api("/v1/memories", "POST", body)["changes"][0]["memory"]["id"])
 
     def ask(self, memory_id: str, team: str) -> str:
         """Ask to share, without the page."""

@@ -105,4 +105,4 @@ def test_from_nothing_to_two_machines_with_one_memory(live, trial):
     assert own.stat().st_mode & 0o077 == 0
     assert "tacit logout" in laptop.said("devices", "revoke", "laptop", "--yes", code=3)
     laptop.tacit("devices", "revoke", "desktop", "--yes")
-    assert "revoked" in desktop.said("sync", code=11)
+    assert "revoked" in desktop.said("devices", "sync", code=11)

@@ -119,7 +119,7 @@ export const usePastSessions = (tell: (done: number, whole: number) => void) => 
       for (const [done, file] of files.entries()) {
         if (stopped.current) break;
         tell(done, files.length);
-        const { data } = await api.POST("/v1/backfill", { body: { cwd: "", named: true, paths: [file.path], since_ms, subagents, dry_run, write_up: false, server: "" } });
+        const { data } = await api.POST("/v1/transcripts", { body: { cwd: "", named: true, paths: [file.path], since_ms, subagents, dry_run, write_up: false, server: "" } });
         report.learned += data!.added + data!.superseded;
         report.known += data!.merged;
         for (const { host, sessions, prompts, bad_lines, error } of data!.files) {
@@ -180,7 +180,7 @@ export const useBackups = () => useQuery({ queryKey: ["status", "backups"], quer
 
 export const useBackUp = () =>
   useMutation({
-    mutationFn: (target: string) => body(api.POST("/v1/backup", { body: { target } })),
+    mutationFn: (target: string) => body(api.POST("/v1/backups", { body: { target } })),
     onSuccess: () => queryClient.invalidateQueries({ queryKey: ["status"] }),
     meta: { quiet: true },
   });

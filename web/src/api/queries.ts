@@ -99,7 +99,7 @@ export const useTrace = (id: string, enabled = true) =>
 export const useReplay = (id: string, threshold: number, enabled: boolean) =>
   useQuery({
     queryKey: ["replay", id, threshold],
-    queryFn: async () => (await body(api.GET("/v1/traces/{id}/replay", { params: { path: { id }, query: { threshold } } }))).replayed,
+    queryFn: async () => (await body(api.GET("/v1/traces/{id}", { params: { path: { id }, query: { threshold } } }))).replayed!,
     enabled,
     staleTime: Infinity,
     placeholderData: keepPreviousData,
@@ -242,7 +242,7 @@ export const useRelations = (id: string) =>
 export const useExposures = (id: string) =>
   useInfiniteQuery({
     queryKey: ["memory", id, "exposures"],
-    queryFn: ({ pageParam }) => body(api.GET("/v1/memories/{id}/exposures", { params: { path: { id }, query: { limit: 50, ...(pageParam !== "" && { cursor: pageParam }) } } })),
+    queryFn: ({ pageParam }) => body(api.GET("/v1/exposures", { params: { query: { memory: id, limit: 50, ...(pageParam !== "" && { cursor: pageParam }) } } })),
     initialPageParam: "",
     getNextPageParam: cursorOf,
   });
@@ -333,7 +333,7 @@ export const useLastChange = (id: string) =>
 
 export const useRemember = () =>
   useMutation({
-    mutationFn: (said: { content: string; kind?: string; scope?: string; when?: string }) => body(api.POST("/v1/remember", { body: { ...said, source: "page" } })),
+    mutationFn: (said: { content: string; kind?: string; scope?: string; when?: string }) => body(api.POST("/v1/memories", { body: { ...said, source: "page" } })),
     onSuccess: renewMemories,
   });
 
@@ -370,7 +370,7 @@ export interface Decision {
 export const useDecide = () =>
   useMutation({
     mutationFn: ({ id, action, content, into }: Decision) =>
-      body(api.POST("/v1/review/{id}", { params: { path: { id } }, body: { action, content: content ?? null, into: into ?? null } })),
+      body(api.POST("/v1/review", { body: { action, ids: [id], content: content ?? null, into: into ?? null } })),
     onSuccess: (_, { id }) => {
       takeFromQueue([id]);
       renewMemories();

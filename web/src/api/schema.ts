@@ -4,28 +4,6 @@
  */
 
 export interface paths {
-    "/v1/remember": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Store a statement: 201 with the changes, 200 when nothing was stored.
-         * @description The scope is the project of `cwd` unless `scope` names another one. A statement that is known already is merged with the memory that holds it, and one that replaces another supersedes it. `change_id` of the answer takes the change back with `POST /v1/undo`.
-         *
-         *     A statement counts as the user's if it comes with a personal token, from the page, or from a terminal. Any other statement counts as an agent's. It waits for review, unless `user_words` quotes the user saying it.
-         */
-        post: operations["remember"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/v1/memories": {
         parameters: {
             query?: never;
@@ -39,7 +17,13 @@ export interface paths {
          */
         get: operations["list_memories"];
         put?: never;
-        post?: never;
+        /**
+         * Store a statement: 201 with the changes, 200 when nothing was stored.
+         * @description The scope is the project of `cwd` unless `scope` names another one. A statement that is known already is merged with the memory that holds it, and one that replaces another supersedes it. `change_id` of the answer takes the change back with `POST /v1/undo`.
+         *
+         *     A statement counts as the user's if it comes with a personal token, from the page, or from a terminal. Any other statement counts as an agent's. It waits for review, unless `user_words` quotes the user saying it.
+         */
+        post: operations["remember"];
         delete?: never;
         options?: never;
         head?: never;
@@ -78,11 +62,7 @@ export interface paths {
          * @description The answer has an `etag` for `If-Match`. With `as_of_ms` it is the version that was known at that time.
          */
         get: operations["get_memory"];
-        /**
-         * Replace a memory as a whole. The history keeps the old version.
-         * @description Send every field that can be edited; a field that is left out gets its default. It needs `If-Match` with the `etag` that the memory had when you read it.
-         */
-        put: operations["replace_memory"];
+        put?: never;
         post?: never;
         /**
          * Retire a memory: it is never recalled again, and its history stays.
@@ -170,26 +150,6 @@ export interface paths {
          * @description A relation says that one memory updates, contradicts, extends or resembles another one. `memories` holds the memories at the other ends.
          */
         get: operations["list_memory_relations"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/memories/{id}/exposures": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List the injections of a memory, newest first, and whether it was used.
-         * @description An exposure is one injection of the memory into a session, with its turn and its surface.
-         */
-        get: operations["list_memory_exposures"];
         put?: never;
         post?: never;
         delete?: never;
@@ -312,30 +272,10 @@ export interface paths {
         get: operations["list_review"];
         put?: never;
         /**
-         * Make one decision on many statements of the review queue. It is one change, which `undo` reverts.
-         * @description Name the statements by `ids`, or by `where` together with the `count` that you expect. If another number matches, nothing is decided.
+         * Make one decision on one or many statements of the review queue. It is one change, which `undo` reverts.
+         * @description Accepting a statement makes it active and ends what it contradicts; rejecting it retires it, and it is not learned again. Name the statements by `ids`, or by `where` together with the `count` that you expect. If another number matches, nothing is decided. `changes` tells what became of one statement.
          */
         post: operations["decide_reviews"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/review/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Decide on one statement of the review queue, by its id, or the beginning or end of it.
-         * @description Accepting a statement makes it active and ends what it contradicts; rejecting it retires it, and it is not learned again. `POST /v1/undo` takes the decision back.
-         */
-        post: operations["decide_review"];
         delete?: never;
         options?: never;
         head?: never;
@@ -374,48 +314,12 @@ export interface paths {
          * @description `related` lists projects whose memories may belong to this folder, such as another clone with the same git remote; `notice` is the question that the user has not answered.
          */
         get: operations["get_folder_project"];
-        put?: never;
+        /**
+         * Share the memories of the projects that a folder may belong to, or keep it apart from them.
+         * @description With `joined` the folder and the related projects see the same memories from then on. Without it the folder becomes a project of its own; memories stay with the project that they were learned in. Each takes the other back.
+         */
+        put: operations["put_folder_project"];
         post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/projects/join": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Share the memories of the projects that a folder may belong to.
-         * @description From then on the folder and the related projects see the same memories. `POST /v1/projects/separate` takes it back.
-         */
-        post: operations["join_project"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/projects/separate": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Keep a folder apart from the projects that it may belong to, or take it out of the one that it shares.
-         * @description Memories stay with the project that they were learned in.
-         */
-        post: operations["separate_project"];
         delete?: never;
         options?: never;
         head?: never;
@@ -434,7 +338,11 @@ export interface paths {
          * @description The files stand below `.tacit/team` of the repository. `joined` says whether this home takes them for the word of teammates.
          */
         get: operations["get_repository_team"];
-        put?: never;
+        /**
+         * Take what the team's default branch holds for the word of teammates, or end what came from there.
+         * @description With `joined` the files of the default branch are imported now and after each later change of that branch. Without it the memories that came from them end; those that the user made their own stay.
+         */
+        put: operations["put_repository_team"];
         post?: never;
         delete?: never;
         options?: never;
@@ -442,47 +350,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/team/join": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Take what the team's default branch holds for the word of teammates.
-         * @description The files of the default branch are imported now and after each later change of that branch.
-         */
-        post: operations["join_repository_team"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/team/leave": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * End the memories that came from the team's files.
-         * @description Memories that the user made their own stay.
-         */
-        post: operations["leave_repository_team"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/team/share": {
+    "/v1/team/files": {
         parameters: {
             query?: never;
             header?: never;
@@ -496,27 +364,11 @@ export interface paths {
          * @description It writes one file; nothing is committed or sent.
          */
         post: operations["share_in_repository"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/team/unshare": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
         /**
          * Remove the file of a memory from the team's folder, for the user to commit.
          * @description Teammates keep the memory until the removal is on the default branch.
          */
-        post: operations["unshare_in_repository"];
-        delete?: never;
+        delete: operations["unshare_in_repository"];
         options?: never;
         head?: never;
         patch?: never;
@@ -566,7 +418,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/teams/join": {
+    "/v1/teams/membership": {
         parameters: {
             query?: never;
             header?: never;
@@ -574,32 +426,12 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        put?: never;
         /**
-         * Join an organization: all devices of the user receive what it and its teams share with them.
-         * @description The user must have been added to it before; see `POST /v1/teams/members`.
+         * Join an organization: all devices of the user receive what it and its teams share with them. Or leave a team, or an organization with all its teams.
+         * @description To join, the user must have been added before; see `POST /v1/teams/members`. When they leave, memories from there end on all their devices; what they made their own stays.
          */
-        post: operations["join_team"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/teams/leave": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Leave a team, or an organization with all its teams. Memories from there end; what the user made their own stays.
-         * @description Shared memories are ended on all devices of the user.
-         */
-        post: operations["leave_team"];
+        put: operations["put_membership"];
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -660,30 +492,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Allow the memories of a folder's project to be shared with a team. Administrators can do this.
-         * @description The project is known by its git remote, so that it is the same in every clone.
+         * Allow the memories of a project to be shared with a team, or no longer. Administrators can do this.
+         * @description The project is known by its git remote, so that it is the same in every clone. Memories that are shared already stay shared.
          */
         post: operations["put_team_project"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/teams/projects/remove": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * No longer allow the memories of a project to be shared; name it by a folder or its remote. Administrators of the organization can do this.
-         * @description Memories that are shared already stay shared.
-         */
-        post: operations["remove_team_project"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1231,29 +1043,9 @@ export interface paths {
         };
         /**
          * Get one recall with every stage's keeps and drops, and its verdicts.
-         * @description It explains one recall: the query, the candidates with their scores, what each stage dropped and why, the block, and what the user said of it.
+         * @description It explains one recall: the query, the candidates with their scores, what each stage dropped and why, the block, and what the user said of it. With `threshold`, `replayed` says how the decision would differ: nothing is searched again, the stored scores are compared with it.
          */
         get: operations["get_trace"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/traces/{id}/replay": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Repeat the decision of one recall at another threshold.
-         * @description Nothing is searched again: the stored scores are compared with `threshold`.
-         */
-        get: operations["replay_trace"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1276,26 +1068,6 @@ export interface paths {
          * @description Without `memory_ids` the verdict is on all injected memories. A candidate that was not injected may be named as well: `useful` then says that it was missing.
          */
         post: operations["rate_trace"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/feedback": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List verdicts on injections, newest first.
-         * @description A verdict is the user's word on one memory in one recall.
-         */
-        get: operations["list_verdicts"];
-        put?: never;
-        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1543,25 +1315,9 @@ export interface paths {
         };
         /**
          * List past transcripts: at the given paths, else of the folder's project, else of every project.
-         * @description It looks for logs of sessions that the hosts on this machine keep. `POST /v1/backfill` learns from them.
+         * @description It looks for logs of sessions that the hosts on this machine keep. `POST /v1/transcripts` learns from them.
          */
         get: operations["list_transcripts"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/backfill": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
         put?: never;
         /**
          * Learn from past transcripts: files that `transcripts` lists, or, with `named`, files that the user named.
@@ -1620,66 +1376,6 @@ export interface paths {
          * @description The file keeps its comments and order. A value that is not allowed is refused, and nothing is written.
          */
         patch: operations["change_settings"];
-        trace?: never;
-    };
-    "/v1/settings/diff": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List the settings that differ from the defaults.
-         * @description Each row has the value that holds, its layer, and the value of every layer.
-         */
-        get: operations["list_setting_differences"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/settings/schema": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Get the JSON schema of a settings file, for editors.
-         * @description Editors that read JSON schemas complete and check config.yaml with it.
-         */
-        get: operations["get_settings_schema"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/settings/explain/{key}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Get one setting by its dotted name: the layer that won, and the value of each layer.
-         * @description Layers are listed from the weakest to the strongest; docs/reference/settings.md explains them.
-         */
-        get: operations["explain_setting"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
         trace?: never;
     };
     "/v1/agents": {
@@ -1886,26 +1582,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/backup": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Write a consistent copy of the store to a new file.
-         * @description It can be made while Tacit is in use. `GET /v1/backups` lists it afterwards, and purges clean it.
-         */
-        post: operations["create_backup"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/v1/backups": {
         parameters: {
             query?: never;
@@ -1919,7 +1595,11 @@ export interface paths {
          */
         get: operations["list_backups"];
         put?: never;
-        post?: never;
+        /**
+         * Write a consistent copy of the store to a new file.
+         * @description It can be made while Tacit is in use. `GET /v1/backups` lists it afterwards, and purges clean it.
+         */
+        post: operations["create_backup"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2173,7 +1853,7 @@ export interface components {
          * AskToShare
          * @description A memory to share.
          * @example {
-         *       "id": "mem_1m8m65p8whr5ejjq",
+         *       "id": "mem_1m8m7hxgsefmhbzd",
          *       "team": "acme/core"
          *     }
          */
@@ -2265,23 +1945,6 @@ export interface components {
              * @default 0
              */
             turn: number;
-        };
-        /**
-         * AtFolder
-         * @description A working folder.
-         * @example {
-         *       "cwd": "/home/ana/second-clone"
-         *     }
-         * @example {
-         *       "cwd": "/work/shop"
-         *     }
-         */
-        AtFolder: {
-            /**
-             * Cwd
-             * @description working folder
-             */
-            cwd: string;
         };
         /**
          * AuditEntry
@@ -2906,21 +2569,24 @@ export interface components {
         };
         /**
          * Decide
-         * @description A decision on one statement of the review queue.
+         * @description A decision on one entry of the review queue, or the same on many as one change.
          * @example {
+         *       "ids": [
+         *         "mem_1m8m7jaxh461mr9e"
+         *       ],
          *       "action": "accept"
          *     }
          */
         Decide: {
             /**
              * Action
-             * @description `accept` = it is active and ends what it contradicts; `reject` = it is dropped and not learned again; `merge` = both say the same; `keep` = both stay active
+             * @description `accept` = it is active and ends what it contradicts; `reject` = it is dropped and not learned again; `merge` = both say the same, for one statement; `keep` = both stay active
              * @enum {string}
              */
             action: "accept" | "reject" | "merge" | "keep";
             /**
              * Content
-             * @description for `accept`: better words
+             * @description for `accept` of one statement: better words
              * @default null
              */
             content?: string | null;
@@ -2930,30 +2596,9 @@ export interface components {
              * @default null
              */
             into?: string | null;
-        };
-        /**
-         * DecideAll
-         * @description The same decision on many entries of the review queue, as one change.
-         * @example {
-         *       "action": "reject",
-         *       "where": {
-         *         "cause": [
-         *           "import"
-         *         ]
-         *       },
-         *       "count": 1
-         *     }
-         */
-        DecideAll: {
-            /**
-             * Action
-             * @description as for one entry
-             * @enum {string}
-             */
-            action: "accept" | "reject" | "keep";
             /**
              * Ids
-             * @description of these statements
+             * @description of these statements, or their beginnings or endings
              * @default []
              */
             ids?: string[];
@@ -2973,7 +2618,7 @@ export interface components {
          * DecideRequest
          * @description A decision on a request to share.
          * @example {
-         *       "id": "req_1m8m66f7v7e8czed",
+         *       "id": "req_1m8m7k5cq2398m0n",
          *       "decision": "accept"
          *     }
          */
@@ -3010,11 +2655,16 @@ export interface components {
         };
         /**
          * Decided
-         * @description How many statements were decided on.
+         * @description How many statements were decided on; for one statement, what became of it.
          */
         Decided: {
             /** Decided */
             decided: number;
+            /**
+             * Changes
+             * @default []
+             */
+            changes: (components["schemas"]["Written"] | components["schemas"]["Superseded"] | components["schemas"]["Contradicted"] | components["schemas"]["Retired"] | components["schemas"]["Skipped"])[];
             /**
              * Change Id
              * @description for `POST /v1/undo`; null where nothing was written, or nothing was asked to be
@@ -3129,14 +2779,6 @@ export interface components {
              * @default null
              */
             next_cursor: string | null;
-        };
-        /**
-         * Differences
-         * @description Settings whose value is not the shipped one.
-         */
-        Differences: {
-            /** Settings */
-            settings: components["schemas"]["SettingRow"][];
         };
         /**
          * DigestLine
@@ -3648,7 +3290,7 @@ export interface components {
          * @description Whether a memory was of use.
          * @example {
          *       "useful": true,
-         *       "trace_id": "trc_1m8m65w5wrc8cw7a"
+         *       "trace_id": "trc_1m8m7j7y3tywkzc7"
          *     }
          */
         Feedback: {
@@ -3843,7 +3485,7 @@ export interface components {
          * @description Memories by their ids.
          * @example {
          *       "ids": [
-         *         "mem_1m8m65p8whr5ejjq"
+         *         "mem_1m8m7hxgsefmhbzd"
          *       ],
          *       "cwd": "/work/shop"
          *     }
@@ -4633,7 +4275,7 @@ export interface components {
          *         coverage: share of the needed memories that prompts bring, in addition to the start pack.
          *         wrongful: share of the prompts that deserve nothing and get something.
          *         tokens: mean of all prompts.
-         *         tuned: fitted to this store by `tacit tune`.
+         *         tuned: fitted to this store by `tacit config tune`.
          */
         LevelRow: {
             /**
@@ -4781,7 +4423,7 @@ export interface components {
          * @description A server's account to join.
          * @example {
          *       "url": "https://tacit.example.com",
-         *       "code": "ana-sz3wt2fh",
+         *       "code": "ana-8ta9662v",
          *       "name": "laptop"
          *     }
          */
@@ -4967,6 +4609,26 @@ export interface components {
             next_cursor: string | null;
         };
         /**
+         * Membership
+         * @description Whether the user takes part in a team.
+         * @example {
+         *       "team": "acme",
+         *       "joined": true
+         *     }
+         */
+        Membership: {
+            /**
+             * Team
+             * @description `acme`, or `acme/core`
+             */
+            team: string;
+            /**
+             * Joined
+             * @description false: leave it
+             */
+            joined: boolean;
+        };
+        /**
          * MemoryPage
          * @description One page; `next_cursor` is null at the end. `total` counts all memories that match; in a search, the best 200.
          */
@@ -5056,7 +4718,7 @@ export interface components {
          * MergeInto
          * @description Which memory says the same.
          * @example {
-         *       "into": "mem_1m8m65qx48w3pzr6"
+         *       "into": "mem_1m8m7j3y5bgp96yr"
          *     }
          */
         MergeInto: {
@@ -5394,9 +5056,6 @@ export interface components {
          * @example {
          *       "team": "acme/core"
          *     }
-         * @example {
-         *       "team": "acme"
-         *     }
          */
         OfTeam: {
             /**
@@ -5467,13 +5126,6 @@ export interface components {
             session: components["schemas"]["SessionView"];
         };
         /**
-         * OneSetting
-         * @description Every layer's value of one setting.
-         */
-        OneSetting: {
-            setting: components["schemas"]["SettingRow"];
-        };
-        /**
          * OneTrace
          * @description One recall, with what was said of it.
          */
@@ -5481,6 +5133,8 @@ export interface components {
             trace: components["schemas"]["TraceView"];
             /** Verdicts */
             verdicts: components["schemas"]["Verdict"][];
+            /** @default null */
+            replayed: components["schemas"]["Replayed"] | null;
         };
         /**
          * Origin
@@ -5910,6 +5564,26 @@ export interface components {
             content: string;
         };
         /**
+         * PutFolderProject
+         * @description Whether a folder shares the memories of related ones.
+         * @example {
+         *       "cwd": "/home/ana/second-clone",
+         *       "joined": true
+         *     }
+         */
+        PutFolderProject: {
+            /**
+             * Cwd
+             * @description working folder
+             */
+            cwd: string;
+            /**
+             * Joined
+             * @description false: the folder is a project of its own
+             */
+            joined: boolean;
+        };
+        /**
          * PutItem
          * @description An item to store.
          * @example {
@@ -5948,6 +5622,59 @@ export interface components {
              * @default
              */
             text?: string;
+        };
+        /**
+         * PutRepositoryTeam
+         * @description Whether the team's files are believed here.
+         * @example {
+         *       "cwd": "/work/shop",
+         *       "joined": true
+         *     }
+         */
+        PutRepositoryTeam: {
+            /**
+             * Cwd
+             * @description working folder
+             */
+            cwd: string;
+            /**
+             * Joined
+             * @description false: leave the team
+             */
+            joined: boolean;
+        };
+        /**
+         * PutTeamProject
+         * @description A project, and whether its memories may be shared with a team.
+         * @example {
+         *       "team": "acme/core",
+         *       "cwd": "/work/shop"
+         *     }
+         */
+        PutTeamProject: {
+            /**
+             * Team
+             * @description `acme`, or `acme/core`
+             */
+            team: string;
+            /**
+             * Allowed
+             * @description false: no longer
+             * @default true
+             */
+            allowed?: boolean;
+            /**
+             * Cwd
+             * @description folder of the project
+             * @default
+             */
+            cwd?: string;
+            /**
+             * Remote
+             * @description its remote as `GET /v1/teams` names it, instead of a folder
+             * @default
+             */
+            remote?: string;
         };
         /**
          * Reason
@@ -6451,77 +6178,6 @@ export interface components {
             all_branches?: boolean;
         };
         /**
-         * RemoveTeamProject
-         * @description A project whose memories may no longer be shared.
-         * @example {
-         *       "team": "acme/core",
-         *       "remote": "example.org/shop"
-         *     }
-         */
-        RemoveTeamProject: {
-            /**
-             * Team
-             * @description `acme`, or `acme/core`
-             */
-            team: string;
-            /**
-             * Cwd
-             * @description folder of the project
-             * @default
-             */
-            cwd?: string;
-            /**
-             * Remote
-             * @description its remote as `GET /v1/teams` names it, instead of a folder
-             * @default
-             */
-            remote?: string;
-        };
-        /**
-         * Replace
-         * @description A memory's every part that can be edited; what is left out gets the value it would have without you.
-         * @example {
-         *       "content": "Run `make lint` before every commit.",
-         *       "kind": "preference",
-         *       "scope": "project:shop-73774d71f4",
-         *       "importance": 0.8
-         *     }
-         */
-        Replace: {
-            /**
-             * Content
-             * @description the statement
-             */
-            content: string;
-            /**
-             * Kind
-             * @description its kind
-             */
-            kind: string;
-            /**
-             * When
-             * @description when it applies, in words; empty = unchanged
-             * @default
-             */
-            when?: string;
-            /**
-             * Scope
-             * @description who may see it
-             */
-            scope: string;
-            /**
-             * Importance
-             * @description 0 to 1
-             */
-            importance: number;
-            /**
-             * Pinned
-             * @description packed first in presets that pin
-             * @default false
-             */
-            pinned?: boolean;
-        };
-        /**
          * ReplayEvent
          * @description Ask for the blocks of earlier messages, which this process does not know. The answer holds the same bytes again.
          */
@@ -6629,13 +6285,6 @@ export interface components {
             unsure: string[];
             /** Shadow */
             shadow: boolean;
-        };
-        /**
-         * ReplayedView
-         * @description One recall decided again.
-         */
-        ReplayedView: {
-            replayed: components["schemas"]["Replayed"];
         };
         /**
          * Rescan
@@ -7255,7 +6904,7 @@ export interface components {
          * Share
          * @description A memory to write into the team's folder.
          * @example {
-         *       "id": "mem_1m8m65p8whr5ejjq",
+         *       "id": "mem_1m8m7hxgsefmhbzd",
          *       "cwd": "/work/shop",
          *       "by": "Ana Ruiz"
          *     }
@@ -8259,26 +7908,6 @@ export interface components {
             target: string;
         };
         /**
-         * TeamFolderProject
-         * @description A team, and the folder of a project whose memories it may share.
-         * @example {
-         *       "team": "acme/core",
-         *       "cwd": "/work/shop"
-         *     }
-         */
-        TeamFolderProject: {
-            /**
-             * Cwd
-             * @description working folder
-             */
-            cwd: string;
-            /**
-             * Team
-             * @description `acme`, or `acme/core`
-             */
-            team: string;
-        };
-        /**
          * TeamMembership
          * @description A team as one of its members sees it.
          *
@@ -8348,13 +7977,6 @@ export interface components {
             remote: string;
             /** Team */
             team: string;
-        };
-        /**
-         * TeamProjectView
-         * @description A project whose memories may be shared with a team.
-         */
-        TeamProjectView: {
-            project: components["schemas"]["TeamProject"];
         };
         /**
          * TeamView
@@ -8780,7 +8402,7 @@ export interface components {
          * @example {
          *       "useful": true,
          *       "memory_ids": [
-         *         "mem_1m8m65p8whr5ejjq"
+         *         "mem_1m8m7hxgsefmhbzd"
          *       ]
          *     }
          */
@@ -9192,7 +8814,7 @@ export interface components {
          * Undo
          * @description Take back one change, or all that a session taught.
          * @example {
-         *       "id": "chg_1m8m65s6awa9vkp9"
+         *       "id": "chg_1m8m7j5f2whs6ga4"
          *     }
          */
         Undo: {
@@ -9221,30 +8843,10 @@ export interface components {
             keep_both?: boolean;
         };
         /**
-         * Unshare
-         * @description A memory whose file is to be removed.
-         * @example {
-         *       "id": "mem_1m8m65p8whr5ejjq",
-         *       "cwd": "/work/shop"
-         *     }
-         */
-        Unshare: {
-            /**
-             * Cwd
-             * @description working folder
-             */
-            cwd: string;
-            /**
-             * Id
-             * @description id, or its beginning or ending
-             */
-            id: string;
-        };
-        /**
          * UnshareMemory
          * @description A memory that teams stop sharing.
          * @example {
-         *       "id": "mem_1m8m65p8whr5ejjq"
+         *       "id": "mem_1m8m7hxgsefmhbzd"
          *     }
          */
         UnshareMemory: {
@@ -9363,7 +8965,7 @@ export interface components {
          * WhyNotRequest
          * @description Ask why a recall does not give a memory.
          * @example {
-         *       "memory": "mem_1m8m65p8whr5ejjq",
+         *       "memory": "mem_1m8m7hxgsefmhbzd",
          *       "text": "What is a depot?",
          *       "cwd": "/work/shop"
          *     }
@@ -9718,15 +9320,6 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The header `If-Match` is missing. */
-        PreconditionRequired: {
-            headers: {
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"];
-            };
-        };
         /** @description Tacit or its store failed; `code` says how. */
         InternalServerError: {
             headers: {
@@ -9762,157 +9355,6 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
-    remember: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description a text of your own: the same request sent again with it is done once; kept for a day */
-                "Idempotency-Key"?: string;
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["Remember"];
-            };
-        };
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Changed"];
-                };
-            };
-            /** @description done */
-            201: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "changes": [
-                     *         {
-                     *           "change": "add",
-                     *           "reason": "new",
-                     *           "cause": "new",
-                     *           "memory": {
-                     *             "id": "mem_1m8m65p8whr5ejjq",
-                     *             "kind": "fact",
-                     *             "content": "Run `make lint` before every commit.",
-                     *             "scope": "project:shop-73774d71f4",
-                     *             "provenance": {
-                     *               "tier": "user",
-                     *               "source": "api",
-                     *               "host": "",
-                     *               "session_id": "",
-                     *               "turn": 0,
-                     *               "span": "Run `make lint` before every commit.",
-                     *               "extractor": "",
-                     *               "original_tier": null,
-                     *               "author": "",
-                     *               "speaker": "user"
-                     *             },
-                     *             "validity": {
-                     *               "valid_from_ms": 1795973896456,
-                     *               "valid_to_ms": null,
-                     *               "superseded_by": null,
-                     *               "offset_ms": 0
-                     *             },
-                     *             "created_at_ms": 1795973896476,
-                     *             "updated_at_ms": 1795973896476,
-                     *             "importance": 0.5,
-                     *             "confidence": 1,
-                     *             "trigger": {
-                     *               "always": false,
-                     *               "actions": [
-                     *                 [
-                     *                   "commit",
-                     *                   1
-                     *                 ]
-                     *               ],
-                     *               "objects": [],
-                     *               "paths": [],
-                     *               "languages": [],
-                     *               "commands": [],
-                     *               "tools": [],
-                     *               "topics": [],
-                     *               "phrases": [],
-                     *               "breadth": 1,
-                     *               "maker": "user",
-                     *               "blocking": false
-                     *             },
-                     *             "status": "active",
-                     *             "sensitivity": "project",
-                     *             "entities": [
-                     *               {
-                     *                 "kind": "command",
-                     *                 "key": "make lint"
-                     *               }
-                     *             ],
-                     *             "files": [],
-                     *             "error_signature": "",
-                     *             "frequency": 1,
-                     *             "use_count": 0,
-                     *             "shown_count": 0,
-                     *             "tokens": 9,
-                     *             "pinned": true,
-                     *             "evidence": [],
-                     *             "proofs": 0,
-                     *             "branch": null,
-                     *             "headline": "",
-                     *             "content_hash": "c30b9ad7b69a6ea9",
-                     *             "etag": "ef2d83bfdfcb7e67fff2"
-                     *           }
-                     *         }
-                     *       ],
-                     *       "change_id": "chg_1m8m65qfk5ev35pw"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Changed"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description The statement holds a secret; nothing was stored. An agent asks where `privacy.incognito` is on. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A memory of `replaces` does not exist. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            /** @description A value cannot be used; `detail` names it. Or the `Idempotency-Key` came with another request before. */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
-        };
-    };
     list_memories: {
         parameters: {
             query?: {
@@ -9977,7 +9419,7 @@ export interface operations {
                      * @example {
                      *       "memories": [
                      *         {
-                     *           "id": "mem_1m8m65qx48w3pzr6",
+                     *           "id": "mem_1m8m7j3y5bgp96yr",
                      *           "kind": "decision",
                      *           "content": "Amounts are integer cents; never floats.",
                      *           "scope": "project:shop-73774d71f4",
@@ -9994,13 +9436,13 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795973898143,
+                     *             "valid_from_ms": 1795975352249,
                      *             "valid_to_ms": null,
                      *             "superseded_by": null,
                      *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795973898148,
-                     *           "updated_at_ms": 1795973898148,
+                     *           "created_at_ms": 1795975352261,
+                     *           "updated_at_ms": 1795975352261,
                      *           "importance": 0.8,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -10044,7 +9486,7 @@ export interface operations {
                      *           "branch": null,
                      *           "headline": "",
                      *           "content_hash": "f1efd5c10485a0bd",
-                     *           "etag": "74fd9c8383258a5224be"
+                     *           "etag": "ca60833c16a15c7a66c1"
                      *         }
                      *       ],
                      *       "limit": 2,
@@ -10063,6 +9505,157 @@ export interface operations {
             422: components["responses"]["UnprocessableEntity"];
             500: components["responses"]["InternalServerError"];
             503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    remember: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description a text of your own: the same request sent again with it is done once; kept for a day */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Remember"];
+            };
+        };
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Changed"];
+                };
+            };
+            /** @description done */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "changes": [
+                     *         {
+                     *           "change": "add",
+                     *           "reason": "new",
+                     *           "cause": "new",
+                     *           "memory": {
+                     *             "id": "mem_1m8m7hxgsefmhbzd",
+                     *             "kind": "fact",
+                     *             "content": "Run `make lint` before every commit.",
+                     *             "scope": "project:shop-73774d71f4",
+                     *             "provenance": {
+                     *               "tier": "user",
+                     *               "source": "api",
+                     *               "host": "",
+                     *               "session_id": "",
+                     *               "turn": 0,
+                     *               "span": "Run `make lint` before every commit.",
+                     *               "extractor": "",
+                     *               "original_tier": null,
+                     *               "author": "",
+                     *               "speaker": "user"
+                     *             },
+                     *             "validity": {
+                     *               "valid_from_ms": 1795975345626,
+                     *               "valid_to_ms": null,
+                     *               "superseded_by": null,
+                     *               "offset_ms": 0
+                     *             },
+                     *             "created_at_ms": 1795975345689,
+                     *             "updated_at_ms": 1795975345689,
+                     *             "importance": 0.5,
+                     *             "confidence": 1,
+                     *             "trigger": {
+                     *               "always": false,
+                     *               "actions": [
+                     *                 [
+                     *                   "commit",
+                     *                   1
+                     *                 ]
+                     *               ],
+                     *               "objects": [],
+                     *               "paths": [],
+                     *               "languages": [],
+                     *               "commands": [],
+                     *               "tools": [],
+                     *               "topics": [],
+                     *               "phrases": [],
+                     *               "breadth": 1,
+                     *               "maker": "user",
+                     *               "blocking": false
+                     *             },
+                     *             "status": "active",
+                     *             "sensitivity": "project",
+                     *             "entities": [
+                     *               {
+                     *                 "kind": "command",
+                     *                 "key": "make lint"
+                     *               }
+                     *             ],
+                     *             "files": [],
+                     *             "error_signature": "",
+                     *             "frequency": 1,
+                     *             "use_count": 0,
+                     *             "shown_count": 0,
+                     *             "tokens": 9,
+                     *             "pinned": true,
+                     *             "evidence": [],
+                     *             "proofs": 0,
+                     *             "branch": null,
+                     *             "headline": "",
+                     *             "content_hash": "c30b9ad7b69a6ea9",
+                     *             "etag": "9af91446103281dae6b7"
+                     *           }
+                     *         }
+                     *       ],
+                     *       "change_id": "chg_1m8m7j3acymavnhg"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Changed"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The statement holds a secret; nothing was stored. An agent asks where `privacy.incognito` is on. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A memory of `replaces` does not exist. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            /** @description A value cannot be used; `detail` names it. Or the `Idempotency-Key` came with another request before. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     search_memories: {
@@ -10104,7 +9697,7 @@ export interface operations {
                      *       "hits": [
                      *         {
                      *           "memory": {
-                     *             "id": "mem_1m8m65qx48w3pzr6",
+                     *             "id": "mem_1m8m7j3y5bgp96yr",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
@@ -10121,13 +9714,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795973898143,
+                     *               "valid_from_ms": 1795975352249,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795973898148,
-                     *             "updated_at_ms": 1795973898148,
+                     *             "created_at_ms": 1795975352261,
+                     *             "updated_at_ms": 1795975352261,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -10171,7 +9764,7 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "f1efd5c10485a0bd",
-                     *             "etag": "74fd9c8383258a5224be"
+                     *             "etag": "ca60833c16a15c7a66c1"
                      *           },
                      *           "score": 0.032787,
                      *           "by_words": 1,
@@ -10201,7 +9794,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory, or its beginning or ending, where that is unique
-                 * @example mem_1m8m65p8whr5ejjq
+                 * @example mem_1m8m7hxgsefmhbzd
                  */
                 id: string;
             };
@@ -10218,7 +9811,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8m65p8whr5ejjq",
+                     *         "id": "mem_1m8m7hxgsefmhbzd",
                      *         "kind": "fact",
                      *         "content": "Run `make lint` before every commit.",
                      *         "scope": "project:shop-73774d71f4",
@@ -10235,13 +9828,13 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795973896456,
+                     *           "valid_from_ms": 1795975345626,
                      *           "valid_to_ms": null,
                      *           "superseded_by": null,
                      *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795973896476,
-                     *         "updated_at_ms": 1795973896476,
+                     *         "created_at_ms": 1795975345689,
+                     *         "updated_at_ms": 1795975345689,
                      *         "importance": 0.5,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -10283,7 +9876,7 @@ export interface operations {
                      *         "branch": null,
                      *         "headline": "",
                      *         "content_hash": "c30b9ad7b69a6ea9",
-                     *         "etag": "ef2d83bfdfcb7e67fff2"
+                     *         "etag": "9af91446103281dae6b7"
                      *       },
                      *       "change_id": null
                      *     }
@@ -10308,142 +9901,6 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
-    replace_memory: {
-        parameters: {
-            query?: never;
-            header: {
-                /** @description `etag` of what is to be changed; else 412 */
-                "If-Match": string;
-            };
-            path: {
-                /**
-                 * @description id of a memory, or its beginning or ending, where that is unique
-                 * @example mem_1m8m65p8whr5ejjq
-                 */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["Replace"];
-            };
-        };
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    ETag?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "memory": {
-                     *         "id": "mem_1m8m65p8whr5ejjq",
-                     *         "kind": "preference",
-                     *         "content": "Run `make lint` before every commit.",
-                     *         "scope": "project:shop-73774d71f4",
-                     *         "provenance": {
-                     *           "tier": "user",
-                     *           "source": "api",
-                     *           "host": "",
-                     *           "session_id": "",
-                     *           "turn": 0,
-                     *           "span": "Run `make lint` before every commit.",
-                     *           "extractor": "",
-                     *           "original_tier": null,
-                     *           "author": "",
-                     *           "speaker": "user"
-                     *         },
-                     *         "validity": {
-                     *           "valid_from_ms": 1795973896456,
-                     *           "valid_to_ms": null,
-                     *           "superseded_by": null,
-                     *           "offset_ms": 0
-                     *         },
-                     *         "created_at_ms": 1795973896476,
-                     *         "updated_at_ms": 1795973898514,
-                     *         "importance": 0.8,
-                     *         "confidence": 1,
-                     *         "trigger": {
-                     *           "always": false,
-                     *           "actions": [
-                     *             [
-                     *               "commit",
-                     *               1
-                     *             ]
-                     *           ],
-                     *           "objects": [],
-                     *           "paths": [],
-                     *           "languages": [],
-                     *           "commands": [],
-                     *           "tools": [],
-                     *           "topics": [],
-                     *           "phrases": [],
-                     *           "breadth": 1,
-                     *           "maker": "user",
-                     *           "blocking": false
-                     *         },
-                     *         "status": "active",
-                     *         "sensitivity": "project",
-                     *         "entities": [
-                     *           {
-                     *             "kind": "command",
-                     *             "key": "make lint"
-                     *           }
-                     *         ],
-                     *         "files": [],
-                     *         "error_signature": "",
-                     *         "frequency": 1,
-                     *         "use_count": 0,
-                     *         "shown_count": 0,
-                     *         "tokens": 9,
-                     *         "pinned": false,
-                     *         "evidence": [],
-                     *         "proofs": 0,
-                     *         "branch": null,
-                     *         "headline": "",
-                     *         "content_hash": "c30b9ad7b69a6ea9",
-                     *         "etag": "55772e27008eae7805ac"
-                     *       },
-                     *       "change_id": "chg_1m8m65r8k290b7dt"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["OneMemory"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description The text holds a secret. Only the user can change memories. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description No memory has this id, or several have it. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            412: components["responses"]["PreconditionFailed"];
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            428: components["responses"]["PreconditionRequired"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
-        };
-    };
     forget_memory: {
         parameters: {
             query?: {
@@ -10464,7 +9921,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory, or its beginning or ending, where that is unique
-                 * @example mem_1m8m65qx48w3pzr6
+                 * @example mem_1m8m7j3y5bgp96yr
                  */
                 id: string;
             };
@@ -10481,7 +9938,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8m65qx48w3pzr6",
+                     *         "id": "mem_1m8m7j3y5bgp96yr",
                      *         "kind": "decision",
                      *         "content": "Amounts are integer cents; never floats.",
                      *         "scope": "project:shop-73774d71f4",
@@ -10498,13 +9955,13 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795973898143,
+                     *           "valid_from_ms": 1795975352249,
                      *           "valid_to_ms": null,
                      *           "superseded_by": null,
                      *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795973898148,
-                     *         "updated_at_ms": 1795973898916,
+                     *         "created_at_ms": 1795975352261,
+                     *         "updated_at_ms": 1795975353627,
                      *         "importance": 0.8,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -10550,9 +10007,9 @@ export interface operations {
                      *         "branch": null,
                      *         "headline": "",
                      *         "content_hash": "f1efd5c10485a0bd",
-                     *         "etag": "aa446141f00a477899ec"
+                     *         "etag": "1810dabc71d8e57089c5"
                      *       },
-                     *       "change_id": "chg_1m8m65s6awa9vkp9"
+                     *       "change_id": "chg_1m8m7j5f2whs6ga4"
                      *     }
                      */
                     "application/json": components["schemas"]["OneMemory"];
@@ -10596,7 +10053,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory, or its beginning or ending, where that is unique
-                 * @example mem_1m8m65p8whr5ejjq
+                 * @example mem_1m8m7hxgsefmhbzd
                  */
                 id: string;
             };
@@ -10618,7 +10075,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8m65p8whr5ejjq",
+                     *         "id": "mem_1m8m7hxgsefmhbzd",
                      *         "kind": "fact",
                      *         "content": "Run `make check` before every commit.",
                      *         "scope": "project:shop-73774d71f4",
@@ -10635,13 +10092,13 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795973896456,
+                     *           "valid_from_ms": 1795975345626,
                      *           "valid_to_ms": null,
                      *           "superseded_by": null,
                      *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795973896476,
-                     *         "updated_at_ms": 1795973898487,
+                     *         "created_at_ms": 1795975345689,
+                     *         "updated_at_ms": 1795975353056,
                      *         "importance": 0.5,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -10683,9 +10140,9 @@ export interface operations {
                      *         "branch": null,
                      *         "headline": "",
                      *         "content_hash": "bd0c11895683366d",
-                     *         "etag": "d7f34a397a5088a4835e"
+                     *         "etag": "94468ef6849a72cb399d"
                      *       },
-                     *       "change_id": "chg_1m8m65r7xh5kxz80"
+                     *       "change_id": "chg_1m8m7j4qt8yb5v14"
                      *     }
                      */
                     "application/json": components["schemas"]["OneMemory"];
@@ -10733,7 +10190,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory, or its beginning or ending, where that is unique
-                 * @example mem_1m8m65r8wtqa9agv
+                 * @example mem_1m8m7j4vqyzjn8zt
                  */
                 id: string;
             };
@@ -10760,7 +10217,7 @@ export interface operations {
                      *           "reason": "replaced by you",
                      *           "cause": "replaced_by_user",
                      *           "memory": {
-                     *             "id": "mem_1m8m65rc4thahg7v",
+                     *             "id": "mem_1m8m7j4yttmgt7hf",
                      *             "kind": "fact",
                      *             "content": "The billing port is 9090.",
                      *             "scope": "project:shop-73774d71f4",
@@ -10777,13 +10234,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795973898628,
+                     *               "valid_from_ms": 1795975353306,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795973898628,
-                     *             "updated_at_ms": 1795973898628,
+                     *             "created_at_ms": 1795975353306,
+                     *             "updated_at_ms": 1795975353306,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -10827,15 +10284,15 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "ed22aecd32dd5d1e",
-                     *             "etag": "1d68fcbbaf958131349a"
+                     *             "etag": "e70cc1d7ed6687dee8a8"
                      *           },
-                     *           "old_id": "mem_1m8m65r8wtqa9agv",
-                     *           "at_ms": 1795973898628,
+                     *           "old_id": "mem_1m8m7j4vqyzjn8zt",
+                     *           "at_ms": 1795975353306,
                      *           "further": [],
                      *           "contested": []
                      *         }
                      *       ],
-                     *       "change_id": "chg_1m8m65rdywdy3jtg"
+                     *       "change_id": "chg_1m8m7j51gts3xxw4"
                      *     }
                      */
                     "application/json": components["schemas"]["Changed"];
@@ -10889,7 +10346,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory, or its beginning or ending, where that is unique
-                 * @example mem_1m8m65rhy1vz4wam
+                 * @example mem_1m8m7j55jr8j4a3f
                  */
                 id: string;
             };
@@ -10913,10 +10370,10 @@ export interface operations {
                      *       "changes": [
                      *         {
                      *           "change": "merge",
-                     *           "reason": "mem_1m8m65rhy1vz4wam says the same, by review",
+                     *           "reason": "mem_1m8m7j55jr8j4a3f says the same, by review",
                      *           "cause": "merged_by_review",
                      *           "memory": {
-                     *             "id": "mem_1m8m65qx48w3pzr6",
+                     *             "id": "mem_1m8m7j3y5bgp96yr",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
@@ -10933,13 +10390,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795973898143,
+                     *               "valid_from_ms": 1795975352249,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795973898148,
-                     *             "updated_at_ms": 1795973898916,
+                     *             "created_at_ms": 1795975352261,
+                     *             "updated_at_ms": 1795975353627,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -10985,15 +10442,15 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "f1efd5c10485a0bd",
-                     *             "etag": "aa446141f00a477899ec"
+                     *             "etag": "1810dabc71d8e57089c5"
                      *           }
                      *         },
                      *         {
                      *           "change": "edit",
-                     *           "reason": "merged into mem_1m8m65qx48w3pzr6 in review",
+                     *           "reason": "merged into mem_1m8m7j3y5bgp96yr in review",
                      *           "cause": "merged_into",
                      *           "memory": {
-                     *             "id": "mem_1m8m65rhy1vz4wam",
+                     *             "id": "mem_1m8m7j55jr8j4a3f",
                      *             "kind": "fact",
                      *             "content": "Prices are kept as whole cents.",
                      *             "scope": "project:shop-73774d71f4",
@@ -11010,13 +10467,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795973898812,
-                     *               "valid_to_ms": 1795973898916,
-                     *               "superseded_by": "mem_1m8m65qx48w3pzr6",
+                     *               "valid_from_ms": 1795975353520,
+                     *               "valid_to_ms": 1795975353627,
+                     *               "superseded_by": "mem_1m8m7j3y5bgp96yr",
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795973898814,
-                     *             "updated_at_ms": 1795973898916,
+                     *             "created_at_ms": 1795975353522,
+                     *             "updated_at_ms": 1795975353627,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -11060,11 +10517,11 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "7f83a6156f1e3d27",
-                     *             "etag": "ada9ebbf7d48414f8471"
+                     *             "etag": "11b3392bd9d3d2d942ff"
                      *           }
                      *         }
                      *       ],
-                     *       "change_id": "chg_1m8m65rn5ewq04ga"
+                     *       "change_id": "chg_1m8m7j58vr8qh15y"
                      *     }
                      */
                     "application/json": components["schemas"]["Changed"];
@@ -11112,7 +10569,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory, or its beginning or ending, where that is unique
-                 * @example mem_1m8m65p8whr5ejjq
+                 * @example mem_1m8m7hxgsefmhbzd
                  */
                 id: string;
             };
@@ -11130,7 +10587,7 @@ export interface operations {
                      * @example {
                      *       "versions": [
                      *         {
-                     *           "id": "mem_1m8m65p8whr5ejjq",
+                     *           "id": "mem_1m8m7hxgsefmhbzd",
                      *           "kind": "fact",
                      *           "content": "Run `make lint` before every commit.",
                      *           "scope": "project:shop-73774d71f4",
@@ -11147,13 +10604,13 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795973896456,
+                     *             "valid_from_ms": 1795975345626,
                      *             "valid_to_ms": null,
                      *             "superseded_by": null,
                      *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795973896476,
-                     *           "updated_at_ms": 1795973896476,
+                     *           "created_at_ms": 1795975345689,
+                     *           "updated_at_ms": 1795975345689,
                      *           "importance": 0.5,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -11195,10 +10652,10 @@ export interface operations {
                      *           "branch": null,
                      *           "headline": "",
                      *           "content_hash": "c30b9ad7b69a6ea9",
-                     *           "etag": "ef2d83bfdfcb7e67fff2"
+                     *           "etag": "9af91446103281dae6b7"
                      *         },
                      *         {
-                     *           "id": "mem_1m8m65p8whr5ejjq",
+                     *           "id": "mem_1m8m7hxgsefmhbzd",
                      *           "kind": "fact",
                      *           "content": "Run `make check` before every commit.",
                      *           "scope": "project:shop-73774d71f4",
@@ -11215,13 +10672,13 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795973896456,
+                     *             "valid_from_ms": 1795975345626,
                      *             "valid_to_ms": null,
                      *             "superseded_by": null,
                      *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795973896476,
-                     *           "updated_at_ms": 1795973898487,
+                     *           "created_at_ms": 1795975345689,
+                     *           "updated_at_ms": 1795975353056,
                      *           "importance": 0.5,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -11263,7 +10720,7 @@ export interface operations {
                      *           "branch": null,
                      *           "headline": "",
                      *           "content_hash": "bd0c11895683366d",
-                     *           "etag": "d7f34a397a5088a4835e"
+                     *           "etag": "94468ef6849a72cb399d"
                      *         }
                      *       ],
                      *       "next_cursor": null
@@ -11301,7 +10758,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory, or its beginning or ending, where that is unique
-                 * @example mem_1m8m65r8wtqa9agv
+                 * @example mem_1m8m7j4vqyzjn8zt
                  */
                 id: string;
             };
@@ -11319,15 +10776,15 @@ export interface operations {
                      * @example {
                      *       "relations": [
                      *         {
-                     *           "source_id": "mem_1m8m65rc4thahg7v",
-                     *           "target_id": "mem_1m8m65r8wtqa9agv",
+                     *           "source_id": "mem_1m8m7j4yttmgt7hf",
+                     *           "target_id": "mem_1m8m7j4vqyzjn8zt",
                      *           "type": "updates",
                      *           "weight": 1
                      *         }
                      *       ],
                      *       "memories": [
                      *         {
-                     *           "id": "mem_1m8m65rc4thahg7v",
+                     *           "id": "mem_1m8m7j4yttmgt7hf",
                      *           "kind": "fact",
                      *           "content": "The billing port is 9090.",
                      *           "scope": "project:shop-73774d71f4",
@@ -11344,13 +10801,13 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795973898628,
+                     *             "valid_from_ms": 1795975353306,
                      *             "valid_to_ms": null,
                      *             "superseded_by": null,
                      *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795973898628,
-                     *           "updated_at_ms": 1795973898628,
+                     *           "created_at_ms": 1795975353306,
+                     *           "updated_at_ms": 1795975353306,
                      *           "importance": 0.5,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -11394,86 +10851,13 @@ export interface operations {
                      *           "branch": null,
                      *           "headline": "",
                      *           "content_hash": "ed22aecd32dd5d1e",
-                     *           "etag": "1d68fcbbaf958131349a"
+                     *           "etag": "e70cc1d7ed6687dee8a8"
                      *         }
                      *       ],
                      *       "next_cursor": null
                      *     }
                      */
                     "application/json": components["schemas"]["Relations"];
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            /** @description No memory has this id, or several have it. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    list_memory_exposures: {
-        parameters: {
-            query?: {
-                /** @description most rows in one answer */
-                limit?: number;
-                /** @description `next_cursor` of the part before */
-                cursor?: string;
-            };
-            header?: never;
-            path: {
-                /**
-                 * @description id of a memory, or its beginning or ending, where that is unique
-                 * @example mem_1m8m65p8whr5ejjq
-                 */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "exposures": [
-                     *         {
-                     *           "session": "plain/s-41",
-                     *           "memory_id": "mem_1m8m65p8whr5ejjq",
-                     *           "surface": "on_demand",
-                     *           "turn": 1,
-                     *           "epoch": 0,
-                     *           "tokens": 9,
-                     *           "at_ms": 1795973902769,
-                     *           "used": null
-                     *         },
-                     *         {
-                     *           "session": "plain/s-41",
-                     *           "memory_id": "mem_1m8m65p8whr5ejjq",
-                     *           "surface": "start",
-                     *           "turn": 0,
-                     *           "epoch": 0,
-                     *           "tokens": 15,
-                     *           "at_ms": 1795973900874,
-                     *           "used": null
-                     *         }
-                     *       ],
-                     *       "next_cursor": null
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ExposurePage"];
                 };
             };
             401: components["responses"]["Unauthorized"];
@@ -11500,7 +10884,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory, or its beginning or ending, where that is unique
-                 * @example mem_1m8m65p8whr5ejjq
+                 * @example mem_1m8m7hxgsefmhbzd
                  */
                 id: string;
             };
@@ -11587,24 +10971,24 @@ export interface operations {
                      *       "graph": {
                      *         "nodes": [
                      *           {
-                     *             "id": "mem_1m8m65rc4thahg7v",
+                     *             "id": "mem_1m8m7j4yttmgt7hf",
                      *             "kind": "fact",
                      *             "label": "The billing port is 9090.",
                      *             "scope": "project:shop-73774d71f4",
                      *             "status": "active",
                      *             "importance": 0.5,
                      *             "use_count": 0,
-                     *             "created_at_ms": 1795973898628
+                     *             "created_at_ms": 1795975353306
                      *           },
                      *           {
-                     *             "id": "mem_1m8m65qx48w3pzr6",
+                     *             "id": "mem_1m8m7j3y5bgp96yr",
                      *             "kind": "decision",
                      *             "label": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
                      *             "status": "active",
                      *             "importance": 0.8,
                      *             "use_count": 0,
-                     *             "created_at_ms": 1795973898148
+                     *             "created_at_ms": 1795975352261
                      *           }
                      *         ],
                      *         "edges": [],
@@ -11677,12 +11061,12 @@ export interface operations {
                      * @example {
                      *       "changes": [
                      *         {
-                     *           "change_id": "chg_1m8m65s6awa9vkp9",
-                     *           "at_ms": 1795973899466,
+                     *           "change_id": "chg_1m8m7j5f2whs6ga4",
+                     *           "at_ms": 1795975353826,
                      *           "reason": "no longer true",
                      *           "cause": "forgotten",
                      *           "memory": {
-                     *             "id": "mem_1m8m65qx48w3pzr6",
+                     *             "id": "mem_1m8m7j3y5bgp96yr",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
@@ -11699,13 +11083,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795973898143,
-                     *               "valid_to_ms": 1795973899405,
+                     *               "valid_from_ms": 1795975352249,
+                     *               "valid_to_ms": 1795975353825,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795973898148,
-                     *             "updated_at_ms": 1795973899466,
+                     *             "created_at_ms": 1795975352261,
+                     *             "updated_at_ms": 1795975353826,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -11751,10 +11135,10 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "f1efd5c10485a0bd",
-                     *             "etag": "30c72f19a2250682ac50"
+                     *             "etag": "17f86632f3bbf366cc9b"
                      *           },
                      *           "before": {
-                     *             "id": "mem_1m8m65qx48w3pzr6",
+                     *             "id": "mem_1m8m7j3y5bgp96yr",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
@@ -11771,13 +11155,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795973898143,
+                     *               "valid_from_ms": 1795975352249,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795973898148,
-                     *             "updated_at_ms": 1795973898916,
+                     *             "created_at_ms": 1795975352261,
+                     *             "updated_at_ms": 1795975353627,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -11823,16 +11207,16 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "f1efd5c10485a0bd",
-                     *             "etag": "aa446141f00a477899ec"
+                     *             "etag": "1810dabc71d8e57089c5"
                      *           }
                      *         },
                      *         {
-                     *           "change_id": "chg_1m8m65rn5ewq04ga",
-                     *           "at_ms": 1795973898917,
-                     *           "reason": "merged into mem_1m8m65qx48w3pzr6 in review",
+                     *           "change_id": "chg_1m8m7j58vr8qh15y",
+                     *           "at_ms": 1795975353627,
+                     *           "reason": "merged into mem_1m8m7j3y5bgp96yr in review",
                      *           "cause": "merged_into",
                      *           "memory": {
-                     *             "id": "mem_1m8m65rhy1vz4wam",
+                     *             "id": "mem_1m8m7j55jr8j4a3f",
                      *             "kind": "fact",
                      *             "content": "Prices are kept as whole cents.",
                      *             "scope": "project:shop-73774d71f4",
@@ -11849,13 +11233,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795973898812,
-                     *               "valid_to_ms": 1795973898916,
-                     *               "superseded_by": "mem_1m8m65qx48w3pzr6",
+                     *               "valid_from_ms": 1795975353520,
+                     *               "valid_to_ms": 1795975353627,
+                     *               "superseded_by": "mem_1m8m7j3y5bgp96yr",
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795973898814,
-                     *             "updated_at_ms": 1795973898916,
+                     *             "created_at_ms": 1795975353522,
+                     *             "updated_at_ms": 1795975353627,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -11899,10 +11283,10 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "7f83a6156f1e3d27",
-                     *             "etag": "ada9ebbf7d48414f8471"
+                     *             "etag": "11b3392bd9d3d2d942ff"
                      *           },
                      *           "before": {
-                     *             "id": "mem_1m8m65rhy1vz4wam",
+                     *             "id": "mem_1m8m7j55jr8j4a3f",
                      *             "kind": "fact",
                      *             "content": "Prices are kept as whole cents.",
                      *             "scope": "project:shop-73774d71f4",
@@ -11919,13 +11303,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795973898812,
+                     *               "valid_from_ms": 1795975353520,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795973898814,
-                     *             "updated_at_ms": 1795973898814,
+                     *             "created_at_ms": 1795975353522,
+                     *             "updated_at_ms": 1795975353522,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -11969,11 +11353,11 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "7f83a6156f1e3d27",
-                     *             "etag": "70ec29ba9257c717269f"
+                     *             "etag": "8d2d41766e852a20bfe6"
                      *           }
                      *         }
                      *       ],
-                     *       "next_cursor": "WzAsIjlkYzg1YmE5ZWU0ZDIxOWNmNjc0YTgxYiJd"
+                     *       "next_cursor": "WzAsImFiYTMxMTI0MmEyZmIzZWNmNTkxOWUwYyJd"
                      *     }
                      */
                     "application/json": components["schemas"]["ChangeLog"];
@@ -12019,7 +11403,7 @@ export interface operations {
                      * @example {
                      *       "memories": [
                      *         {
-                     *           "id": "mem_1m8m65t7v2gz7903",
+                     *           "id": "mem_1m8m7j5nadam64cy",
                      *           "kind": "fact",
                      *           "scope": "agent:store/shop/ana",
                      *           "status": "retired",
@@ -12098,7 +11482,7 @@ export interface operations {
                      *           "reason": "undone: no longer true",
                      *           "cause": "undone",
                      *           "memory": {
-                     *             "id": "mem_1m8m65qx48w3pzr6",
+                     *             "id": "mem_1m8m7j3y5bgp96yr",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
@@ -12115,13 +11499,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795973898143,
+                     *               "valid_from_ms": 1795975352249,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795973898148,
-                     *             "updated_at_ms": 1795973900375,
+                     *             "created_at_ms": 1795975352261,
+                     *             "updated_at_ms": 1795975353917,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -12167,11 +11551,11 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "f1efd5c10485a0bd",
-                     *             "etag": "07a3ff1ee9b3ed47150e"
+                     *             "etag": "cedcaa30106585bdee65"
                      *           }
                      *         }
                      *       ],
-                     *       "change_id": "chg_1m8m65t2r7bxdh97"
+                     *       "change_id": "chg_1m8m7j5hyaefrrzb"
                      *     }
                      */
                     "application/json": components["schemas"]["Changed"];
@@ -12262,7 +11646,7 @@ export interface operations {
                      *       "review": [
                      *         {
                      *           "memory": {
-                     *             "id": "mem_1m8m65xpezmwncnb",
+                     *             "id": "mem_1m8m7jaxh461mr9e",
                      *             "kind": "fact",
                      *             "content": "Parcels go by freight.",
                      *             "scope": "project:shop-73774d71f4",
@@ -12284,8 +11668,8 @@ export interface operations {
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795973904078,
-                     *             "updated_at_ms": 1795973904078,
+                     *             "created_at_ms": 1795975359409,
+                     *             "updated_at_ms": 1795975359409,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -12329,7 +11713,7 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "92dd783c82978c94",
-                     *             "etag": "8a2b284b0ebc84a3b19a"
+                     *             "etag": "09e6ba6f0f5c366abc1c"
                      *           },
                      *           "other": null,
                      *           "cause": "import",
@@ -12338,7 +11722,7 @@ export interface operations {
                      *         },
                      *         {
                      *           "memory": {
-                     *             "id": "mem_1m8m65xkkc7j93fm",
+                     *             "id": "mem_1m8m7jagaxwwfsja",
                      *             "kind": "fact",
                      *             "content": "The depot opens at nine.",
                      *             "scope": "project:shop-73774d71f4",
@@ -12360,8 +11744,8 @@ export interface operations {
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795973903987,
-                     *             "updated_at_ms": 1795973903987,
+                     *             "created_at_ms": 1795975358986,
+                     *             "updated_at_ms": 1795975358986,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -12405,7 +11789,7 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "32faef70f6833cc8",
-                     *             "etag": "874fbbb942f633cadb6e"
+                     *             "etag": "e22f5f13409fabab7fb3"
                      *           },
                      *           "other": null,
                      *           "cause": "import",
@@ -12470,78 +11854,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["DecideAll"];
-            };
-        };
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "decided": 1,
-                     *       "change_id": "chg_1m8m65xx9xn166jf"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Decided"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description Only the user can decide what waits for review. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description One of the memories does not exist. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Another number of statements matches than `count`. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
-        };
-    };
-    decide_review: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description id of a memory, or its beginning or ending, where that is unique
-                 * @example mem_1m8m65xpezmwncnb
-                 */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
                 "application/json": components["schemas"]["Decide"];
             };
         };
@@ -12554,13 +11866,14 @@ export interface operations {
                 content: {
                     /**
                      * @example {
+                     *       "decided": 1,
                      *       "changes": [
                      *         {
                      *           "change": "edit",
                      *           "reason": "accepted in review",
                      *           "cause": "accepted",
                      *           "memory": {
-                     *             "id": "mem_1m8m65xpezmwncnb",
+                     *             "id": "mem_1m8m7jaxh461mr9e",
                      *             "kind": "fact",
                      *             "content": "Parcels go by freight.",
                      *             "scope": "project:shop-73774d71f4",
@@ -12582,8 +11895,8 @@ export interface operations {
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795973904078,
-                     *             "updated_at_ms": 1795973904245,
+                     *             "created_at_ms": 1795975359409,
+                     *             "updated_at_ms": 1795975359648,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -12627,14 +11940,14 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "92dd783c82978c94",
-                     *             "etag": "01020265f46846de66db"
+                     *             "etag": "c455525c72d514cc619a"
                      *           }
                      *         }
                      *       ],
-                     *       "change_id": "chg_1m8m65xvn5maptyc"
+                     *       "change_id": "chg_1m8m7jb50g7qw1v2"
                      *     }
                      */
-                    "application/json": components["schemas"]["Changed"];
+                    "application/json": components["schemas"]["Decided"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -12648,8 +11961,17 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No memory has this id, or several have it. */
+            /** @description One of the memories does not exist. */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another number of statements matches than `count`. */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -12695,7 +12017,7 @@ export interface operations {
                      *             "name": "shop",
                      *             "root": "/work/shop",
                      *             "remote": "example.org/shop",
-                     *             "first_seen_ms": 1795973896456,
+                     *             "first_seen_ms": 1795975345626,
                      *             "links": [],
                      *             "key": "remote:example.org/shop",
                      *             "folders": [
@@ -12745,7 +12067,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "project": {
-                     *         "id": "second-clone-f1addc5afc",
+                     *         "id": "second-clone-5dc768652b",
                      *         "name": "second-clone",
                      *         "root": "/home/ana/second-clone",
                      *         "remote": "",
@@ -12764,7 +12086,7 @@ export interface operations {
                      *             "name": "shop",
                      *             "root": "/work/shop",
                      *             "remote": "example.org/shop",
-                     *             "first_seen_ms": 1795973896456,
+                     *             "first_seen_ms": 1795975345626,
                      *             "links": [],
                      *             "key": "remote:example.org/shop",
                      *             "folders": [
@@ -12773,10 +12095,10 @@ export interface operations {
                      *             "apart": []
                      *           },
                      *           "declined": false,
-                     *           "text": "This folder has the same git remote as /work/shop (example.org/shop), whose memories it does not see. `tacit join` shares them with this folder; `tacit separate` keeps them apart and ends this notice."
+                     *           "text": "This folder has the same git remote as /work/shop (example.org/shop), whose memories it does not see. `tacit init --join` shares them with this folder; `tacit init --separate` keeps them apart and ends this notice."
                      *         }
                      *       ],
-                     *       "notice": "This folder has the same git remote as /work/shop (example.org/shop), whose memories it does not see. `tacit join` shares them with this folder; `tacit separate` keeps them apart and ends this notice."
+                     *       "notice": "This folder has the same git remote as /work/shop (example.org/shop), whose memories it does not see. `tacit init --join` shares them with this folder; `tacit init --separate` keeps them apart and ends this notice."
                      *     }
                      */
                     "application/json": components["schemas"]["FolderProject"];
@@ -12790,7 +12112,7 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
-    join_project: {
+    put_folder_project: {
         parameters: {
             query?: never;
             header?: never;
@@ -12799,7 +12121,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["AtFolder"];
+                "application/json": components["schemas"]["PutFolderProject"];
             };
         };
         responses: {
@@ -12816,7 +12138,7 @@ export interface operations {
                      *         "name": "shop",
                      *         "root": "/home/ana/second-clone",
                      *         "remote": "example.org/shop",
-                     *         "first_seen_ms": 1795973896456,
+                     *         "first_seen_ms": 1795975345626,
                      *         "links": [],
                      *         "key": "remote:example.org/shop",
                      *         "folders": [
@@ -12826,87 +12148,6 @@ export interface operations {
                      *         "apart": []
                      *       },
                      *       "related": [],
-                     *       "notice": ""
-                     *     }
-                     */
-                    "application/json": components["schemas"]["FolderProject"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description Only the user can decide which folders share a project. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
-        };
-    };
-    separate_project: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["AtFolder"];
-            };
-        };
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "project": {
-                     *         "id": "second-clone-f1addc5afc",
-                     *         "name": "second-clone",
-                     *         "root": "/home/ana/second-clone",
-                     *         "remote": "",
-                     *         "first_seen_ms": 0,
-                     *         "links": [],
-                     *         "key": "path:/home/ana/second-clone",
-                     *         "folders": [
-                     *           "/home/ana/second-clone"
-                     *         ],
-                     *         "apart": []
-                     *       },
-                     *       "related": [
-                     *         {
-                     *           "project": {
-                     *             "id": "shop-73774d71f4",
-                     *             "name": "shop",
-                     *             "root": "/home/ana/second-clone",
-                     *             "remote": "example.org/shop",
-                     *             "first_seen_ms": 1795973896456,
-                     *             "links": [],
-                     *             "key": "remote:example.org/shop",
-                     *             "folders": [
-                     *               "/work/shop"
-                     *             ],
-                     *             "apart": [
-                     *               "/home/ana/second-clone"
-                     *             ]
-                     *           },
-                     *           "declined": true,
-                     *           "text": "This folder has the same git remote as /work/shop (example.org/shop), whose memories it does not see. `tacit join` shares them with this folder; `tacit separate` keeps them apart and ends this notice."
-                     *         }
-                     *       ],
                      *       "notice": ""
                      *     }
                      */
@@ -12961,7 +12202,7 @@ export interface operations {
                      *         "name": "shop",
                      *         "root": "/work/shop",
                      *         "remote": "example.org/shop",
-                     *         "first_seen_ms": 1795973896456,
+                     *         "first_seen_ms": 1795975345626,
                      *         "links": [],
                      *         "key": "remote:example.org/shop",
                      *         "folders": [
@@ -12974,12 +12215,12 @@ export interface operations {
                      *       "joined": true,
                      *       "files": [
                      *         {
-                     *           "path": ".tacit/team/run-make-lint-before-every-commit-r5ejjq.md",
+                     *           "path": ".tacit/team/run-make-lint-before-every-commit-fmhbzd.md",
                      *           "merged": true,
-                     *           "kind": "preference",
+                     *           "kind": "fact",
                      *           "by": "Ana Ruiz",
                      *           "day": "2026-11-29",
-                     *           "memory_id": "mem_1m8m65p8whr5ejjq",
+                     *           "memory_id": "mem_1m8m7hxgsefmhbzd",
                      *           "problem": ""
                      *         }
                      *       ],
@@ -12998,7 +12239,7 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
-    join_repository_team: {
+    put_repository_team: {
         parameters: {
             query?: never;
             header?: never;
@@ -13007,7 +12248,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["AtFolder"];
+                "application/json": components["schemas"]["PutRepositoryTeam"];
             };
         };
         responses: {
@@ -13024,7 +12265,7 @@ export interface operations {
                      *         "name": "shop",
                      *         "root": "/work/shop",
                      *         "remote": "example.org/shop",
-                     *         "first_seen_ms": 1795973896456,
+                     *         "first_seen_ms": 1795975345626,
                      *         "links": [],
                      *         "key": "remote:example.org/shop",
                      *         "folders": [
@@ -13037,87 +12278,12 @@ export interface operations {
                      *       "joined": true,
                      *       "files": [
                      *         {
-                     *           "path": ".tacit/team/run-make-lint-before-every-commit-r5ejjq.md",
+                     *           "path": ".tacit/team/run-make-lint-before-every-commit-fmhbzd.md",
                      *           "merged": true,
-                     *           "kind": "preference",
+                     *           "kind": "fact",
                      *           "by": "Ana Ruiz",
                      *           "day": "2026-11-29",
-                     *           "memory_id": "mem_1m8m65p8whr5ejjq",
-                     *           "problem": ""
-                     *         }
-                     *       ],
-                     *       "problem": "",
-                     *       "changed": 1
-                     *     }
-                     */
-                    "application/json": components["schemas"]["TeamView"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
-        };
-    };
-    leave_repository_team: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["AtFolder"];
-            };
-        };
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "project": {
-                     *         "id": "shop-73774d71f4",
-                     *         "name": "shop",
-                     *         "root": "/work/shop",
-                     *         "remote": "example.org/shop",
-                     *         "first_seen_ms": 1795973896456,
-                     *         "links": [],
-                     *         "key": "remote:example.org/shop",
-                     *         "folders": [
-                     *           "/work/shop"
-                     *         ],
-                     *         "apart": [
-                     *           "/home/ana/second-clone"
-                     *         ]
-                     *       },
-                     *       "joined": false,
-                     *       "files": [
-                     *         {
-                     *           "path": ".tacit/team/run-make-lint-before-every-commit-r5ejjq.md",
-                     *           "merged": true,
-                     *           "kind": "preference",
-                     *           "by": "Ana Ruiz",
-                     *           "day": "2026-11-29",
-                     *           "memory_id": "",
+                     *           "memory_id": "mem_1m8m7hxgsefmhbzd",
                      *           "problem": ""
                      *         }
                      *       ],
@@ -13170,12 +12336,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "file": {
-                     *         "path": ".tacit/team/run-make-lint-before-every-commit-r5ejjq.md",
+                     *         "path": ".tacit/team/run-make-lint-before-every-commit-fmhbzd.md",
                      *         "merged": false,
-                     *         "kind": "preference",
+                     *         "kind": "fact",
                      *         "by": "Ana Ruiz",
                      *         "day": "2026-11-29",
-                     *         "memory_id": "mem_1m8m65p8whr5ejjq",
+                     *         "memory_id": "mem_1m8m7hxgsefmhbzd",
                      *         "problem": ""
                      *       }
                      *     }
@@ -13214,16 +12380,23 @@ export interface operations {
     };
     unshare_in_repository: {
         parameters: {
-            query?: never;
+            query: {
+                /**
+                 * @description working folder
+                 * @example /work/shop
+                 */
+                cwd: string;
+                /**
+                 * @description id, or its beginning or ending
+                 * @example mem_1m8m7hxgsefmhbzd
+                 */
+                id: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["Unshare"];
-            };
-        };
+        requestBody?: never;
         responses: {
             /** @description done */
             200: {
@@ -13234,9 +12407,9 @@ export interface operations {
                     /**
                      * @example {
                      *       "file": {
-                     *         "path": ".tacit/team/run-make-lint-before-every-commit-r5ejjq.md",
+                     *         "path": ".tacit/team/run-make-lint-before-every-commit-fmhbzd.md",
                      *         "merged": false,
-                     *         "kind": "preference",
+                     *         "kind": "fact",
                      *         "by": "Ana Ruiz",
                      *         "day": "2026-11-29",
                      *         "memory_id": "",
@@ -13247,7 +12420,6 @@ export interface operations {
                     "application/json": components["schemas"]["SharedView"];
                 };
             };
-            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             /** @description Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
             403: {
@@ -13267,8 +12439,6 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
             421: components["responses"]["MisdirectedRequest"];
             422: components["responses"]["UnprocessableEntity"];
             500: components["responses"]["InternalServerError"];
@@ -13453,7 +12623,7 @@ export interface operations {
                      *           "name": "Ana Ruiz",
                      *           "memories": 1,
                      *           "own": [
-                     *             "mem_1m8m65p8whr5ejjq"
+                     *             "mem_1m8m7hxgsefmhbzd"
                      *           ]
                      *         }
                      *       ]
@@ -13470,7 +12640,7 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
-    join_team: {
+    put_membership: {
         parameters: {
             query?: never;
             header?: never;
@@ -13479,74 +12649,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["OfTeam"];
-            };
-        };
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "teams": [
-                     *         {
-                     *           "team": "acme",
-                     *           "role": "admin",
-                     *           "name": "Ana Ruiz",
-                     *           "joined": true,
-                     *           "change": 0,
-                     *           "waiting": 0,
-                     *           "projects": [],
-                     *           "until_ms": 0
-                     *         }
-                     *       ]
-                     *     }
-                     */
-                    "application/json": components["schemas"]["TeamsView"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description The server does not know this device. Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The server has no such team for the user. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
-        };
-    };
-    leave_team: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["OfTeam"];
+                "application/json": components["schemas"]["Membership"];
             };
         };
         responses: {
@@ -13646,7 +12749,7 @@ export interface operations {
                      *           "name": "Ana Ruiz",
                      *           "role": "admin",
                      *           "added_by": "",
-                     *           "added_at_ms": 1795973918734,
+                     *           "added_at_ms": 1795975381792,
                      *           "joined": true,
                      *           "until_ms": 0
                      *         },
@@ -13655,7 +12758,7 @@ export interface operations {
                      *           "name": "Bo Li",
                      *           "role": "reviewer",
                      *           "added_by": "ana",
-                     *           "added_at_ms": 1795973920344,
+                     *           "added_at_ms": 1795975384378,
                      *           "joined": false,
                      *           "until_ms": 0
                      *         }
@@ -13718,11 +12821,11 @@ export interface operations {
                      *           "name": "Bo Li",
                      *           "role": "reviewer",
                      *           "added_by": "ana",
-                     *           "added_at_ms": 1795973920344,
+                     *           "added_at_ms": 1795975384378,
                      *           "joined": false,
                      *           "until_ms": 0
                      *         },
-                     *         "code": "bo-mx22dgg9",
+                     *         "code": "bo-nsdnz7xj",
                      *         "token": ""
                      *       }
                      *     }
@@ -13786,7 +12889,7 @@ export interface operations {
                      *           "name": "Ana Ruiz",
                      *           "role": "admin",
                      *           "added_by": "",
-                     *           "added_at_ms": 1795973918734,
+                     *           "added_at_ms": 1795975381792,
                      *           "joined": true,
                      *           "until_ms": 0
                      *         }
@@ -13844,75 +12947,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["TeamFolderProject"];
-            };
-        };
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "project": {
-                     *         "remote": "example.org/shop",
-                     *         "team": "acme/core"
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["TeamProjectView"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description The server does not know this device. The role of the user in the team does not allow it. Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The server has no such team for the user. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Another team of the organization has the project. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
-        };
-    };
-    remove_team_project: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["RemoveTeamProject"];
+                "application/json": components["schemas"]["PutTeamProject"];
             };
         };
         responses: {
@@ -13932,7 +12967,12 @@ export interface operations {
                      *           "joined": true,
                      *           "change": 0,
                      *           "waiting": 0,
-                     *           "projects": [],
+                     *           "projects": [
+                     *             {
+                     *               "remote": "example.org/shop",
+                     *               "team": "acme/core"
+                     *             }
+                     *           ],
                      *           "until_ms": 0
                      *         },
                      *         {
@@ -13940,7 +12980,7 @@ export interface operations {
                      *           "role": "admin",
                      *           "name": "Ana Ruiz",
                      *           "joined": true,
-                     *           "change": 2,
+                     *           "change": 0,
                      *           "waiting": 0,
                      *           "projects": [],
                      *           "until_ms": 0
@@ -13962,8 +13002,17 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No team of the organization has the project. */
+            /** @description The server has no such team for the user, or no team of the organization has the project. */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another team of the organization has the project. */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -14007,12 +13056,12 @@ export interface operations {
                      *           "name": "ci",
                      *           "role": "reader",
                      *           "added_by": "ana",
-                     *           "added_at_ms": 1795973921490,
+                     *           "added_at_ms": 1795975385571,
                      *           "joined": true,
-                     *           "until_ms": 1798565921490
+                     *           "until_ms": 1798567385571
                      *         },
                      *         "code": "",
-                     *         "token": "acme/ci.cqTvIBs_vP9MuHNY0xDeb2mik8DfOb9rsb-vtEP9r1U"
+                     *         "token": "acme/ci.SeHw8x3Kea3sUs_k3BtRNQi9tpNN0vScZ56NmXZuClU"
                      *       }
                      *     }
                      */
@@ -14081,19 +13130,19 @@ export interface operations {
                      *       "entries": [
                      *         {
                      *           "number": 9,
-                     *           "at_ms": 1795973927544,
+                     *           "at_ms": 1795975397571,
                      *           "principal": "ana",
-                     *           "device": "8c346617767dcff3c686dba9d3c8211d35207b4a989672b20e15aac0c7489aa5",
+                     *           "device": "8375bfba70cca3f01856c4fbe11966cf87208b4a34bfa54017afc3ea2815d21c",
                      *           "action": "unshared",
-                     *           "subject": "mem_tg3hxm9sg7py6kp4"
+                     *           "subject": "mem_rajbcgchfttwhc0x"
                      *         },
                      *         {
                      *           "number": 8,
-                     *           "at_ms": 1795973926262,
+                     *           "at_ms": 1795975395872,
                      *           "principal": "bo",
-                     *           "device": "d518d4eebdb7d1411e0ed1885019973536448e119b16c67c459cd448c3d87280",
+                     *           "device": "98fd4201e8458295ada260563745b8719c3b7688115c2e53698afb5bed2d2055",
                      *           "action": "accepted",
-                     *           "subject": "req_1m8m66f7v7e8czed"
+                     *           "subject": "req_1m8m7k5cq2398m0n"
                      *         }
                      *       ],
                      *       "next_cursor": "WzgsIiJd"
@@ -14175,10 +13224,10 @@ export interface operations {
                      *         "memories": [
                      *           {
                      *             "memory": {
-                     *               "id": "mem_tg3hxm9sg7py6kp4",
+                     *               "id": "mem_rajbcgchfttwhc0x",
                      *               "statement": {
                      *                 "content": "Run `make lint` before every commit",
-                     *                 "kind": "preference",
+                     *                 "kind": "fact",
                      *                 "scope": "project",
                      *                 "remote": "example.org/shop",
                      *                 "when": [
@@ -14186,7 +13235,7 @@ export interface operations {
                      *                 ],
                      *                 "files": [],
                      *                 "tier": "teammate",
-                     *                 "said_at_ms": 1795973896456
+                     *                 "said_at_ms": 1795975345626
                      *               },
                      *               "name": "Ana Ruiz",
                      *               "author": "ana",
@@ -14199,11 +13248,11 @@ export interface operations {
                      *         ],
                      *         "requests": [
                      *           {
-                     *             "id": "req_1m8m66f7v7e8czed",
+                     *             "id": "req_1m8m7k5cq2398m0n",
                      *             "team": "acme/core",
                      *             "author": "ana",
                      *             "name": "ana",
-                     *             "created_at_ms": 1795973922043,
+                     *             "created_at_ms": 1795975386519,
                      *             "state": "accepted",
                      *             "statement": null,
                      *             "warning": "",
@@ -14212,7 +13261,7 @@ export interface operations {
                      *             "near": [],
                      *             "decided_by": "bo",
                      *             "comment": "",
-                     *             "memory_id": "mem_tg3hxm9sg7py6kp4"
+                     *             "memory_id": "mem_rajbcgchfttwhc0x"
                      *           }
                      *         ]
                      *       }
@@ -14268,15 +13317,15 @@ export interface operations {
                      * @example {
                      *       "requests": [
                      *         {
-                     *           "id": "req_1m8m66f7v7e8czed",
+                     *           "id": "req_1m8m7k5cq2398m0n",
                      *           "team": "acme/core",
                      *           "author": "ana",
                      *           "name": "Ana Ruiz",
-                     *           "created_at_ms": 1795973922043,
+                     *           "created_at_ms": 1795975386519,
                      *           "state": "waiting",
                      *           "statement": {
                      *             "content": "Run `make lint` before every commit",
-                     *             "kind": "preference",
+                     *             "kind": "fact",
                      *             "scope": "project",
                      *             "remote": "example.org/shop",
                      *             "when": [
@@ -14284,7 +13333,7 @@ export interface operations {
                      *             ],
                      *             "files": [],
                      *             "tier": "teammate",
-                     *             "said_at_ms": 1795973896456
+                     *             "said_at_ms": 1795975345626
                      *           },
                      *           "warning": "",
                      *           "own": true,
@@ -14348,15 +13397,15 @@ export interface operations {
                     /**
                      * @example {
                      *       "request": {
-                     *         "id": "req_1m8m66f7v7e8czed",
+                     *         "id": "req_1m8m7k5cq2398m0n",
                      *         "team": "acme/core",
                      *         "author": "ana",
                      *         "name": "Ana Ruiz",
-                     *         "created_at_ms": 1795973922043,
+                     *         "created_at_ms": 1795975386519,
                      *         "state": "waiting",
                      *         "statement": {
                      *           "content": "Run `make lint` before every commit",
-                     *           "kind": "preference",
+                     *           "kind": "fact",
                      *           "scope": "project",
                      *           "remote": "example.org/shop",
                      *           "when": [
@@ -14364,7 +13413,7 @@ export interface operations {
                      *           ],
                      *           "files": [],
                      *           "tier": "teammate",
-                     *           "said_at_ms": 1795973896456
+                     *           "said_at_ms": 1795975345626
                      *         },
                      *         "warning": "",
                      *         "own": true,
@@ -14430,11 +13479,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "request": {
-                     *         "id": "req_1m8m66f7v7e8czed",
+                     *         "id": "req_1m8m7k5cq2398m0n",
                      *         "team": "acme/core",
                      *         "author": "ana",
                      *         "name": "ana",
-                     *         "created_at_ms": 1795973922043,
+                     *         "created_at_ms": 1795975386519,
                      *         "state": "accepted",
                      *         "statement": null,
                      *         "warning": "",
@@ -14443,7 +13492,7 @@ export interface operations {
                      *         "near": [],
                      *         "decided_by": "bo",
                      *         "comment": "",
-                     *         "memory_id": "mem_tg3hxm9sg7py6kp4"
+                     *         "memory_id": "mem_rajbcgchfttwhc0x"
                      *       }
                      *     }
                      */
@@ -14510,10 +13559,10 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_tg3hxm9sg7py6kp4",
+                     *         "id": "mem_rajbcgchfttwhc0x",
                      *         "statement": {
                      *           "content": "Run `make lint` before every commit",
-                     *           "kind": "preference",
+                     *           "kind": "fact",
                      *           "scope": "project",
                      *           "remote": "",
                      *           "when": [
@@ -14521,7 +13570,7 @@ export interface operations {
                      *           ],
                      *           "files": [],
                      *           "tier": "teammate",
-                     *           "said_at_ms": 1795973896456
+                     *           "said_at_ms": 1795975345626
                      *         },
                      *         "name": "Ana Ruiz",
                      *         "author": "ana",
@@ -14584,11 +13633,11 @@ export interface operations {
                      *         "url": "https://tacit.example.com",
                      *         "account": "ana",
                      *         "name": "laptop",
-                     *         "device": "8c346617767dcff3c686dba9d3c8211d35207b4a989672b20e15aac0c7489aa5",
+                     *         "device": "8375bfba70cca3f01856c4fbe11966cf87208b4a34bfa54017afc3ea2815d21c",
                      *         "entries": 10,
                      *         "waiting": 0,
                      *         "changed": false,
-                     *         "synced_at_ms": 1795973915005,
+                     *         "synced_at_ms": 1795975375536,
                      *         "sign_in_by_ms": 0,
                      *         "error": ""
                      *       }
@@ -14627,11 +13676,11 @@ export interface operations {
                      *         "url": "https://tacit.example.com",
                      *         "account": "ana",
                      *         "name": "laptop",
-                     *         "device": "8c346617767dcff3c686dba9d3c8211d35207b4a989672b20e15aac0c7489aa5",
+                     *         "device": "8375bfba70cca3f01856c4fbe11966cf87208b4a34bfa54017afc3ea2815d21c",
                      *         "entries": 10,
                      *         "waiting": 0,
                      *         "changed": false,
-                     *         "synced_at_ms": 1795973915957,
+                     *         "synced_at_ms": 1795975377724,
                      *         "sign_in_by_ms": 0,
                      *         "error": ""
                      *       },
@@ -14703,8 +13752,8 @@ export interface operations {
                      *       "shared": 10,
                      *       "login": {
                      *         "account": "ana",
-                     *         "device": "8c346617767dcff3c686dba9d3c8211d35207b4a989672b20e15aac0c7489aa5",
-                     *         "phrase": "8df5f zj7xf dy0vr r1ppf q7b25 cfe0v d5gh5 4tgnz"
+                     *         "device": "8375bfba70cca3f01856c4fbe11966cf87208b4a34bfa54017afc3ea2815d21c",
+                     *         "phrase": "ss0da a5cx1 93axn bcynn jf67c ek37q 9gmke k5mfd"
                      *       }
                      *     }
                      */
@@ -14908,7 +13957,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "code": "ana-md5yz66r"
+                     *       "code": "ana-hghgv49c"
                      *     }
                      */
                     "application/json": components["schemas"]["InviteView"];
@@ -14958,19 +14007,19 @@ export interface operations {
                      * @example {
                      *       "devices": [
                      *         {
-                     *           "device": "8c346617767dcff3c686dba9d3c8211d35207b4a989672b20e15aac0c7489aa5",
+                     *           "device": "8375bfba70cca3f01856c4fbe11966cf87208b4a34bfa54017afc3ea2815d21c",
                      *           "name": "laptop",
-                     *           "created_at_ms": 1795973913396,
-                     *           "seen_at_ms": 1795973915861,
+                     *           "created_at_ms": 1795975372467,
+                     *           "seen_at_ms": 1795975377527,
                      *           "revoked_at_ms": null,
                      *           "entries": 10,
                      *           "behind": 0
                      *         },
                      *         {
-                     *           "device": "a7372fd940bf837eb8978403a11dc19687a188c443d4faaa15d0919c001edd20",
+                     *           "device": "03242d453c1e6b2324e7ae0331d1d0f70101a5da30ec3a869bc14dab05e49a0f",
                      *           "name": "tablet",
-                     *           "created_at_ms": 1795973916995,
-                     *           "seen_at_ms": 1795973917780,
+                     *           "created_at_ms": 1795975378740,
+                     *           "seen_at_ms": 1795975380125,
                      *           "revoked_at_ms": null,
                      *           "entries": 0,
                      *           "behind": 0
@@ -15021,20 +14070,20 @@ export interface operations {
                      * @example {
                      *       "devices": [
                      *         {
-                     *           "device": "8c346617767dcff3c686dba9d3c8211d35207b4a989672b20e15aac0c7489aa5",
+                     *           "device": "8375bfba70cca3f01856c4fbe11966cf87208b4a34bfa54017afc3ea2815d21c",
                      *           "name": "laptop",
-                     *           "created_at_ms": 1795973913396,
-                     *           "seen_at_ms": 1795973931256,
+                     *           "created_at_ms": 1795975372467,
+                     *           "seen_at_ms": 1795975405115,
                      *           "revoked_at_ms": null,
                      *           "entries": 10,
                      *           "behind": 0
                      *         },
                      *         {
-                     *           "device": "a7372fd940bf837eb8978403a11dc19687a188c443d4faaa15d0919c001edd20",
+                     *           "device": "03242d453c1e6b2324e7ae0331d1d0f70101a5da30ec3a869bc14dab05e49a0f",
                      *           "name": "tablet",
-                     *           "created_at_ms": 1795973916995,
-                     *           "seen_at_ms": 1795973917780,
-                     *           "revoked_at_ms": 1795973932060,
+                     *           "created_at_ms": 1795975378740,
+                     *           "seen_at_ms": 1795975380125,
+                     *           "revoked_at_ms": 1795975406431,
                      *           "entries": 0,
                      *           "behind": 0
                      *         }
@@ -15096,20 +14145,20 @@ export interface operations {
                      *
                      *     ### decision
                      *
-                     *     - Amounts are integer cents; never floats. <!-- mem_1m8m65qx48w3pzr6 f1efd5c10485 -->
+                     *     - Amounts are integer cents; never floats. <!-- mem_1m8m7j3y5bgp96yr f1efd5c10485 -->
                      *
                      *     ### fact
                      *
-                     *     - Amounts are integer cents <!-- mem_1m8m65y1pqnbjf35 260301c6b847 -->
-                     *     - Parcels go by freight. <!-- mem_1m8m65xpezmwncnb 92dd783c8297 -->
-                     *     - The billing port is 9090. <!-- mem_1m8m65rc4thahg7v ed22aecd32dd -->
+                     *     - Run `make lint` before every commit <!-- mem_1m8m7hxgsefmhbzd c30b9ad7b69a -->
+                     *     - Amounts are integer cents <!-- mem_1m8m7jbdrc4jbhjq 260301c6b847 -->
+                     *     - Parcels go by freight. <!-- mem_1m8m7jaxh461mr9e 92dd783c8297 -->
+                     *     - The billing port is 9090. <!-- mem_1m8m7j4yttmgt7hf ed22aecd32dd -->
                      *
                      *     ### preference
                      *
-                     *     - Run `make lint` before every commit <!-- mem_1m8m65p8whr5ejjq c30b9ad7b69a -->
-                     *     - From now on always write tests first <!-- mem_1m8m65yg4jkn517n cae78799c76d -->
+                     *     - From now on always write tests first <!-- mem_1m8m7jc0hmzftb19 cae78799c76d -->
                      *
-                     *     <!-- tacit entries: mem_1m8m65qx48w3pzr6 mem_1m8m65y1pqnbjf35 mem_1m8m65xpezmwncnb mem_1m8m65rc4thahg7v mem_1m8m65p8whr5ejjq mem_1m8m65yg4jkn517n -->
+                     *     <!-- tacit entries: mem_1m8m7j3y5bgp96yr mem_1m8m7hxgsefmhbzd mem_1m8m7jbdrc4jbhjq mem_1m8m7jaxh461mr9e mem_1m8m7j4yttmgt7hf mem_1m8m7jc0hmzftb19 -->
                      */
                     "text/plain": string;
                 };
@@ -15199,7 +14248,7 @@ export interface operations {
                      *           "where": "mem0.json, entry 1",
                      *           "text": "Prefers tabs over spaces",
                      *           "before": "",
-                     *           "memory_id": "mem_1m8m65xh2qrhfp8b",
+                     *           "memory_id": "mem_1m8m7j9y8m8ytv6z",
                      *           "reason": ""
                      *         }
                      *       ],
@@ -15370,10 +14419,10 @@ export interface operations {
                      * @example {
                      *       "block": {
                      *         "surface": "prompt",
-                     *         "text": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Preference] Run `make lint` before every commit.\n</tacit-memory>",
-                     *         "tokens": 47,
+                     *         "text": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Fact] Run `make lint` before every commit. (2026-11-29)\n</tacit-memory>",
+                     *         "tokens": 55,
                      *         "memory_ids": [
-                     *           "mem_1m8m65p8whr5ejjq"
+                     *           "mem_1m8m7hxgsefmhbzd"
                      *         ],
                      *         "placement": "message",
                      *         "refuses": false,
@@ -15381,8 +14430,8 @@ export interface operations {
                      *       },
                      *       "memories": [
                      *         {
-                     *           "id": "mem_1m8m65p8whr5ejjq",
-                     *           "kind": "preference",
+                     *           "id": "mem_1m8m7hxgsefmhbzd",
+                     *           "kind": "fact",
                      *           "content": "Run `make lint` before every commit.",
                      *           "scope": "project:shop-73774d71f4",
                      *           "provenance": {
@@ -15398,14 +14447,14 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795973896456,
+                     *             "valid_from_ms": 1795975345626,
                      *             "valid_to_ms": null,
                      *             "superseded_by": null,
                      *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795973896476,
-                     *           "updated_at_ms": 1795973898514,
-                     *           "importance": 0.8,
+                     *           "created_at_ms": 1795975345689,
+                     *           "updated_at_ms": 1795975353160,
+                     *           "importance": 0.5,
                      *           "confidence": 1,
                      *           "trigger": {
                      *             "always": false,
@@ -15440,15 +14489,15 @@ export interface operations {
                      *           "use_count": 0,
                      *           "shown_count": 0,
                      *           "tokens": 9,
-                     *           "pinned": false,
+                     *           "pinned": true,
                      *           "evidence": [],
                      *           "proofs": 0,
                      *           "branch": null,
                      *           "headline": "",
                      *           "content_hash": "c30b9ad7b69a6ea9",
-                     *           "etag": "55772e27008eae7805ac",
+                     *           "etag": "ef8421cbf1e08b60ace2",
                      *           "text": "Run `make lint` before every commit.",
-                     *           "text_tokens": 15,
+                     *           "text_tokens": 23,
                      *           "shortened": false,
                      *           "relevance": 0.3468,
                      *           "scores": {
@@ -15465,12 +14514,12 @@ export interface operations {
                      *       ],
                      *       "budget_tokens": 800,
                      *       "trace": {
-                     *         "id": "trc_1m8m65w5wrc8cw7a",
+                     *         "id": "trc_1m8m7j7y3tywkzc7",
                      *         "session": "/",
                      *         "turn": 0,
                      *         "epoch": 0,
                      *         "surface": "prompt",
-                     *         "at_ms": 1795973902522,
+                     *         "at_ms": 1795975356353,
                      *         "preset": "focused",
                      *         "text": "commit the fix",
                      *         "situation": {
@@ -15516,7 +14565,7 @@ export interface operations {
                      *         "stages": [
                      *           {
                      *             "stage": "signal",
-                     *             "took_ms": 0.069,
+                     *             "took_ms": 0.052,
                      *             "kept": [],
                      *             "drops": [],
                      *             "losses": [],
@@ -15535,7 +14584,7 @@ export interface operations {
                      *           },
                      *           {
                      *             "stage": "query",
-                     *             "took_ms": 2.105,
+                     *             "took_ms": 1.531,
                      *             "kept": [],
                      *             "drops": [],
                      *             "losses": [],
@@ -15563,8 +14612,8 @@ export interface operations {
                      *         ],
                      *         "candidates": [
                      *           {
-                     *             "memory_id": "mem_1m8m65p8whr5ejjq",
-                     *             "kind": "preference",
+                     *             "memory_id": "mem_1m8m7hxgsefmhbzd",
+                     *             "kind": "fact",
                      *             "content": "Run `make lint` before every commit.",
                      *             "scores": [
                      *               [
@@ -15584,7 +14633,7 @@ export interface operations {
                      *             ]
                      *           },
                      *           {
-                     *             "memory_id": "mem_1m8m65rc4thahg7v",
+                     *             "memory_id": "mem_1m8m7j4yttmgt7hf",
                      *             "kind": "fact",
                      *             "content": "The billing port is 9090.",
                      *             "scores": [
@@ -15603,13 +14652,13 @@ export interface operations {
                      *           }
                      *         ],
                      *         "injected": [
-                     *           "mem_1m8m65p8whr5ejjq"
+                     *           "mem_1m8m7hxgsefmhbzd"
                      *         ],
                      *         "threshold": 0.25,
-                     *         "block": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Preference] Run `make lint` before every commit.\n</tacit-memory>",
-                     *         "tokens": 47,
+                     *         "block": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Fact] Run `make lint` before every commit. (2026-11-29)\n</tacit-memory>",
+                     *         "tokens": 55,
                      *         "budget_tokens": 800,
-                     *         "took_ms": 24.271,
+                     *         "took_ms": 13.661,
                      *         "project_id": "",
                      *         "asked": {
                      *           "text": "commit the fix",
@@ -15632,11 +14681,11 @@ export interface operations {
                      *         "stats": {
                      *           "memories_considered": 3,
                      *           "memories_injected": 1,
-                     *           "tokens_used": 47,
+                     *           "tokens_used": 55,
                      *           "tokens_budget": 800,
                      *           "by_type": [
                      *             [
-                     *               "preference",
+                     *               "fact",
                      *               1
                      *             ]
                      *           ],
@@ -15692,9 +14741,9 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "text": "- mem_1m8m65p8whr5ejjq [preference] Run `make lint` before every commit. (user, 2026-11-29)",
+                     *       "text": "- mem_1m8m7hxgsefmhbzd [fact] Run `make lint` before every commit. (user, 2026-11-29)",
                      *       "ids": [
-                     *         "mem_1m8m65p8whr5ejjq"
+                     *         "mem_1m8m7hxgsefmhbzd"
                      *       ],
                      *       "unknown": []
                      *     }
@@ -15744,8 +14793,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8m65p8whr5ejjq",
-                     *         "kind": "preference",
+                     *         "id": "mem_1m8m7hxgsefmhbzd",
+                     *         "kind": "fact",
                      *         "content": "Run `make lint` before every commit.",
                      *         "scope": "project:shop-73774d71f4",
                      *         "provenance": {
@@ -15761,14 +14810,14 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795973896456,
+                     *           "valid_from_ms": 1795975345626,
                      *           "valid_to_ms": null,
                      *           "superseded_by": null,
                      *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795973896476,
-                     *         "updated_at_ms": 1795973898514,
-                     *         "importance": 0.8,
+                     *         "created_at_ms": 1795975345689,
+                     *         "updated_at_ms": 1795975353160,
+                     *         "importance": 0.5,
                      *         "confidence": 1,
                      *         "trigger": {
                      *           "always": false,
@@ -15803,13 +14852,13 @@ export interface operations {
                      *         "use_count": 0,
                      *         "shown_count": 0,
                      *         "tokens": 9,
-                     *         "pinned": false,
+                     *         "pinned": true,
                      *         "evidence": [],
                      *         "proofs": 0,
                      *         "branch": null,
                      *         "headline": "",
                      *         "content_hash": "c30b9ad7b69a6ea9",
-                     *         "etag": "55772e27008eae7805ac"
+                     *         "etag": "ef8421cbf1e08b60ace2"
                      *       },
                      *       "surface": "prompt",
                      *       "preset": "focused",
@@ -15843,7 +14892,7 @@ export interface operations {
                      *         "shortlist": 12,
                      *         "relevance": 0.009,
                      *         "threshold": 0.25,
-                     *         "tokens": 15,
+                     *         "tokens": 23,
                      *         "tokens_left": null,
                      *         "budget_tokens": 800
                      *       },
@@ -15924,7 +14973,7 @@ export interface operations {
                      *         "session_summary_included": false,
                      *         "temporal_badges": [],
                      *         "memories_included": [],
-                     *         "latency_ms": 25
+                     *         "latency_ms": 31
                      *       },
                      *       "failure": null
                      *     }
@@ -15987,11 +15036,11 @@ export interface operations {
                      * @example {
                      *       "block": {
                      *         "surface": "start",
-                     *         "text": "<tacit-memory surface=\"start\">\nWhat is known from earlier work here. These are notes on record, not a message from the user.\n- [Decision] Amounts are integer cents; never floats.\n- [Fact] The billing port is 9090. (2026-11-29)\n- [Preference] Run `make lint` before every commit.\n</tacit-memory>",
-                     *         "tokens": 85,
+                     *         "text": "<tacit-memory surface=\"start\">\nWhat is known from earlier work here. These are notes on record, not a message from the user.\n- [Fact] Run `make lint` before every commit. (2026-11-29)\n- [Decision] Amounts are integer cents; never floats.\n- [Fact] The billing port is 9090. (2026-11-29)\n</tacit-memory>",
+                     *         "tokens": 93,
                      *         "memory_ids": [
-                     *           "mem_1m8m65qx48w3pzr6",
-                     *           "mem_1m8m65rc4thahg7v"
+                     *           "mem_1m8m7hxgsefmhbzd",
+                     *           "mem_1m8m7j3y5bgp96yr"
                      *         ],
                      *         "placement": "message",
                      *         "refuses": false,
@@ -16059,16 +15108,16 @@ export interface operations {
                      * @example {
                      *       "recalls": [
                      *         {
-                     *           "id": "trc_1m8m65wdhsvfkkbw",
+                     *           "id": "trc_1m8m7j8577m2c3ag",
                      *           "session": "plain/s-41",
                      *           "turn": 1,
                      *           "epoch": 0,
                      *           "surface": "on_demand",
-                     *           "at_ms": 1795973902769,
+                     *           "at_ms": 1795975356583,
                      *           "preset": "focused",
-                     *           "text": "memory_get mem_1m8m65p8whr5ejjq",
+                     *           "text": "memory_get mem_1m8m7hxgsefmhbzd",
                      *           "injected": [
-                     *             "mem_1m8m65p8whr5ejjq"
+                     *             "mem_1m8m7hxgsefmhbzd"
                      *           ],
                      *           "candidates": 1,
                      *           "silence": "",
@@ -16081,25 +15130,25 @@ export interface operations {
                      *           "best_relevance": 1
                      *         },
                      *         {
-                     *           "id": "trc_1m8m65tk0jdz0g0t",
+                     *           "id": "trc_1m8m7j5vr56wncch",
                      *           "session": "plain/s-41",
                      *           "turn": 0,
                      *           "epoch": 0,
                      *           "surface": "start",
-                     *           "at_ms": 1795973900874,
+                     *           "at_ms": 1795975354202,
                      *           "preset": "focused",
                      *           "text": "startup",
                      *           "injected": [
-                     *             "mem_1m8m65qx48w3pzr6",
-                     *             "mem_1m8m65rc4thahg7v"
+                     *             "mem_1m8m7hxgsefmhbzd",
+                     *             "mem_1m8m7j3y5bgp96yr"
                      *           ],
                      *           "candidates": 3,
                      *           "silence": "",
                      *           "cause": null,
                      *           "shadow": false,
-                     *           "tokens": 85,
+                     *           "tokens": 93,
                      *           "budget_tokens": 2000,
-                     *           "took_ms": 376.973,
+                     *           "took_ms": 249.525,
                      *           "threshold": 0,
                      *           "best_relevance": 0.7575333524469359
                      *         }
@@ -16157,12 +15206,12 @@ export interface operations {
                      * @example {
                      *       "traces": [
                      *         {
-                     *           "id": "trc_1m8m65tx1z45gp6n",
+                     *           "id": "trc_1m8m7j6arqpwt7pv",
                      *           "session": "plain/s-41",
                      *           "turn": 1,
                      *           "epoch": 0,
                      *           "surface": "prompt",
-                     *           "at_ms": 1795973901072,
+                     *           "at_ms": 1795975354424,
                      *           "preset": "focused",
                      *           "text": "Fix the rounding of discounts, then commit.",
                      *           "situation": {
@@ -16209,7 +15258,7 @@ export interface operations {
                      *           "stages": [
                      *             {
                      *               "stage": "signal",
-                     *               "took_ms": 0.459,
+                     *               "took_ms": 0.307,
                      *               "kept": [],
                      *               "drops": [],
                      *               "losses": [],
@@ -16228,7 +15277,7 @@ export interface operations {
                      *             },
                      *             {
                      *               "stage": "query",
-                     *               "took_ms": 145.75,
+                     *               "took_ms": 287.764,
                      *               "kept": [],
                      *               "drops": [],
                      *               "losses": [],
@@ -16256,8 +15305,8 @@ export interface operations {
                      *           ],
                      *           "candidates": [
                      *             {
-                     *               "memory_id": "mem_1m8m65p8whr5ejjq",
-                     *               "kind": "preference",
+                     *               "memory_id": "mem_1m8m7hxgsefmhbzd",
+                     *               "kind": "fact",
                      *               "content": "Run `make lint` before every commit.",
                      *               "scores": [
                      *                 [
@@ -16277,7 +15326,7 @@ export interface operations {
                      *               ]
                      *             },
                      *             {
-                     *               "memory_id": "mem_1m8m65qx48w3pzr6",
+                     *               "memory_id": "mem_1m8m7j3y5bgp96yr",
                      *               "kind": "decision",
                      *               "content": "Amounts are integer cents; never floats.",
                      *               "scores": [
@@ -16300,7 +15349,7 @@ export interface operations {
                      *           "block": "",
                      *           "tokens": 0,
                      *           "budget_tokens": 800,
-                     *           "took_ms": 706.1,
+                     *           "took_ms": 1056.172,
                      *           "project_id": "shop-73774d71f4",
                      *           "asked": {
                      *             "text": "Fix the rounding of discounts, then commit.",
@@ -16368,8 +15417,8 @@ export interface operations {
                 content: {
                     /**
                      * @example event: trace
-                     *     id: trc_1m8m65w5wrc8cw7a
-                     *     data: {"id": "trc_1m8m65w5wrc8cw7a", "surface": "prompt", "session": "plain/s-41"}
+                     *     id: trc_1m8m7j7y3tywkzc7
+                     *     data: {"id": "trc_1m8m7j7y3tywkzc7", "surface": "prompt", "session": "plain/s-41"}
                      */
                     "text/event-stream": string;
                 };
@@ -16384,12 +15433,15 @@ export interface operations {
     };
     get_trace: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description also repeat the decision with this threshold */
+                threshold?: number;
+            };
             header?: never;
             path: {
                 /**
                  * @description id of a trace
-                 * @example trc_1m8m65w5wrc8cw7a
+                 * @example trc_1m8m7j7y3tywkzc7
                  */
                 id: string;
             };
@@ -16406,12 +15458,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "trace": {
-                     *         "id": "trc_1m8m65w5wrc8cw7a",
+                     *         "id": "trc_1m8m7j7y3tywkzc7",
                      *         "session": "/",
                      *         "turn": 0,
                      *         "epoch": 0,
                      *         "surface": "prompt",
-                     *         "at_ms": 1795973902522,
+                     *         "at_ms": 1795975356353,
                      *         "preset": "focused",
                      *         "text": "commit the fix",
                      *         "situation": {
@@ -16457,7 +15509,7 @@ export interface operations {
                      *         "stages": [
                      *           {
                      *             "stage": "signal",
-                     *             "took_ms": 0.069,
+                     *             "took_ms": 0.052,
                      *             "kept": [],
                      *             "drops": [],
                      *             "losses": [],
@@ -16476,7 +15528,7 @@ export interface operations {
                      *           },
                      *           {
                      *             "stage": "query",
-                     *             "took_ms": 2.105,
+                     *             "took_ms": 1.531,
                      *             "kept": [],
                      *             "drops": [],
                      *             "losses": [],
@@ -16504,8 +15556,8 @@ export interface operations {
                      *         ],
                      *         "candidates": [
                      *           {
-                     *             "memory_id": "mem_1m8m65p8whr5ejjq",
-                     *             "kind": "preference",
+                     *             "memory_id": "mem_1m8m7hxgsefmhbzd",
+                     *             "kind": "fact",
                      *             "content": "Run `make lint` before every commit.",
                      *             "scores": [
                      *               [
@@ -16525,7 +15577,7 @@ export interface operations {
                      *             ]
                      *           },
                      *           {
-                     *             "memory_id": "mem_1m8m65rc4thahg7v",
+                     *             "memory_id": "mem_1m8m7j4yttmgt7hf",
                      *             "kind": "fact",
                      *             "content": "The billing port is 9090.",
                      *             "scores": [
@@ -16544,13 +15596,13 @@ export interface operations {
                      *           }
                      *         ],
                      *         "injected": [
-                     *           "mem_1m8m65p8whr5ejjq"
+                     *           "mem_1m8m7hxgsefmhbzd"
                      *         ],
                      *         "threshold": 0.25,
-                     *         "block": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Preference] Run `make lint` before every commit.\n</tacit-memory>",
-                     *         "tokens": 47,
+                     *         "block": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Fact] Run `make lint` before every commit. (2026-11-29)\n</tacit-memory>",
+                     *         "tokens": 55,
                      *         "budget_tokens": 800,
-                     *         "took_ms": 24.271,
+                     *         "took_ms": 13.661,
                      *         "project_id": "shop-73774d71f4",
                      *         "asked": {
                      *           "text": "commit the fix",
@@ -16573,11 +15625,11 @@ export interface operations {
                      *         "stats": {
                      *           "memories_considered": 3,
                      *           "memories_injected": 1,
-                     *           "tokens_used": 47,
+                     *           "tokens_used": 55,
                      *           "tokens_budget": 800,
                      *           "by_type": [
                      *             [
-                     *               "preference",
+                     *               "fact",
                      *               1
                      *             ]
                      *           ],
@@ -16585,79 +15637,11 @@ export interface operations {
                      *         },
                      *         "summary": "1 memory"
                      *       },
-                     *       "verdicts": []
+                     *       "verdicts": [],
+                     *       "replayed": null
                      *     }
                      */
                     "application/json": components["schemas"]["OneTrace"];
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            /** @description No trace has this id, or it is no longer kept. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    replay_trace: {
-        parameters: {
-            query: {
-                /**
-                 * @description least relevance for an injection
-                 * @example 0.4
-                 */
-                threshold: number;
-            };
-            header?: never;
-            path: {
-                /**
-                 * @description id of a trace
-                 * @example trc_1m8m65w5wrc8cw7a
-                 */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "replayed": {
-                     *         "trace_id": "trc_1m8m65w5wrc8cw7a",
-                     *         "surface": "prompt",
-                     *         "at_ms": 1795973902522,
-                     *         "text": "commit the fix",
-                     *         "threshold": 0.4,
-                     *         "was": 0.25,
-                     *         "before": [
-                     *           "mem_1m8m65p8whr5ejjq"
-                     *         ],
-                     *         "after": [],
-                     *         "added": [],
-                     *         "gone": [
-                     *           "mem_1m8m65p8whr5ejjq"
-                     *         ],
-                     *         "unsure": [],
-                     *         "shadow": false
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ReplayedView"];
                 };
             };
             401: components["responses"]["Unauthorized"];
@@ -16684,7 +15668,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a trace
-                 * @example trc_1m8m65w5wrc8cw7a
+                 * @example trc_1m8m7j7y3tywkzc7
                  */
                 id: string;
             };
@@ -16706,15 +15690,15 @@ export interface operations {
                      * @example {
                      *       "verdicts": [
                      *         {
-                     *           "trace_id": "trc_1m8m65w5wrc8cw7a",
-                     *           "memory_id": "mem_1m8m65p8whr5ejjq",
+                     *           "trace_id": "trc_1m8m7j7y3tywkzc7",
+                     *           "memory_id": "mem_1m8m7hxgsefmhbzd",
                      *           "useful": true,
                      *           "injected": true,
                      *           "surface": "prompt",
                      *           "relevance": 0.3468,
                      *           "threshold": 0.25,
-                     *           "trace_at_ms": 1795973902522,
-                     *           "at_ms": 1795973903452
+                     *           "trace_at_ms": 1795975356353,
+                     *           "at_ms": 1795975358053
                      *         }
                      *       ],
                      *       "next_cursor": null
@@ -16742,55 +15726,6 @@ export interface operations {
             500: components["responses"]["InternalServerError"];
             503: components["responses"]["ServiceUnavailable"];
             507: components["responses"]["InsufficientStorage"];
-        };
-    };
-    list_verdicts: {
-        parameters: {
-            query?: {
-                /** @description most rows in one answer */
-                limit?: number;
-                /** @description `next_cursor` of the part before */
-                cursor?: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "verdicts": [
-                     *         {
-                     *           "trace_id": "trc_1m8m65w5wrc8cw7a",
-                     *           "memory_id": "mem_1m8m65p8whr5ejjq",
-                     *           "useful": true,
-                     *           "injected": true,
-                     *           "surface": "prompt",
-                     *           "relevance": 0.3468,
-                     *           "threshold": 0.25,
-                     *           "trace_at_ms": 1795973902522,
-                     *           "at_ms": 1795973903506
-                     *         }
-                     *       ],
-                     *       "next_cursor": null
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Verdicts"];
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
         };
     };
     tune: {
@@ -16844,7 +15779,7 @@ export interface operations {
                      *           "rate_after": 0,
                      *           "handed_before": 0.3333,
                      *           "handed_after": 0.3333,
-                     *           "tokens_after": 15,
+                     *           "tokens_after": 17.7,
                      *           "changed": 0,
                      *           "useful_kept": 1,
                      *           "wrong_kept": 0
@@ -16927,9 +15862,9 @@ export interface operations {
                      *         "value": {
                      *           "name": "dark"
                      *         },
-                     *         "created_at_ms": 1795973900536,
-                     *         "updated_at_ms": 1795973900536,
-                     *         "memory_id": "mem_1m8m65t7v2gz7903",
+                     *         "created_at_ms": 1795975354024,
+                     *         "updated_at_ms": 1795975354024,
+                     *         "memory_id": "mem_1m8m7j5nadam64cy",
                      *         "score": null
                      *       }
                      *     }
@@ -16975,9 +15910,9 @@ export interface operations {
                      *         "value": {
                      *           "name": "dark"
                      *         },
-                     *         "created_at_ms": 1795973900536,
-                     *         "updated_at_ms": 1795973900536,
-                     *         "memory_id": "mem_1m8m65t7v2gz7903",
+                     *         "created_at_ms": 1795975354024,
+                     *         "updated_at_ms": 1795975354024,
+                     *         "memory_id": "mem_1m8m7j5nadam64cy",
                      *         "score": null
                      *       }
                      *     }
@@ -17075,9 +16010,9 @@ export interface operations {
                      *           "value": {
                      *             "name": "dark"
                      *           },
-                     *           "created_at_ms": 1795973900536,
-                     *           "updated_at_ms": 1795973900536,
-                     *           "memory_id": "mem_1m8m65t7v2gz7903",
+                     *           "created_at_ms": 1795975354024,
+                     *           "updated_at_ms": 1795975354024,
+                     *           "memory_id": "mem_1m8m7j5nadam64cy",
                      *           "score": 0.500068
                      *         }
                      *       ],
@@ -17183,8 +16118,8 @@ export interface operations {
                      *           "agent": "",
                      *           "turn": 1,
                      *           "epoch": 0,
-                     *           "started_at_ms": 1795973902778,
-                     *           "last_signal_at_ms": 1795973902778,
+                     *           "started_at_ms": 1795975356597,
+                     *           "last_signal_at_ms": 1795975356597,
                      *           "muted": false,
                      *           "incognito": false,
                      *           "ended": false,
@@ -17203,13 +16138,13 @@ export interface operations {
                      *           "agent": "",
                      *           "turn": 1,
                      *           "epoch": 0,
-                     *           "started_at_ms": 1795973900665,
-                     *           "last_signal_at_ms": 1795973902309,
+                     *           "started_at_ms": 1795975354150,
+                     *           "last_signal_at_ms": 1795975355970,
                      *           "muted": false,
                      *           "incognito": false,
                      *           "ended": false,
                      *           "exposures": 4,
-                     *           "tokens": 60
+                     *           "tokens": 68
                      *         }
                      *       ],
                      *       "next_cursor": null
@@ -17267,40 +16202,40 @@ export interface operations {
                      *           "agent": "",
                      *           "turn": 1,
                      *           "epoch": 0,
-                     *           "started_at_ms": 1795973900665,
-                     *           "last_signal_at_ms": 1795973902309,
+                     *           "started_at_ms": 1795975354150,
+                     *           "last_signal_at_ms": 1795975355970,
                      *           "muted": false,
                      *           "incognito": false,
                      *           "ended": false,
                      *           "exposures": 4,
-                     *           "tokens": 60
+                     *           "tokens": 68
                      *         },
                      *         "turns": [
                      *           {
                      *             "turn": 0,
                      *             "epoch": 0,
-                     *             "at_ms": 1795973900874,
+                     *             "at_ms": 1795975354202,
                      *             "recalls": [
                      *               {
-                     *                 "id": "trc_1m8m65tk0jdz0g0t",
+                     *                 "id": "trc_1m8m7j5vr56wncch",
                      *                 "session": "plain/s-41",
                      *                 "turn": 0,
                      *                 "epoch": 0,
                      *                 "surface": "start",
-                     *                 "at_ms": 1795973900874,
+                     *                 "at_ms": 1795975354202,
                      *                 "preset": "focused",
                      *                 "text": "startup",
                      *                 "injected": [
-                     *                   "mem_1m8m65qx48w3pzr6",
-                     *                   "mem_1m8m65rc4thahg7v"
+                     *                   "mem_1m8m7hxgsefmhbzd",
+                     *                   "mem_1m8m7j3y5bgp96yr"
                      *                 ],
                      *                 "candidates": 3,
                      *                 "silence": "",
                      *                 "cause": null,
                      *                 "shadow": false,
-                     *                 "tokens": 85,
+                     *                 "tokens": 93,
                      *                 "budget_tokens": 2000,
-                     *                 "took_ms": 376.973,
+                     *                 "took_ms": 249.525,
                      *                 "threshold": 0,
                      *                 "best_relevance": 0.7575333524469359
                      *               }
@@ -17308,22 +16243,22 @@ export interface operations {
                      *             "exposures": [
                      *               {
                      *                 "session": "plain/s-41",
-                     *                 "memory_id": "mem_1m8m65rc4thahg7v",
+                     *                 "memory_id": "mem_1m8m7j4yttmgt7hf",
                      *                 "surface": "start",
                      *                 "turn": 0,
                      *                 "epoch": 0,
                      *                 "tokens": 22,
-                     *                 "at_ms": 1795973900874,
+                     *                 "at_ms": 1795975354202,
                      *                 "used": null
                      *               },
                      *               {
                      *                 "session": "plain/s-41",
-                     *                 "memory_id": "mem_1m8m65qx48w3pzr6",
+                     *                 "memory_id": "mem_1m8m7j3y5bgp96yr",
                      *                 "surface": "start",
                      *                 "turn": 0,
                      *                 "epoch": 0,
                      *                 "tokens": 14,
-                     *                 "at_ms": 1795973900874,
+                     *                 "at_ms": 1795975354202,
                      *                 "used": null
                      *               }
                      *             ]
@@ -17331,15 +16266,15 @@ export interface operations {
                      *           {
                      *             "turn": 1,
                      *             "epoch": 0,
-                     *             "at_ms": 1795973901072,
+                     *             "at_ms": 1795975354424,
                      *             "recalls": [
                      *               {
-                     *                 "id": "trc_1m8m65tx1z45gp6n",
+                     *                 "id": "trc_1m8m7j6arqpwt7pv",
                      *                 "session": "plain/s-41",
                      *                 "turn": 1,
                      *                 "epoch": 0,
                      *                 "surface": "prompt",
-                     *                 "at_ms": 1795973901072,
+                     *                 "at_ms": 1795975354424,
                      *                 "preset": "focused",
                      *                 "text": "Fix the rounding of discounts, then commit.",
                      *                 "injected": [],
@@ -17349,27 +16284,27 @@ export interface operations {
                      *                 "shadow": false,
                      *                 "tokens": 0,
                      *                 "budget_tokens": 800,
-                     *                 "took_ms": 706.1,
+                     *                 "took_ms": 1056.172,
                      *                 "threshold": 0.25,
                      *                 "best_relevance": 0.1576
                      *               },
                      *               {
-                     *                 "id": "trc_1m8m65vsbtr0mekz",
+                     *                 "id": "trc_1m8m7j7f2m9tyhbr",
                      *                 "session": "plain/s-41",
                      *                 "turn": 1,
                      *                 "epoch": 0,
                      *                 "surface": "action",
-                     *                 "at_ms": 1795973901793,
+                     *                 "at_ms": 1795975355505,
                      *                 "preset": "focused",
                      *                 "text": "git commit -m 'Fix rounding'",
                      *                 "injected": [],
-                     *                 "candidates": 2,
+                     *                 "candidates": 1,
                      *                 "silence": "everything that passed is in context already",
                      *                 "cause": "in_context",
                      *                 "shadow": false,
                      *                 "tokens": 0,
                      *                 "budget_tokens": 200,
-                     *                 "took_ms": 515.174,
+                     *                 "took_ms": 449.996,
                      *                 "threshold": 0.5,
                      *                 "best_relevance": 1
                      *               }
@@ -17377,12 +16312,12 @@ export interface operations {
                      *             "exposures": [
                      *               {
                      *                 "session": "plain/s-41",
-                     *                 "memory_id": "mem_1m8m65p8whr5ejjq",
+                     *                 "memory_id": "mem_1m8m7hxgsefmhbzd",
                      *                 "surface": "on_demand",
                      *                 "turn": 1,
                      *                 "epoch": 0,
                      *                 "tokens": 9,
-                     *                 "at_ms": 1795973902769,
+                     *                 "at_ms": 1795975356583,
                      *                 "used": null
                      *               }
                      *             ]
@@ -17512,7 +16447,7 @@ export interface operations {
                      *         "statements": [
                      *           {
                      *             "memory": {
-                     *               "id": "mem_1m8m65yg4jkn517n",
+                     *               "id": "mem_1m8m7jc0hmzftb19",
                      *               "kind": "preference",
                      *               "content": "From now on always write tests first",
                      *               "scope": "project:shop-73774d71f4",
@@ -17534,8 +16469,8 @@ export interface operations {
                      *                 "superseded_by": null,
                      *                 "offset_ms": 0
                      *               },
-                     *               "created_at_ms": 1795973904900,
-                     *               "updated_at_ms": 1795973904900,
+                     *               "created_at_ms": 1795975360529,
+                     *               "updated_at_ms": 1795975360529,
                      *               "importance": 0.8,
                      *               "confidence": 0.85,
                      *               "trigger": {
@@ -17576,7 +16511,7 @@ export interface operations {
                      *               "branch": null,
                      *               "headline": "",
                      *               "content_hash": "cae78799c76de2e2",
-                     *               "etag": "d32309bcbb2e6e58171d"
+                     *               "etag": "4e43b1675b7ef5d9f791"
                      *             },
                      *             "fate": "new",
                      *             "believed": "your word",
@@ -17691,17 +16626,14 @@ export interface operations {
                 limit?: number;
                 /** @description `next_cursor` of the part before */
                 cursor?: string;
-                /**
-                 * @description of one session: its host
-                 * @example plain
-                 */
+                /** @description of one session: its host */
                 host?: string;
-                /**
-                 * @description of one session: its id
-                 * @example s-41
-                 */
+                /** @description of one session: its id */
                 session_id?: string;
-                /** @description only of this memory */
+                /**
+                 * @description only of this memory
+                 * @example mem_1m8m7hxgsefmhbzd
+                 */
                 memory?: string;
             };
             header?: never;
@@ -17721,22 +16653,22 @@ export interface operations {
                      *       "exposures": [
                      *         {
                      *           "session": "plain/s-41",
-                     *           "memory_id": "mem_1m8m65p8whr5ejjq",
+                     *           "memory_id": "mem_1m8m7hxgsefmhbzd",
                      *           "surface": "on_demand",
                      *           "turn": 1,
                      *           "epoch": 0,
                      *           "tokens": 9,
-                     *           "at_ms": 1795973902769,
+                     *           "at_ms": 1795975356583,
                      *           "used": null
                      *         },
                      *         {
                      *           "session": "plain/s-41",
-                     *           "memory_id": "mem_1m8m65p8whr5ejjq",
+                     *           "memory_id": "mem_1m8m7hxgsefmhbzd",
                      *           "surface": "start",
                      *           "turn": 0,
                      *           "epoch": 0,
-                     *           "tokens": 15,
-                     *           "at_ms": 1795973900874,
+                     *           "tokens": 23,
+                     *           "at_ms": 1795975354202,
                      *           "used": null
                      *         }
                      *       ],
@@ -17795,11 +16727,11 @@ export interface operations {
                      *       "changes": [
                      *         {
                      *           "change": "merge",
-                     *           "reason": "says the same as mem_1m8m65p8whr5ejjq",
+                     *           "reason": "says the same as mem_1m8m7hxgsefmhbzd",
                      *           "cause": "says_same",
                      *           "memory": {
-                     *             "id": "mem_1m8m65p8whr5ejjq",
-                     *             "kind": "preference",
+                     *             "id": "mem_1m8m7hxgsefmhbzd",
+                     *             "kind": "fact",
                      *             "content": "Run `make lint` before every commit",
                      *             "scope": "project:shop-73774d71f4",
                      *             "provenance": {
@@ -17815,14 +16747,14 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795973896456,
+                     *               "valid_from_ms": 1795975345626,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795973896476,
-                     *             "updated_at_ms": 1795973904409,
-                     *             "importance": 0.9,
+                     *             "created_at_ms": 1795975345689,
+                     *             "updated_at_ms": 1795975359878,
+                     *             "importance": 0.85,
                      *             "confidence": 1,
                      *             "trigger": {
                      *               "always": false,
@@ -17857,7 +16789,7 @@ export interface operations {
                      *             "use_count": 1,
                      *             "shown_count": 0,
                      *             "tokens": 9,
-                     *             "pinned": false,
+                     *             "pinned": true,
                      *             "evidence": [
                      *               "- Run `make lint` before every commit."
                      *             ],
@@ -17865,7 +16797,7 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "c30b9ad7b69a6ea9",
-                     *             "etag": "17ffd56d0716d497ce57"
+                     *             "etag": "f4c15a91aff7386ad715"
                      *           }
                      *         },
                      *         {
@@ -17873,7 +16805,7 @@ export interface operations {
                      *           "reason": "new",
                      *           "cause": "new",
                      *           "memory": {
-                     *             "id": "mem_1m8m65y1pqnbjf35",
+                     *             "id": "mem_1m8m7jbdrc4jbhjq",
                      *             "kind": "fact",
                      *             "content": "Amounts are integer cents",
                      *             "scope": "project:shop-73774d71f4",
@@ -17890,13 +16822,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795973904336,
+                     *               "valid_from_ms": 1795975359763,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795973904438,
-                     *             "updated_at_ms": 1795973904438,
+                     *             "created_at_ms": 1795975359928,
+                     *             "updated_at_ms": 1795975359928,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -17940,7 +16872,7 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "260301c6b8472a59",
-                     *             "etag": "531d7782daa4fc0ed510"
+                     *             "etag": "f924d7a0fc5de0e19013"
                      *           }
                      *         }
                      *       ]
@@ -18009,7 +16941,7 @@ export interface operations {
                      *           "host": "claude-code",
                      *           "path": "/home/ana/s-40.jsonl",
                      *           "size_bytes": 510,
-                     *           "modified_ms": 1795973904625,
+                     *           "modified_ms": 1795975360203,
                      *           "sessions": 1,
                      *           "session_ids": [],
                      *           "cwd": "",
@@ -18641,192 +17573,6 @@ export interface operations {
             507: components["responses"]["InsufficientStorage"];
         };
     };
-    list_setting_differences: {
-        parameters: {
-            query?: {
-                /** @description as they hold in this folder's project */
-                cwd?: string;
-                /** @description effective values for this agent */
-                agent?: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "settings": [
-                     *         {
-                     *           "about": {
-                     *             "key": "recall.level",
-                     *             "section": "recall",
-                     *             "about": "for `focused`: how readily memories come before a prompt; quiet = fewer and more often right, eager = more and more often wrong; sets `recall.thresholds.prompt`",
-                     *             "type": "choice",
-                     *             "items": null,
-                     *             "nullable": false,
-                     *             "choices": [
-                     *               "quiet",
-                     *               "balanced"
-                     *             ],
-                     *             "minimum": null,
-                     *             "maximum": null,
-                     *             "above_minimum": false,
-                     *             "default": "balanced",
-                     *             "per_agent": true,
-                     *             "project": "stricter",
-                     *             "restart": false,
-                     *             "guidance": ""
-                     *           },
-                     *           "key": "recall.level",
-                     *           "value": "quiet",
-                     *           "layer": "user",
-                     *           "place": "/home/ana/home/config.yaml:3",
-                     *           "origins": [
-                     *             {
-                     *               "layer": "default",
-                     *               "place": "defaults",
-                     *               "value": "balanced"
-                     *             },
-                     *             {
-                     *               "layer": "preset",
-                     *               "place": "preset focused:5",
-                     *               "value": "balanced"
-                     *             }
-                     *           ]
-                     *         }
-                     *       ]
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Differences"];
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    get_settings_schema: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "title": "Tacit settings",
-                     *       "type": "object"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Document"];
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    explain_setting: {
-        parameters: {
-            query?: {
-                /** @description as they hold in this folder's project */
-                cwd?: string;
-                /** @description effective values for this agent */
-                agent?: string;
-            };
-            header?: never;
-            path: {
-                /**
-                 * @description dotted name of a setting
-                 * @example recall.level
-                 */
-                key: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "setting": {
-                     *         "about": {
-                     *           "key": "recall.level",
-                     *           "section": "recall",
-                     *           "about": "for `focused`: how readily memories come before a prompt; quiet = fewer and more often right, eager = more and more often wrong; sets `recall.thresholds.prompt`",
-                     *           "type": "choice",
-                     *           "items": null,
-                     *           "nullable": false,
-                     *           "choices": [
-                     *             "quiet",
-                     *             "balanced"
-                     *           ],
-                     *           "minimum": null,
-                     *           "maximum": null,
-                     *           "above_minimum": false,
-                     *           "default": "balanced",
-                     *           "per_agent": true,
-                     *           "project": "stricter",
-                     *           "restart": false,
-                     *           "guidance": ""
-                     *         },
-                     *         "key": "recall.level",
-                     *         "value": "quiet",
-                     *         "layer": "user",
-                     *         "place": "/home/ana/home/config.yaml:3",
-                     *         "origins": [
-                     *           {
-                     *             "layer": "default",
-                     *             "place": "defaults",
-                     *             "value": "balanced"
-                     *           },
-                     *           {
-                     *             "layer": "preset",
-                     *             "place": "preset focused:5",
-                     *             "value": "balanced"
-                     *           }
-                     *         ]
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["OneSetting"];
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
     list_agents: {
         parameters: {
             query?: {
@@ -19430,7 +18176,7 @@ export interface operations {
                      *         "handovers_pending": 0,
                      *         "vectors": 10,
                      *         "vectors_missing": 0,
-                     *         "size_bytes": 2525568,
+                     *         "size_bytes": 2529688,
                      *         "schema_version": 1
                      *       },
                      *       "embedder": "all-minilm-l6-v2-int8@1/384",
@@ -19512,7 +18258,7 @@ export interface operations {
                      *         "handovers_pending": 0,
                      *         "vectors": 10,
                      *         "vectors_missing": 0,
-                     *         "size_bytes": 2525568,
+                     *         "size_bytes": 2529688,
                      *         "schema_version": 1
                      *       },
                      *       "counters": {}
@@ -19619,9 +18365,9 @@ export interface operations {
                      * @example {
                      *       "store": {
                      *         "by_kind": {
-                     *           "fact": 3,
-                     *           "preference": 2,
-                     *           "decision": 1
+                     *           "fact": 4,
+                     *           "decision": 1,
+                     *           "preference": 1
                      *         },
                      *         "by_status": {
                      *           "active": 6,
@@ -19691,7 +18437,7 @@ export interface operations {
                      * @example {
                      *       "series": {
                      *         "since_ms": 1793318400000,
-                     *         "until_ms": 1795973910702,
+                     *         "until_ms": 1795975368301,
                      *         "bucket_ms": 86400000,
                      *         "recalls": 6,
                      *         "complete": true,
@@ -19725,9 +18471,9 @@ export interface operations {
                      *           {
                      *             "surface": "action",
                      *             "count": 1,
-                     *             "p50_ms": 515.174,
-                     *             "p95_ms": 515.174,
-                     *             "p99_ms": 515.174
+                     *             "p50_ms": 449.996,
+                     *             "p95_ms": 449.996,
+                     *             "p99_ms": 449.996
                      *           },
                      *           {
                      *             "surface": "on_demand",
@@ -19750,9 +18496,8 @@ export interface operations {
                      *           }
                      *         ],
                      *         "kinds": {
-                     *           "preference": 86,
-                     *           "decision": 34,
-                     *           "fact": 21
+                     *           "fact": 121,
+                     *           "decision": 36
                      *         },
                      *         "feedback": {
                      *           "useful": 1,
@@ -19769,7 +18514,7 @@ export interface operations {
                      *         "cache": [],
                      *         "marks": [
                      *           {
-                     *             "at_ms": 1795973904028,
+                     *             "at_ms": 1795975359259,
                      *             "what": "import",
                      *             "about": [
                      *               "mem0"
@@ -19777,7 +18522,7 @@ export interface operations {
                      *             "count": 1
                      *           },
                      *           {
-                     *             "at_ms": 1795973904101,
+                     *             "at_ms": 1795975359479,
                      *             "what": "import",
                      *             "about": [
                      *               "mem0"
@@ -19862,7 +18607,9 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "rows": {},
+                     *       "rows": {
+                     *         "sessions": 1
+                     *       },
                      *       "files": {},
                      *       "left": [],
                      *       "dry_run": true
@@ -19881,6 +18628,44 @@ export interface operations {
             500: components["responses"]["InternalServerError"];
             503: components["responses"]["ServiceUnavailable"];
             507: components["responses"]["InsufficientStorage"];
+        };
+    };
+    list_backups: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "copies": [
+                     *         {
+                     *           "path": "/home/ana/tacit-2026-11-26.db",
+                     *           "origin": "requested",
+                     *           "bytes": 372736,
+                     *           "at_ms": 1795975407340
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Copies"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     create_backup: {
@@ -19928,44 +18713,6 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-        };
-    };
-    list_backups: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "copies": [
-                     *         {
-                     *           "path": "/home/ana/tacit-2026-11-26.db",
-                     *           "origin": "requested",
-                     *           "bytes": 372736,
-                     *           "at_ms": 1795973932716
-                     *         }
-                     *       ]
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Copies"];
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
         };
     };
     restore_backup: {
@@ -20098,8 +18845,8 @@ export interface operations {
                      *           "state": "done",
                      *           "done": 0,
                      *           "whole": 0,
-                     *           "began_ms": 1795973911319,
-                     *           "ended_ms": 1795973911335,
+                     *           "began_ms": 1795975369239,
+                     *           "ended_ms": 1795975369276,
                      *           "problems": [],
                      *           "error": "",
                      *           "hint": ""
@@ -20144,7 +18891,7 @@ export interface operations {
                      *         "state": "running",
                      *         "done": 0,
                      *         "whole": 0,
-                     *         "began_ms": 1795973911319,
+                     *         "began_ms": 1795975369239,
                      *         "ended_ms": null,
                      *         "problems": [],
                      *         "error": "",

@@ -101,10 +101,10 @@ export const useRevoke = () =>
   useMutation({ mutationFn: (device: string) => body(api.POST("/v1/sync/devices/revoke", { body: { device } })), onSuccess: renewTeams, meta: quiet });
 
 export const useJoin = () =>
-  useMutation({ mutationFn: (team: string) => body(api.POST("/v1/teams/join", { body: { team } })), onSuccess: renewTeams, meta: quiet });
+  useMutation({ mutationFn: (team: string) => body(api.PUT("/v1/teams/membership", { body: { team, joined: true } })), onSuccess: renewTeams, meta: quiet });
 
 export const useLeave = () =>
-  useMutation({ mutationFn: (team: string) => body(api.POST("/v1/teams/leave", { body: { team } })), onSuccess: renewTeams, meta: quiet });
+  useMutation({ mutationFn: (team: string) => body(api.PUT("/v1/teams/membership", { body: { team, joined: false } })), onSuccess: renewTeams, meta: quiet });
 
 export const useAddTeam = () =>
   useMutation({ mutationFn: (team: string) => body(api.POST("/v1/teams", { body: { team } })), onSuccess: renewTeams, meta: quiet });
@@ -124,11 +124,11 @@ export const useRemoveMember = () =>
   });
 
 export const usePutProject = () =>
-  useMutation({ mutationFn: (project: { team: string; cwd: string }) => body(api.POST("/v1/teams/projects", { body: project })), onSuccess: renewTeams, meta: quiet });
+  useMutation({ mutationFn: (project: { team: string; cwd: string }) => body(api.POST("/v1/teams/projects", { body: { ...project, remote: "", allowed: true } })), onSuccess: renewTeams, meta: quiet });
 
 export const useRemoveProject = () =>
   useMutation({
-    mutationFn: ({ team, remote }: { team: string; remote: string }) => body(api.POST("/v1/teams/projects/remove", { body: { team, remote, cwd: "" } })),
+    mutationFn: ({ team, remote }: { team: string; remote: string }) => body(api.POST("/v1/teams/projects", { body: { team, remote, cwd: "", allowed: false } })),
     onSuccess: renewTeams,
     meta: quiet,
   });

@@ -383,7 +383,7 @@ def _starts_after_a_change(bench: Bench, daemon: DaemonUnderTest) -> list[float]
     token = Authority(daemon.home).create(f"latency-{daemon.pid}")
     for number in range(CHANGED_STARTS):
         body = {"content": statement(chance, bench.run, number), "kind": "fact", "cwd": str(bench.project)}
-        reply = post(daemon.home, "/v1/remember", json.dumps(body).encode(), token=token)
+        reply = post(daemon.home, "/v1/memories", json.dumps(body).encode(), token=token)
         if reply.status != 201:
             raise SystemExit(f"the daemon stored no new memory: {reply.status} {reply.body[:300]!r}")
         time.sleep(_PAUSE_S)

@@ -54,7 +54,8 @@ function AddProject({ team, shared }: { team: string; shared: string[] }) {
       className="team-add"
       onSubmit={(event) => {
         event.preventDefault();
-        if (root !== null) put.mutate({ team, cwd: root }, { onSuccess: ({ project }) => { setRoot(null); say(`Memories of ${project.remote} can be shared with ${team}`); } });
+        const chosen = open.find((one) => one.root === root);
+        if (chosen !== undefined) put.mutate({ team, cwd: chosen.root }, { onSuccess: () => { setRoot(null); say(`Memories of ${chosen.remote} can be shared with ${team}`); } });
       }}
     >
       <Select

@@ -152,7 +152,7 @@ def _played(product: Product, case: Case, token: str) -> Seen:
     product.folder(case["id"])
     cwd = product.folder(f"{case['id']}/{case['project']}")
     for text in case["stored"]:
-        product.post("/v1/remember", {"content": text, "cwd": str(cwd)}, token=token)
+        product.post("/v1/memories", {"content": text, "cwd": str(cwd)}, token=token)
     stored = product.memories(cwd=cwd)
     call: dict[str, Any] = dict(case["call"])
     tool = call.pop("tool")

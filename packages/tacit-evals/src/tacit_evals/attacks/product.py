@@ -296,10 +296,12 @@ class Product:
         """GET from the API."""
         return json.loads(self._exchange("GET", path, b"", {}))
 
-    def post(self, path: str, body: Mapping[str, object], *, token: str = "") -> dict[str, Any]:
-        """POST to the API, as the user with a personal token; problems come back as they are."""
+    def post(
+        self, path: str, body: Mapping[str, object], *, token: str = "", method: str = "POST"
+    ) -> dict[str, Any]:
+        """Send `body` to the API, as the user with a personal token; problems come back as they are."""
         headers = {"Authorization": f"Bearer {token}"} if token else {}
-        return json.loads(self._exchange("POST", path, json.dumps(body).encode(), headers) or b"{}")
+        return json.loads(self._exchange(method, path, json.dumps(body).encode(), headers) or b"{}")
 
     def memories(self, *, cwd: Path | None = None) -> list[Memory]:
         """All memories in any state; with `cwd` those that may be seen there."""

@@ -105,7 +105,7 @@ def write_by_socket(worker: Worker) -> Callable[[int], None]:
         content = statement(worker.chance, worker.name, number)
         try:
             status, reply = ask(
-                "/v1/remember", {"content": content, "kind": "fact", "cwd": str(worker.project)}
+                "/v1/memories", {"content": content, "kind": "fact", "cwd": str(worker.project)}
             )
         except Unanswered:
             worker.counts["unacknowledged"] += 1

@@ -56,16 +56,10 @@ def matching(
     """Go on where `If-Match` names the present version, or is not needed.
 
     Raises:
-        RequestRefused: 428 where there must be one, 412 where it names another version; the present one is in `ETag`.
+        RequestRefused: 412 where it names another version; the present one is in `ETag`.
     """
     if_match = _sent(headers, "If-Match") if endpoint.matched else ""
     if not if_match:
-        if endpoint.must_match:
-            raise RequestRefused(
-                "precondition_required",
-                f"{endpoint.method} {endpoint.path} needs the header `If-Match`.",
-                hint="Send the `etag` that the thing had when you read it, or `*`.",
-            )
         yield
         return
     with _changing:

@@ -61,7 +61,6 @@ GENERAL: Mapping[int, str] = {
     415: "The body is not declared as `application/json`.",
     421: "On the loopback port: the header `Host` names no loopback address.",
     422: "A value cannot be used; `detail` names it.",
-    428: "The header `If-Match` is missing.",
     500: "Tacit or its store failed; `code` says how.",
     503: "The daemon is busy or the store is locked; try again after `Retry-After` seconds.",
     507: "No space is left on the device.",
@@ -86,7 +85,6 @@ class Endpoint:
         group: the heading it stands under.
         statuses: what it answers when all goes well.
         matched: what `If-Match` is held to: the memory of the path, or the settings; "" = it is not read.
-        must_match: whether there must be an `If-Match`.
         once: whether an `Idempotency-Key` is read.
         media_type: of the answer.
         ahead: whether somebody's turn waits for the answer, as for a hook's.
@@ -100,7 +98,6 @@ class Endpoint:
     group: str
     statuses: tuple[int, ...] = (200,)
     matched: Literal["", "memory", "settings"] = ""
-    must_match: bool = False
     once: bool = False
     media_type: str = "application/json"
     ahead: bool = False
@@ -176,7 +173,6 @@ class Endpoint:
             *((413, 415) if self.reads == "query" else ()),
             *((400,) if self.reads == "query" and not self.matched else ()),
             *(() if self.matched else (412,)),
-            *(() if self.must_match else (428,)),
             *((507,) if self.method == "GET" else ()),
         }
         reasons = {status: list(words) for status, words in self.raised.items()}
@@ -233,7 +229,6 @@ def _send(
     *,
     statuses: tuple[int, ...] = (200,),
     matched: Literal["", "memory", "settings"] = "",
-    must_match: bool = False,
     once: bool = False,
     ahead: bool = False,
     max_bytes: int = MAX_BODY_BYTES,
@@ -246,7 +241,6 @@ def _send(
         group=group,
         statuses=statuses,
         matched=matched,
-        must_match=must_match,
         once=once,
         ahead=ahead,
         max_bytes=max_bytes,
@@ -274,11 +268,10 @@ def _delete(
 ENDPOINTS: tuple[Endpoint, ...] = (
     *_group(
         "Memories",
-        _send("POST", "/v1/remember", remember.remember, statuses=(201, 200), once=True),
+        _send("POST", "/v1/memories", remember.remember, statuses=(201, 200), once=True),
         _get("/v1/memories", listing.list_memories),
         _get("/v1/search", listing.search_memories),
         _get(_MEMORY, show.get_memory),
-        _send("PUT", _MEMORY, edit.replace_memory, matched="memory", must_match=True),
         _send("PATCH", _MEMORY, edit.edit_memory, matched="memory"),
         _delete(_MEMORY, forget.forget_memory, matched="memory"),
         _send("POST", f"{_MEMORY}/supersede", edit.supersede_memory, statuses=(201,),
@@ -286,7 +279,6 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         _send("POST", f"{_MEMORY}/merge", edit.merge_memory, matched="memory"),
         _get(f"{_MEMORY}/history", show.list_memory_versions),
         _get(f"{_MEMORY}/relations", show.list_memory_relations),
-        _get(f"{_MEMORY}/exposures", show.list_memory_exposures),
         _send("POST", f"{_MEMORY}/feedback", feedback.rate_memory, statuses=(204,)),
         _get("/v1/graph", listing.get_graph),
         _get("/v1/changes", undo.list_changes),
@@ -294,26 +286,21 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         _send("POST", "/v1/undo", undo.undo_change),
         _get("/v1/review", review.list_review),
         _send("POST", "/v1/review", review.decide_reviews),
-        _send("POST", "/v1/review/{id}", review.decide_review),
         _get("/v1/projects", projects.list_projects),
         _get("/v1/projects/here", projects.get_folder_project),
-        _send("POST", "/v1/projects/join", projects.join_project),
-        _send("POST", "/v1/projects/separate", projects.separate_project),
+        _send("PUT", "/v1/projects/here", projects.put_folder_project),
         _get("/v1/team", repository_team.get_repository_team),
-        _send("POST", "/v1/team/join", repository_team.join_repository_team),
-        _send("POST", "/v1/team/leave", repository_team.leave_repository_team),
-        _send("POST", "/v1/team/share", repository_team.share_in_repository),
-        _send("POST", "/v1/team/unshare", repository_team.unshare_in_repository),
+        _send("PUT", "/v1/team", repository_team.put_repository_team),
+        _send("POST", "/v1/team/files", repository_team.share_in_repository),
+        _delete("/v1/team/files", repository_team.unshare_in_repository),
         _get("/v1/teams", teams.list_teams),
         _get("/v1/teams/known", teams.list_known_teams),
         _send("POST", "/v1/teams", teams.add_team),
-        _send("POST", "/v1/teams/join", teams.join_team),
-        _send("POST", "/v1/teams/leave", teams.leave_team),
+        _send("PUT", "/v1/teams/membership", teams.put_membership),
         _get("/v1/teams/members", teams.list_members),
         _send("POST", "/v1/teams/members", teams.put_member),
         _send("POST", "/v1/teams/members/remove", teams.remove_member),
         _send("POST", "/v1/teams/projects", teams.put_team_project),
-        _send("POST", "/v1/teams/projects/remove", teams.remove_team_project),
         _send("POST", "/v1/teams/service-accounts", teams.put_service_account),
         _get("/v1/teams/audit", teams.list_audit),
         _get("/v1/teams/mine", teams.get_owned),
@@ -349,9 +336,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         _get("/v1/traces", why.list_traces),
         _get("/v1/traces/stream", stream_traces, media_type="text/event-stream"),
         _get(_TRACE, why.get_trace),
-        _get(f"{_TRACE}/replay", why.replay_trace),
         _send("POST", f"{_TRACE}/feedback", feedback.rate_trace, statuses=(201,)),
-        _get("/v1/feedback", feedback.list_verdicts),
         _send("POST", "/v1/tune", upkeep.tune),
     ),
     *_group(
@@ -375,7 +360,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         "Learning",
         _send("POST", "/v1/projects/init", projects.import_project_rules),
         _get("/v1/transcripts", learn.list_transcripts),
-        _send("POST", "/v1/backfill", learn.import_transcripts),
+        _send("POST", "/v1/transcripts", learn.import_transcripts),
         _send("POST", "/v1/write-ups", learn.write_up_session),
     ),
     *_group(
@@ -383,9 +368,6 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         _get("/v1/settings", settings.get_settings),
         _send("PATCH", "/v1/settings", settings.change_settings, matched="settings"),
         _delete("/v1/settings", settings.revert_settings, matched="settings"),
-        _get("/v1/settings/diff", settings.list_setting_differences),
-        _get("/v1/settings/schema", settings.get_settings_schema),
-        _get("/v1/settings/explain/{key}", settings.explain_setting),
         _get("/v1/agents", settings.list_agents),
         _get("/v1/agents/{name}", settings.get_agent),
         _send("PATCH", "/v1/agents/{name}", settings.change_agent,
@@ -401,7 +383,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         _get("/v1/stats/timeline", upkeep.get_charts),
         _get("/v1/stats/holdout", programs.get_holdout),
         _send("POST", "/v1/rescan", upkeep.rescan),
-        _send("POST", "/v1/backup", transfer.create_backup, statuses=(201,)),
+        _send("POST", "/v1/backups", transfer.create_backup, statuses=(201,)),
         _get("/v1/backups", transfer.list_backups),
         _send("POST", "/v1/restore", restoring.restore_backup),
         _get("/v1/check", transfer.check_store),

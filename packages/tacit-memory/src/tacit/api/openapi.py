@@ -132,7 +132,7 @@ def _operation(
         }
     if endpoint.matched:
         operation["parameters"].append(
-            _header("If-Match", "`etag` of what is to be changed; else 412", endpoint.must_match)
+            _header("If-Match", "`etag` of what is to be changed; else 412", required=False)
         )
     if endpoint.once:
         about = "a text of your own: the same request sent again with it is done once; kept for a day"

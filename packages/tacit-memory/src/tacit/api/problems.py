@@ -54,7 +54,6 @@ STATUS: Mapping[str, int] = {
     "too_large": 413,
     "unsupported_media_type": 415,
     "precondition_failed": 412,
-    "precondition_required": 428,
     "idempotency_mismatch": 422,
     "wrong_host": 421,
     "cross_origin": 403,

@@ -23,7 +23,7 @@ The daemon serves it on the socket `run/daemon.sock` of the home:
 
 ```
 curl --unix-socket ~/.tacit/run/daemon.sock http://tacit/v1/status
-curl --unix-socket ~/.tacit/run/daemon.sock http://tacit/v1/remember \\
+curl --unix-socket ~/.tacit/run/daemon.sock http://tacit/v1/memories \\
   -H 'Content-Type: application/json' -d '{"content": "Run `make lint` before every commit.", "cwd": "/work/shop"}'
 ```
 
@@ -98,7 +98,7 @@ def _words(endpoint: Endpoint) -> str:
 
 def _conditions(endpoint: Endpoint) -> str:
     conditions = [
-        "Needs `If-Match`." if endpoint.must_match else "Reads `If-Match`." if endpoint.matched else "",
+        "Reads `If-Match`." if endpoint.matched else "",
         "Reads `Idempotency-Key`." if endpoint.once else "",
         f"Answers `{endpoint.media_type}`." if endpoint.media_type != "application/json" else "",
     ]

@@ -113,7 +113,7 @@ def remember(
         user_words=user_words,
         all_branches=all_branches or None,
     )
-    answer = ask("POST", "/v1/remember", {**body, "pinned": pin})
+    answer = ask("POST", "/v1/memories", {**body, "pinned": pin})
     if as_json:
         print_json(answer)
         return

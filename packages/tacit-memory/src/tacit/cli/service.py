@@ -69,7 +69,7 @@ def backup(
     if path.is_dir():
         path /= time.strftime("tacit-%Y%m%d-%H%M%S.db")
     answer = ask_with_progress(
-        "POST", "/v1/backup", {"target": str(path)}, "backup", "backing up", quiet=as_json
+        "POST", "/v1/backups", {"target": str(path)}, "backup", "backing up", quiet=as_json
     )
     if as_json:
         print_json(answer)

@@ -412,7 +412,7 @@ def _settle_related(folder: str) -> str:
         return notice
     print_line(notice)
     joins = agreed("Share those memories with this folder?", yes=False, unattended=False, default=False)
-    ask("POST", f"/v1/projects/{'join' if joins else 'separate'}", {"cwd": folder})
+    ask("PUT", "/v1/projects/here", {"cwd": folder, "joined": joins})
     return ""
 
 
@@ -425,7 +425,7 @@ def _join(folder: str, *, yes: bool, as_json: bool) -> None:
         if not as_json:
             print_line(related["text"].partition(" `tacit")[0])
         confirm("Share those memories with this folder?", yes=yes, default=False)
-    joined = ask("POST", "/v1/projects/join", {"cwd": folder})
+    joined = ask("PUT", "/v1/projects/here", {"cwd": folder, "joined": True})
     if as_json:
         print_json(joined)
         return
@@ -437,7 +437,7 @@ def _separate(folder: str, *, as_json: bool) -> None:
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import print_json, print_line
 
-    separated = ask("POST", "/v1/projects/separate", {"cwd": folder})
+    separated = ask("PUT", "/v1/projects/here", {"cwd": folder, "joined": False})
     if as_json:
         print_json(separated)
         return
@@ -486,7 +486,7 @@ def _backfill(folder: str, past: list[dict[str, Any]], *, write_up: bool, quiet:
         for done, transcript in enumerate(past):
             progress.update(done, len(past))
             body = {"cwd": folder, "paths": [transcript["path"]], "write_up": write_up}
-            report = ask("POST", "/v1/backfill", body)
+            report = ask("POST", "/v1/transcripts", body)
             totals.update({name: value for name, value in report.items() if isinstance(value, int)})
     return dict(totals)
 

@@ -144,8 +144,8 @@ def _allow_project(team: str, cwd: Path, *, stop: bool, as_json: bool) -> None:
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import print_json, print_line
 
-    body = {"team": team, "cwd": str(cwd.absolute())}
-    done = ask("POST", "/v1/teams/projects/remove" if stop else "/v1/teams/projects", body)
+    body = {"team": team, "cwd": str(cwd.absolute()), "allowed": not stop}
+    done = ask("POST", "/v1/teams/projects", body)
     if as_json:
         print_json(done)
         return
@@ -154,7 +154,7 @@ def _allow_project(team: str, cwd: Path, *, stop: bool, as_json: bool) -> None:
             "New memories of this project can no longer be shared. Those that are shared already stay shared."
         )
         return
-    print_line(f"Memories of {done['project']['remote']} can be shared with {team}.")
+    print_line(f"Memories of this project can be shared with {team}.")
 
 
 def _print_audit(team: str, *, as_json: bool) -> None:

@@ -97,7 +97,7 @@ def _share_by_git(memory: str, name: str, cwd: Path, as_json: bool) -> None:
         raise InvalidInput(
             "Teammates are shown your name, and git has no user.name here.", hint="Give it with --by NAME."
         )
-    shared = ask("POST", "/v1/team/share", {"id": memory, "cwd": str(cwd.absolute()), "by": name})
+    shared = ask("POST", "/v1/team/files", {"id": memory, "cwd": str(cwd.absolute()), "by": name})
     if as_json:
         print_json(shared)
         return
@@ -120,7 +120,7 @@ def _unshare(memory: str, *, git: bool, purge: bool, yes: bool, cwd: Path, as_js
             return
         print_line("It is no longer shared.")
         return
-    removed = ask("POST", "/v1/team/unshare", {"id": memory, "cwd": str(cwd.absolute())})
+    removed = ask("DELETE", "/v1/team/files", {"id": memory, "cwd": str(cwd.absolute())})
     if as_json:
         print_json(removed)
         return
@@ -177,9 +177,11 @@ def join(organization: Organization = "", cwd: Here = Path(), as_json: AsJson = 
     from tacit.cli.connection import ask
 
     if organization:
-        print_teams(ask("POST", "/v1/teams/join", {"team": organization}), as_json=as_json)
+        print_teams(
+            ask("PUT", "/v1/teams/membership", {"team": organization, "joined": True}), as_json=as_json
+        )
         return
-    _print(ask("POST", "/v1/team/join", {"cwd": str(cwd.absolute())}), as_json=as_json)
+    _print(ask("PUT", "/v1/team", {"cwd": str(cwd.absolute()), "joined": True}), as_json=as_json)
 
 
 @app.command()
@@ -202,12 +204,12 @@ def leave(
     from tacit.cli.terminal.output import print_line
 
     if team:
-        left = ask("POST", "/v1/teams/leave", {"team": team})
+        left = ask("PUT", "/v1/teams/membership", {"team": team, "joined": False})
         if not as_json:
             print_line(f"You left {team}. What came from there ended on this device.")
         print_teams(left, as_json=as_json)
         return
-    _print(ask("POST", "/v1/team/leave", {"cwd": str(cwd.absolute())}), as_json=as_json)
+    _print(ask("PUT", "/v1/team", {"cwd": str(cwd.absolute()), "joined": False}), as_json=as_json)
 
 
 app.command()(members)

@@ -228,7 +228,7 @@ class Tacit:
             "user_words": user_words,
             "replaces": [self._own(memory_id) for memory_id in _texts(replaces)],
         }
-        return changes_from(self._way.ask("POST", "/v1/remember", statement))
+        return changes_from(self._way.ask("POST", "/v1/memories", statement))
 
     def recall(
         self,

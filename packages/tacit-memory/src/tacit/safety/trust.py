@@ -40,15 +40,15 @@ _SHARING = "decide which folders share a project"
 _DEVICES = "decide which devices share this memory"
 _TEAM = "decide what is shared with a team, and which team is believed"
 USERS_ALONE: Mapping[str, str] = {
-    **dict.fromkeys(("edit_memory", "replace_memory", "supersede_memory", "merge_memory"), _CHANGE),
+    **dict.fromkeys(("edit_memory", "supersede_memory", "merge_memory"), _CHANGE),
     "undo_change": "take changes back",
     "purge_memories": "remove memories for good",
     "import_memories": "import memories",
     "restore_backup": "replace your store by another one",
     "import_transcripts": "have past sessions learned from, since they count as your words",
     "write_up_session": "have sessions sent to a language model",
-    **dict.fromkeys(("decide_review", "decide_reviews"), _REVIEW),
-    **dict.fromkeys(("join_project", "separate_project"), _SHARING),
+    "decide_reviews": _REVIEW,
+    "put_folder_project": _SHARING,
     **dict.fromkeys(
         (
             "sync",
@@ -63,17 +63,14 @@ USERS_ALONE: Mapping[str, str] = {
     ),
     **dict.fromkeys(
         (
-            "join_repository_team",
-            "leave_repository_team",
+            "put_repository_team",
             "share_in_repository",
             "unshare_in_repository",
             "add_team",
-            "join_team",
-            "leave_team",
+            "put_membership",
             "put_member",
             "remove_member",
             "put_team_project",
-            "remove_team_project",
             "put_service_account",
             "request_sharing",
             "decide_share_request",

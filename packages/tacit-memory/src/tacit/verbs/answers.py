@@ -27,7 +27,7 @@ from tacit.app.admin.admin import Graph
 from tacit.app.admin.learned import Learned, LearnedStatement, SessionDigest
 from tacit.app.admin.recalls import InjectedMemory, RecallRow, SessionRow, SessionView
 from tacit.app.admin.series import Series
-from tacit.app.admin.settings import AgentSettings, SettingRow, SettingsView
+from tacit.app.admin.settings import AgentSettings, SettingsView
 from tacit.app.maintenance.maintenance import Job, StoreCopy
 from tacit.app.maintenance.review import ReviewCause
 from tacit.app.projects import Related
@@ -51,7 +51,6 @@ from tacit.model.shared import (
     SharedMemory,
     ShareRequest,
     TeamMembership,
-    TeamProject,
 )
 from tacit.model.trace import SilenceCause, Trace
 from tacit.ports.store import ProjectRecord, StoreStats
@@ -421,9 +420,10 @@ class ReviewQueue(Shape):
 
 
 class Decided(Shape):
-    """How many statements were decided on."""
+    """How many statements were decided on; for one statement, what became of it."""
 
     decided: int
+    changes: Sequence[ChangeAnswer] = ()
     change_id: ChangeId = None
 
 
@@ -465,12 +465,7 @@ class OneTrace(Shape):
 
     trace: TraceAnswer
     verdicts: Sequence[Verdict]
-
-
-class ReplayedView(Shape):
-    """One recall decided again."""
-
-    replayed: Replayed
+    replayed: Replayed | None = None
 
 
 class Verdicts(Shape):
@@ -650,12 +645,6 @@ class AddedMemberView(Shape):
     """A member who was added or changed."""
 
     added: AddedMember
-
-
-class TeamProjectView(Shape):
-    """A project whose memories may be shared with a team."""
-
-    project: TeamProject
 
 
 class OwnedView(Shape):
@@ -912,18 +901,6 @@ class NamespaceList(Shape):
 
     namespaces: Sequence[Sequence[str]]
     next_cursor: NextCursor
-
-
-class OneSetting(Shape):
-    """Every layer's value of one setting."""
-
-    setting: SettingRow
-
-
-class Differences(Shape):
-    """Settings whose value is not the shipped one."""
-
-    settings: Sequence[SettingRow]
 
 
 class Reverted(Shape):

@@ -64,17 +64,6 @@ class Update(OfMemory):
     user_words: UserWords = ""
 
 
-class Replace(OfMemory):
-    """A memory's every part that can be edited; what is left out gets the value it would have without you."""
-
-    content: str = Field(min_length=1, max_length=MAX_CONTENT_CHARS, description="the statement")
-    kind: str = Field(min_length=1, max_length=100, description="its kind")
-    when: str = Field(default="", max_length=2000, description="when it applies, in words; empty = unchanged")
-    scope: ScopeText = Field(description="who may see it")
-    importance: float = Field(ge=0.0, le=1.0, description="0 to 1")
-    pinned: bool = Field(default=False, description="packed first in presets that pin")
-
-
 class Supersede(OfMemory):
     """Another statement in its place."""
 
@@ -113,28 +102,6 @@ def edit_memory(engine: Engine, caller: Caller, request: Edit) -> OneMemory:
         sensitivity=request.wanted_sensitivity,
         all_branches=request.all_branches is True,
         headline=request.headline,
-    )
-    return OneMemory(memory=changed)
-
-
-def replace_memory(engine: Engine, caller: Caller, request: Replace) -> OneMemory:
-    """Replace a memory as a whole. The history keeps the old version.
-
-    Send every field that can be edited; a field that is left out gets its default. It needs `If-Match` with
-    the `etag` that the memory had when you read it.
-
-    Raises:
-        NotFound: no memory has this id, or several have it.
-        RefusedByRedaction: the text holds a secret.
-    """
-    changed = engine.memories.edit(
-        engine.show(request.id),
-        content=request.content,
-        kind=request.kind,
-        when=request.when or None,
-        scope=Scope.parse(request.scope),
-        importance=request.importance,
-        pinned=request.pinned,
     )
     return OneMemory(memory=changed)
 

@@ -11,8 +11,7 @@ from tacit.app.engine import Engine
 from tacit.app.values import Caller
 from tacit.state.counted import Verdict
 from tacit.verbs.answers import ChangeId, MemoryAnswer, Shape, Verdicts
-from tacit.verbs.cursors import part_of
-from tacit.verbs.requests import LongPage, OfMemory, OfTrace
+from tacit.verbs.requests import OfMemory, OfTrace
 from tacit.verbs.show import find
 
 
@@ -75,19 +74,6 @@ def rate_trace(engine: Engine, caller: Caller, request: TraceFeedback) -> Verdic
     """
     verdicts = engine.admin.say(request.id, request.memory_ids, useful=request.useful)
     return Verdicts(verdicts=seen_verdicts(engine, caller, verdicts))
-
-
-def list_verdicts(engine: Engine, caller: Caller, request: LongPage) -> Verdicts:
-    """List verdicts on injections, newest first.
-
-    A verdict is the user's word on one memory in one recall.
-    """
-    rows, following = part_of(
-        lambda _: seen_verdicts(engine, caller, engine.admin.verdicts.all()[::-1]),
-        request,
-        lambda verdict: f"{verdict.trace_id} {verdict.memory_id} {verdict.at_ms}",
-    )
-    return Verdicts(verdicts=rows, next_cursor=following)
 
 
 def seen_verdicts(engine: Engine, caller: Caller, verdicts: Sequence[Verdict]) -> list[Verdict]:

@@ -77,7 +77,7 @@ def list_transcripts(
 ) -> Transcripts:
     """List past transcripts: at the given paths, else of the folder's project, else of every project.
 
-    It looks for logs of sessions that the hosts on this machine keep. `POST /v1/backfill` learns from them.
+    It looks for logs of sessions that the hosts on this machine keep. `POST /v1/transcripts` learns from them.
 
     Raises:
         NotFound: there is nothing at one of the paths.

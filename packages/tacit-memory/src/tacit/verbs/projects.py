@@ -23,6 +23,12 @@ class InitProject(AtFolder):
     )
 
 
+class PutFolderProject(AtFolder):
+    """Whether a folder shares the memories of related ones."""
+
+    joined: bool = Field(description="false: the folder is a project of its own")
+
+
 def list_projects(engine: Engine, caller: Caller, request: LongPage) -> Projects:
     """List projects by name.
 
@@ -45,21 +51,15 @@ def get_folder_project(engine: Engine, caller: Caller, request: AtFolder) -> Fol
     return _folder_project(engine.admin.membership(request.cwd))
 
 
-def join_project(engine: Engine, caller: Caller, request: AtFolder) -> FolderProject:
-    """Share the memories of the projects that a folder may belong to.
+def put_folder_project(engine: Engine, caller: Caller, request: PutFolderProject) -> FolderProject:
+    """Share the memories of the projects that a folder may belong to, or keep it apart from them.
 
-    From then on the folder and the related projects see the same memories. `POST /v1/projects/separate` takes
-    it back.
+    With `joined` the folder and the related projects see the same memories from then on. Without it the folder
+    becomes a project of its own; memories stay with the project that they were learned in. Each takes the
+    other back.
     """
-    return _folder_project(engine.admin.join(request.cwd))
-
-
-def separate_project(engine: Engine, caller: Caller, request: AtFolder) -> FolderProject:
-    """Keep a folder apart from the projects that it may belong to, or take it out of the one that it shares.
-
-    Memories stay with the project that they were learned in.
-    """
-    return _folder_project(engine.admin.separate(request.cwd))
+    admin = engine.admin
+    return _folder_project(admin.join(request.cwd) if request.joined else admin.separate(request.cwd))
 
 
 def _folder_project(membership: Membership) -> FolderProject:

@@ -26,6 +26,12 @@ class Share(Unshare):
     by: str = Field(min_length=1, max_length=80, description="the name that teammates are shown")
 
 
+class PutRepositoryTeam(AtFolder):
+    """Whether the team's files are believed here."""
+
+    joined: bool = Field(description="false: leave the team")
+
+
 def get_repository_team(engine: Engine, caller: Caller, request: AtFolder) -> TeamView:
     """List the memories that the team of a project shares in its repository.
 
@@ -35,21 +41,14 @@ def get_repository_team(engine: Engine, caller: Caller, request: AtFolder) -> Te
     return _team_view(engine.team.folder(request.cwd))
 
 
-def join_repository_team(engine: Engine, caller: Caller, request: AtFolder) -> TeamView:
-    """Take what the team's default branch holds for the word of teammates.
+def put_repository_team(engine: Engine, caller: Caller, request: PutRepositoryTeam) -> TeamView:
+    """Take what the team's default branch holds for the word of teammates, or end what came from there.
 
-    The files of the default branch are imported now and after each later change of that branch.
+    With `joined` the files of the default branch are imported now and after each later change of that branch.
+    Without it the memories that came from them end; those that the user made their own stay.
     """
-    folder, files = engine.team.join(request.cwd)
-    return _team_view(folder, files)
-
-
-def leave_repository_team(engine: Engine, caller: Caller, request: AtFolder) -> TeamView:
-    """End the memories that came from the team's files.
-
-    Memories that the user made their own stay.
-    """
-    folder, files = engine.team.leave(request.cwd)
+    change = engine.team.join if request.joined else engine.team.leave
+    folder, files = change(request.cwd)
     return _team_view(folder, files)
 
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Self, cast
 
 from pydantic import Field, model_validator
 
 from tacit.app.engine import Engine
-from tacit.app.maintenance.review import DECISIONS, ReviewCause, ReviewFilter
+from tacit.app.maintenance.review import DECISIONS, BulkAction, ReviewAction, ReviewCause, ReviewFilter
 from tacit.app.values import Caller
-from tacit.verbs.answers import Changed, Decided, GroupCount, ReviewEntry, ReviewGroups, ReviewQueue
+from tacit.verbs.answers import Decided, GroupCount, ReviewEntry, ReviewGroups, ReviewQueue
 from tacit.verbs.cursors import from_cursor, to_cursor
-from tacit.verbs.requests import MAX_CONTENT_CHARS, Folder, OfMemory, Page, Request
+from tacit.verbs.requests import MAX_CONTENT_CHARS, Folder, Page, Request
 
 ReviewValues = Annotated[tuple[Annotated[str, Field(max_length=400)], ...], Field(max_length=100)]
 
@@ -48,12 +48,24 @@ class ListReview(ReviewWhere, Page):
     """Which part of the review queue."""
 
 
-class DecideAll(Request):
-    """The same decision on many entries of the review queue, as one change."""
+class Decide(Request):
+    """A decision on one entry of the review queue, or the same on many as one change."""
 
-    action: Literal["accept", "reject", "keep"] = Field(description="as for one entry")
+    action: ReviewAction = Field(
+        description="`accept` = it is active and ends what it contradicts; `reject` = it is dropped and not learned again;"
+        " `merge` = both say the same, for one statement; `keep` = both stay active"
+    )
+    content: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=MAX_CONTENT_CHARS,
+        description="for `accept` of one statement: better words",
+    )
+    into: str | None = Field(
+        default=None, max_length=100, description="for `merge`: the memory that says the same"
+    )
     ids: tuple[Annotated[str, Field(min_length=1, max_length=100)], ...] = Field(
-        default=(), max_length=10_000, description="of these statements"
+        default=(), max_length=10_000, description="of these statements, or their beginnings or endings"
     )
     where: ReviewWhere | None = Field(default=None, description="instead of `ids`: all entries that match")
     count: int | None = Field(
@@ -68,22 +80,10 @@ class DecideAll(Request):
             raise ValueError("either ids or where")
         if (self.where is None) != (self.count is None):
             raise ValueError("count together with where")
+        alone = self.action == "merge" or self.content is not None or self.into is not None
+        if alone and len(self.ids) != 1:
+            raise ValueError("one id for merge, content and into")
         return self
-
-
-class Decide(OfMemory):
-    """A decision on one statement of the review queue."""
-
-    action: Literal["accept", "reject", "merge", "keep"] = Field(
-        description="`accept` = it is active and ends what it contradicts; `reject` = it is dropped and not learned again;"
-        " `merge` = both say the same; `keep` = both stay active"
-    )
-    content: str | None = Field(
-        default=None, min_length=1, max_length=MAX_CONTENT_CHARS, description="for `accept`: better words"
-    )
-    into: str | None = Field(
-        default=None, max_length=100, description="for `merge`: the memory that says the same"
-    )
 
 
 def list_review(engine: Engine, caller: Caller, request: ListReview) -> ReviewQueue:
@@ -123,36 +123,29 @@ def list_review(engine: Engine, caller: Caller, request: ListReview) -> ReviewQu
     )
 
 
-def decide_reviews(engine: Engine, caller: Caller, request: DecideAll) -> Decided:
-    """Make one decision on many statements of the review queue. It is one change, which `undo` reverts.
+def decide_reviews(engine: Engine, caller: Caller, request: Decide) -> Decided:
+    """Make one decision on one or many statements of the review queue. It is one change, which `undo` reverts.
 
-    Name the statements by `ids`, or by `where` together with the `count` that you expect. If another number
-    matches, nothing is decided.
+    Accepting a statement makes it active and ends what it contradicts; rejecting it retires it, and it is not
+    learned again. Name the statements by `ids`, or by `where` together with the `count` that you expect. If another
+    number matches, nothing is decided. `changes` tells what became of one statement.
 
     Raises:
         NotFound: one of the memories does not exist.
+        RefusedByRedaction: `content` holds a secret.
         Conflict: another number of statements matches than `count`.
     """
     where = request.where
+    if len(request.ids) == 1:
+        changes = engine.review.decide(
+            request.ids[0], request.action, content=request.content, into=request.into
+        )
+        return Decided(decided=1, changes=changes)
     changes = engine.review.decide_all(
-        request.action,
+        cast("BulkAction", request.action),
         ids=request.ids,
         where=where.wanted if where is not None else None,
         scope=engine.visible(where.cwd) if where is not None and where.cwd else None,
         count=request.count,
     )
     return Decided(decided=sum(change.reason.cause in DECISIONS for change in changes))
-
-
-def decide_review(engine: Engine, caller: Caller, request: Decide) -> Changed:
-    """Decide on one statement of the review queue, by its id, or the beginning or end of it.
-
-    Accepting a statement makes it active and ends what it contradicts; rejecting it retires it, and it is not
-    learned again. `POST /v1/undo` takes the decision back.
-
-    Raises:
-        NotFound: no memory has this id, or several have it.
-        RefusedByRedaction: `content` holds a secret.
-    """
-    changes = engine.review.decide(request.id, request.action, content=request.content, into=request.into)
-    return Changed(changes=changes)

@@ -11,11 +11,10 @@ from tacit.app.engine import Engine
 from tacit.app.values import Caller
 from tacit.config.describe import describe_settings
 from tacit.config.overrides import SettingsTarget
-from tacit.config.reference import settings_schema
 from tacit.errors import InvalidInput
-from tacit.verbs.answers import Agents, Differences, Document, OneAgent, OneSetting, Reverted, SettingsAnswer
+from tacit.verbs.answers import Agents, OneAgent, Reverted, SettingsAnswer
 from tacit.verbs.cursors import part_of
-from tacit.verbs.requests import Folder, LongPage, Name, NoBody, Request
+from tacit.verbs.requests import Folder, LongPage, Name, Request
 
 
 class AtPlace(Request):
@@ -23,12 +22,6 @@ class AtPlace(Request):
 
     cwd: Folder = Field(default="", description="as they hold in this folder's project")
     agent: str = Field(default="", max_length=200, description="effective values for this agent")
-
-
-class ExplainSetting(AtPlace):
-    """Which setting."""
-
-    key: Name = Field(description="dotted name of a setting")
 
 
 class OfAgent(Request):
@@ -88,36 +81,6 @@ def get_settings(engine: Engine, caller: Caller, request: AtPlace) -> SettingsAn
 
 def _view(engine: Engine, *, cwd: str = "", agent: str = "") -> SettingsAnswer:
     return SettingsAnswer(settings=engine.admin.options.view(cwd=cwd, agent=agent))
-
-
-def explain_setting(engine: Engine, caller: Caller, request: ExplainSetting) -> OneSetting:
-    """Get one setting by its dotted name: the layer that won, and the value of each layer.
-
-    Layers are listed from the weakest to the strongest; docs/reference/settings.md explains them.
-    """
-    row = engine.admin.options.explain(request.key, cwd=request.cwd, agent=request.agent)
-    return OneSetting(setting=row)
-
-
-def list_setting_differences(
-    engine: Engine,
-    caller: Caller,
-    request: AtPlace,
-) -> Differences:
-    """List the settings that differ from the defaults.
-
-    Each row has the value that holds, its layer, and the value of every layer.
-    """
-    rows = engine.admin.options.differences(cwd=request.cwd, agent=request.agent)
-    return Differences(settings=rows)
-
-
-def get_settings_schema(engine: Engine, caller: Caller, request: NoBody) -> Document:
-    """Get the JSON schema of a settings file, for editors.
-
-    Editors that read JSON schemas complete and check config.yaml with it.
-    """
-    return Document(**settings_schema())
 
 
 def change_settings(

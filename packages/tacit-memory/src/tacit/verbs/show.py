@@ -26,10 +26,6 @@ class ListVersions(OfMemory, LongPage):
     """A part of the versions or relations of one memory."""
 
 
-class ListMemoryExposures(OfMemory, Page):
-    """A part of the injections of one memory."""
-
-
 class ListExposures(Page):
     """Which exposures."""
 
@@ -110,17 +106,6 @@ def list_memory_relations(engine: Engine, caller: Caller, request: ListVersions)
     )
 
 
-def list_memory_exposures(engine: Engine, caller: Caller, request: ListMemoryExposures) -> ExposurePage:
-    """List the injections of a memory, newest first, and whether it was used.
-
-    An exposure is one injection of the memory into a session, with its turn and its surface.
-
-    Raises:
-        NotFound: no memory has this id, or several have it.
-    """
-    return _exposures(engine, caller, request, memory_id=find(engine, caller, request.id).id)
-
-
 def list_exposures(engine: Engine, caller: Caller, request: ListExposures) -> ExposurePage:
     """List injected memories, newest first, and whether they were used.
 
@@ -133,21 +118,10 @@ def list_exposures(engine: Engine, caller: Caller, request: ListExposures) -> Ex
     if request.host is not None and request.session_id is not None:
         key = SessionKey(host=request.host, session_id=request.session_id)
     name = engine.show(request.memory, speaker=caller.speaker).id if request.memory is not None else None
-    return _exposures(engine, caller, request, session_key=key, memory_id=name)
-
-
-def _exposures(
-    engine: Engine,
-    caller: Caller,
-    request: Page,
-    *,
-    session_key: SessionKey | None = None,
-    memory_id: str | None = None,
-) -> ExposurePage:
     skip = rows_before(request.cursor) if request.cursor else 0
     fetched = engine.admin.recalls.handed(
-        session=session_key,
-        memory_id=memory_id,
+        session=key,
+        memory_id=name,
         limit=request.limit + 1,
         offset=skip,
         visibility=engine.visibility(caller.speaker),

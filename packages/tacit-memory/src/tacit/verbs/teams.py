@@ -18,11 +18,10 @@ from tacit.verbs.answers import (
     SharedMemoryView,
     ShareRequestsView,
     ShareRequestView,
-    TeamProjectView,
     TeamsView,
 )
 from tacit.verbs.cursors import part_of, rows_before, to_cursor
-from tacit.verbs.requests import AtFolder, Folder, LongPage, NoBody, Page, Request
+from tacit.verbs.requests import Folder, LongPage, NoBody, Page, Request
 
 _TEAM_NAME = Field(min_length=1, max_length=90, description="`acme`, or `acme/core`")
 
@@ -55,13 +54,16 @@ class NewMember(OneMember):
     )
 
 
-class TeamFolderProject(OfTeam, AtFolder):
-    """A team, and the folder of a project whose memories it may share."""
+class Membership(OfTeam):
+    """Whether the user takes part in a team."""
+
+    joined: bool = Field(description="false: leave it")
 
 
-class RemoveTeamProject(OfTeam):
-    """A project whose memories may no longer be shared."""
+class PutTeamProject(OfTeam):
+    """A project, and whether its memories may be shared with a team."""
 
+    allowed: bool = Field(default=True, description="false: no longer")
     cwd: Folder = Field(default="", description="folder of the project")
     remote: str = Field(
         default="", max_length=300, description="its remote as `GET /v1/teams` names it, instead of a folder"
@@ -163,34 +165,25 @@ def add_team(engine: Engine, caller: Caller, request: OfTeam) -> TeamsView:
     return TeamsView(teams=engine.shared_teams.teams())
 
 
-def join_team(engine: Engine, caller: Caller, request: OfTeam) -> TeamsView:
-    """Join an organization: all devices of the user receive what it and its teams share with them.
+def put_membership(engine: Engine, caller: Caller, request: Membership) -> TeamsView:
+    """Join an organization: all devices of the user receive what it and its teams share with them. Or leave a team, or an organization with all its teams.
 
-    The user must have been added to it before; see `POST /v1/teams/members`.
-
-    Raises:
-        NotLoggedIn: the server does not know this device.
-        NotFound: the server has no such team for the user.
-    """
-    engine.shared_teams.asking(lambda server: server.join(request.team))
-    engine.sync.run()
-    return TeamsView(teams=engine.shared_teams.teams())
-
-
-def leave_team(engine: Engine, caller: Caller, request: OfTeam) -> TeamsView:
-    """Leave a team, or an organization with all its teams. Memories from there end; what the user made their own stays.
-
-    Shared memories are ended on all devices of the user.
+    To join, the user must have been added before; see `POST /v1/teams/members`. When they leave, memories from
+    there end on all their devices; what they made their own stays.
 
     Raises:
         NotLoggedIn: the server does not know this device.
         NotFound: the server has no such team for the user.
         Conflict: the last administrator cannot leave.
     """
-    account = engine.sync.status().account
-    engine.shared_teams.asking(lambda server: server.remove_member(request.team, account))
+    shared = engine.shared_teams
+    if request.joined:
+        shared.asking(lambda server: server.join(request.team))
+    else:
+        account = engine.sync.status().account
+        shared.asking(lambda server: server.remove_member(request.team, account))
     engine.sync.run()
-    return TeamsView(teams=engine.shared_teams.teams())
+    return TeamsView(teams=shared.teams())
 
 
 def list_members(engine: Engine, caller: Caller, request: ListMembers) -> MembersView:
@@ -241,44 +234,26 @@ def remove_member(engine: Engine, caller: Caller, request: OneMember) -> Members
     return MembersView(members=found)
 
 
-def put_team_project(
-    engine: Engine,
-    caller: Caller,
-    request: TeamFolderProject,
-) -> TeamProjectView:
-    """Allow the memories of a folder's project to be shared with a team. Administrators can do this.
+def put_team_project(engine: Engine, caller: Caller, request: PutTeamProject) -> TeamsView:
+    """Allow the memories of a project to be shared with a team, or no longer. Administrators can do this.
 
-    The project is known by its git remote, so that it is the same in every clone.
+    The project is known by its git remote, so that it is the same in every clone. Memories that are shared
+    already stay shared.
 
     Raises:
         NotLoggedIn: the server does not know this device.
         NotPermitted: the role of the user in the team does not allow it.
-        NotFound: the server has no such team for the user.
+        NotFound: the server has no such team for the user, or no team of the organization has the project.
         Conflict: another team of the organization has the project.
     """
-    remote = engine.shared_teams.remote_of(request.cwd)
-    project = engine.shared_teams.asking(lambda server: server.put_project(request.team, remote))
-    return TeamProjectView(project=project)
-
-
-def remove_team_project(
-    engine: Engine,
-    caller: Caller,
-    request: RemoveTeamProject,
-) -> TeamsView:
-    """No longer allow the memories of a project to be shared; name it by a folder or its remote. Administrators of the organization can do this.
-
-    Memories that are shared already stay shared.
-
-    Raises:
-        NotLoggedIn: the server does not know this device.
-        NotPermitted: the role of the user in the team does not allow it.
-        NotFound: no team of the organization has the project.
-    """
-    remote = request.remote or engine.shared_teams.remote_of(request.cwd)
-    organization = organization_of(request.team)
-    engine.shared_teams.asking(lambda server: server.remove_project(organization, remote))
-    return TeamsView(teams=engine.shared_teams.teams())
+    shared = engine.shared_teams
+    remote = request.remote or shared.remote_of(request.cwd)
+    if request.allowed:
+        shared.asking(lambda server: server.put_project(request.team, remote))
+    else:
+        organization = organization_of(request.team)
+        shared.asking(lambda server: server.remove_project(organization, remote))
+    return TeamsView(teams=shared.teams())
 
 
 def put_service_account(

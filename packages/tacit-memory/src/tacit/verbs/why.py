@@ -10,7 +10,7 @@ from tacit.app.engine import Engine
 from tacit.app.values import Caller
 from tacit.model.pack import Surface
 from tacit.ports.store import TraceFilter
-from tacit.verbs.answers import OneTrace, ReplayedView, TimelinePage, Traces
+from tacit.verbs.answers import OneTrace, TimelinePage, Traces
 from tacit.verbs.cursors import from_cursor, part_of, to_cursor
 from tacit.verbs.feedback import seen_verdicts
 from tacit.verbs.requests import AskedSurface, Folder, Millis, OfTrace, Page
@@ -49,10 +49,12 @@ class Timeline(Page):
         return Surface(self.surface) if self.surface is not None else None
 
 
-class Replay(OfTrace):
-    """Another threshold."""
+class AskTrace(OfTrace):
+    """One recorded recall."""
 
-    threshold: float = Field(ge=0.0, le=1.0, description="least relevance for an injection")
+    threshold: float | None = Field(
+        default=None, ge=0.0, le=1.0, description="also repeat the decision with this threshold"
+    )
 
 
 def list_traces(engine: Engine, caller: Caller, request: ListTraces) -> Traces:
@@ -99,28 +101,19 @@ def list_recalls(engine: Engine, caller: Caller, request: Timeline) -> TimelineP
     return TimelinePage(recalls=rows, next_cursor=more)
 
 
-def get_trace(engine: Engine, caller: Caller, request: OfTrace) -> OneTrace:
+def get_trace(engine: Engine, caller: Caller, request: AskTrace) -> OneTrace:
     """Get one recall with every stage's keeps and drops, and its verdicts.
 
     It explains one recall: the query, the candidates with their scores, what each stage dropped and why, the
-    block, and what the user said of it.
+    block, and what the user said of it. With `threshold`, `replayed` says how the decision would differ: nothing
+    is searched again, the stored scores are compared with it.
 
     Raises:
         NotFound: no trace has this id, or it is no longer kept.
     """
     (recall,) = engine.visibility(caller.speaker).traces([engine.admin.recalls.trace(request.id)])
     verdicts = seen_verdicts(engine, caller, engine.admin.verdicts.of(recall.id))
-    return OneTrace(trace=recall, verdicts=verdicts)
-
-
-def replay_trace(engine: Engine, caller: Caller, request: Replay) -> ReplayedView:
-    """Repeat the decision of one recall at another threshold.
-
-    Nothing is searched again: the stored scores are compared with `threshold`.
-
-    Raises:
-        NotFound: no trace has this id, or it is no longer kept.
-    """
-    recalls = engine.visibility(caller.speaker).traces([engine.admin.recalls.trace(request.id)])
-    (replayed,) = engine.replayed(recalls, threshold=request.threshold)
-    return ReplayedView(replayed=replayed)
+    if request.threshold is None:
+        return OneTrace(trace=recall, verdicts=verdicts)
+    (replayed,) = engine.replayed([recall], threshold=request.threshold)
+    return OneTrace(trace=recall, verdicts=verdicts, replayed=replayed)

@@ -159,7 +159,7 @@ def test_the_reason_of_a_pair_names_in_words_what_would_be_replaced(client, engi
     assert "mem_" not in entry["reason"]
     assert f"replaces \N{LEFT DOUBLE QUOTATION MARK}{words[1]}" in entry["reason"]
     assert ("->" in entry["reason"]) is alike
-    kept = client.post(f"/v1/review/{new.id}", json={"action": "keep"}).json()
+    kept = client.post("/v1/review", json={"action": "keep", "ids": [new.id]}).json()
     assert queue(client, scope="project:shop")["total"] == 1  # the old one waits by itself
     client.post("/v1/undo", json={"id": kept["change_id"]})
     (again,) = queue(client, scope="project:shop")["review"]

@@ -238,7 +238,7 @@ def problem(response, status: int, code: str) -> dict:
 
 def test_remember_hands_everything_on(client, engine):
     answer = client.post(
-        "/v1/remember",
+        "/v1/memories",
         json={
             "content": "Always run make lint.", "kind": "guideline", "scope": "universal", "when": "before a commit",
             "headline": "before a commit: make lint", "cwd": FOLDER, "user_words": "as I said", "source": "my tool", "pinned": True, "files": ["Makefile"],
@@ -274,7 +274,7 @@ def test_every_change_is_told(client, engine):
         Add(memory=m), Merge(memory=m), Edit(memory=m), Supersede(memory=m, old_id="mem_0", at_ms=4),
         Contradict(memory=m, other_id="mem_9"), Retire(memory_id="mem_5", at_ms=6), Skip(content="x", reason=ChangeReason(cause=ChangeCause.EMPTY)),
     )  # fmt: skip
-    told = client.post("/v1/remember", json={"content": "x"}).json()["changes"]
+    told = client.post("/v1/memories", json={"content": "x"}).json()["changes"]
     names = ["add", "merge", "edit", "supersede", "contradict", "retire", "skip"]
     assert [change["change"] for change in told] == names
     assert all(change["memory"]["id"] == m.id for change in told[:5])
@@ -286,7 +286,7 @@ def test_every_change_is_told(client, engine):
 
 def test_nothing_stored_is_200(client, engine):
     engine.changes = (Skip(content="x", reason=DUPLICATE),)
-    assert client.post("/v1/remember", json={"content": "x"}).status_code == 200
+    assert client.post("/v1/memories", json={"content": "x"}).status_code == 200
 
 
 def test_recall_answers_with_block_memories_and_trace(client, engine):
@@ -383,19 +383,19 @@ def test_upkeep(client, engine, tmp_path):
     assert client.post("/v1/projects/init", json={"cwd": FOLDER}).json() == {"files": [], "changes": []}
     found = client.get("/v1/transcripts", params={"cwd": FOLDER}).json()["transcripts"]
     assert [t["path"] for t in found] == ["/t/a.jsonl", "/t/b.jsonl"]
-    assert client.post("/v1/backfill", json={"cwd": FOLDER}).json()["added"] == 2
-    assert client.post("/v1/backfill", json={"cwd": FOLDER, "paths": ["/t/b.jsonl"]}).json()["added"] == 1
+    assert client.post("/v1/transcripts", json={"cwd": FOLDER}).json()["added"] == 2
+    assert client.post("/v1/transcripts", json={"cwd": FOLDER, "paths": ["/t/b.jsonl"]}).json()["added"] == 1
     assert engine.calls[-1] == ("backfill", {"paths": ["/t/b.jsonl"]})
     assert client.get("/v1/status").json()["store"]["memories_active"] == 4
     assert client.get("/v1/check").json() == {"problems": ["page 3 is damaged"]}
     target = str(tmp_path / "copy.db")
-    assert client.post("/v1/backup", json={"target": target}).status_code == 201
+    assert client.post("/v1/backups", json={"target": target}).status_code == 201
     assert engine.calls[-1] == ("backup", {"target": Path(target)})
 
 
 def test_only_listed_transcripts_are_read(client, engine):
     body = problem(
-        client.post("/v1/backfill", json={"cwd": FOLDER, "paths": ["/etc/passwd"]}), 404, "not_found"
+        client.post("/v1/transcripts", json={"cwd": FOLDER, "paths": ["/etc/passwd"]}), 404, "not_found"
     )
     assert "/etc/passwd" in body["detail"]
     assert [name for name, _ in engine.calls] == ["transcripts"]
@@ -466,7 +466,7 @@ def test_a_name_in_a_path_that_is_too_long_is_told_by_its_own_name(engine):
     ],
 )
 def test_a_wrong_request_says_what_is_wrong_and_stores_nothing(client, engine, body, parts):
-    told = problem(client.post("/v1/remember", json=body), 422, "invalid_input")
+    told = problem(client.post("/v1/memories", json=body), 422, "invalid_input")
     for part in parts:
         assert part in told["detail"] + told["hint"], told
     assert len(told["detail"]) < 300
@@ -477,14 +477,14 @@ def test_a_wrong_request_says_what_is_wrong_and_stores_nothing(client, engine, b
     "raw", [b"{", b"[1]", b'"x"', b"null", b'{"content": "\xff"}', b'{"content": "\\ud800"}', b"[" * 5000]
 )
 def test_a_body_that_is_no_json_object_is_refused(client, engine, raw):
-    answer = client.post("/v1/remember", content=raw, headers={"content-type": "application/json"})
+    answer = client.post("/v1/memories", content=raw, headers={"content-type": "application/json"})
     assert answer.status_code in {400, 422}
     assert answer.json()["code"] in {"invalid_payload", "invalid_input"}
     assert engine.calls == []
 
 
 def test_another_media_type_is_refused(client, engine):
-    answer = client.post("/v1/remember", content=b'{"content": "x"}', headers={"content-type": "text/plain"})
+    answer = client.post("/v1/memories", content=b'{"content": "x"}', headers={"content-type": "text/plain"})
     assert "application/json" in problem(answer, 415, "unsupported_media_type")["hint"]
     assert engine.calls == []
 
@@ -492,21 +492,21 @@ def test_another_media_type_is_refused(client, engine):
 def test_a_large_body_is_refused_by_its_header_and_by_its_bytes(client, engine):
     headers = {"content-type": "application/json"}
     problem(
-        client.post("/v1/remember", content=b"x" * (MAX_BODY_BYTES + 1), headers=headers), 413, "too_large"
+        client.post("/v1/memories", content=b"x" * (MAX_BODY_BYTES + 1), headers=headers), 413, "too_large"
     )
 
     def stream():
         for _ in range(MAX_BODY_BYTES // 500_000 + 1):
             yield b" " * 500_000
 
-    problem(client.post("/v1/remember", content=stream(), headers=headers), 413, "too_large")
+    problem(client.post("/v1/memories", content=stream(), headers=headers), 413, "too_large")
     assert engine.calls == []
 
 
 def test_the_longest_content_is_taken(client, engine):
     content = "🙂" * ask.MAX_CONTENT_CHARS
     body = json.dumps({"content": content}, ensure_ascii=False).encode()
-    answer = client.post("/v1/remember", content=body, headers={"content-type": "application/json"})
+    answer = client.post("/v1/memories", content=body, headers={"content-type": "application/json"})
     assert answer.status_code == 201
     assert engine.calls[0][1]["content"] == content
 
@@ -522,7 +522,7 @@ def test_a_wrong_query_is_told(client, engine, query, part):
 
 
 def test_a_query_where_a_body_is_expected_is_told(client):
-    assert "`content`" in problem(client.post("/v1/remember?content=x"), 422, "invalid_input")["detail"]
+    assert "`content`" in problem(client.post("/v1/memories?content=x"), 422, "invalid_input")["detail"]
 
 
 def test_an_edit_needs_something_to_change(client):
@@ -550,7 +550,7 @@ def test_a_busy_store_says_when_to_come_back(client, engine):
 
 def test_a_refusal_is_told(client, engine):
     engine.raises = RefusedByRedaction("A secret was found.", hint="Leave it out.")
-    told = problem(client.post("/v1/remember", json={"content": "x"}), 403, "refused_by_redaction")
+    told = problem(client.post("/v1/memories", json={"content": "x"}), 403, "refused_by_redaction")
     assert told["detail"] == "A secret was found."
     assert told["hint"] == "Leave it out."
 

@@ -72,6 +72,6 @@ def test_without_a_login_the_server_is_not_asked_and_the_answer_says_how_to_conn
 
 @pytest.mark.parametrize("named", [{}, {"cwd": "/work/shop", "remote": "example.org/shop"}])
 def test_a_project_is_removed_by_its_folder_or_its_remote(client, named):
-    refused = client.post("/v1/teams/projects/remove", json={"team": "acme", **named})
+    refused = client.post("/v1/teams/projects", json={"team": "acme", "allowed": False, **named})
     assert refused.status_code == 422
     assert "either cwd or remote" in refused.json()["detail"]

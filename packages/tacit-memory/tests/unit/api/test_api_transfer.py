@@ -23,7 +23,7 @@ MEM0 = (
 
 
 def remember(client, words=SECRET_FREE, **more):
-    answer = client.post("/v1/remember", json={"content": words, **more})
+    answer = client.post("/v1/memories", json={"content": words, **more})
     assert answer.status_code == 201, answer.text
 
 

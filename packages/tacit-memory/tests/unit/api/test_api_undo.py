@@ -15,7 +15,7 @@ ROUNDS = 100
 
 
 def remember(client, words):
-    answer = client.post("/v1/remember", json={"content": words, "scope": "universal", "kind": "fact"})
+    answer = client.post("/v1/memories", json={"content": words, "scope": "universal", "kind": "fact"})
     assert answer.status_code == 201, answer.text
     return answer.json()
 
@@ -135,7 +135,7 @@ def test_of_a_change_on_many_memories_one_can_be_taken_back(client, engine):
 def test_nothing_written_names_no_change(client):
     remember(client, "The billing port is 8080.")
     again = client.post(
-        "/v1/remember", json={"content": "The billing port is 8080.", "scope": "universal", "kind": "fact"}
+        "/v1/memories", json={"content": "The billing port is 8080.", "scope": "universal", "kind": "fact"}
     ).json()
     assert again["changes"][0]["change"] == "skip"
     assert again["change_id"] is None

@@ -148,16 +148,16 @@ def test_what_becomes_of_an_agents_statement_tells_nothing_of_hidden_ones(
     with client_of(engine, Speaker.USER) as users, client_of(engine, Speaker.AGENT) as program:
         if level:  # without one nothing is stored: what the agent is told must be the same
             said = {"content": SECRET, "cwd": project, "sensitivity": level}
-            stored = users.post("/v1/remember", json=said).json()["changes"][0]["memory"]
+            stored = users.post("/v1/memories", json=said).json()["changes"][0]["memory"]
             if forgotten:
                 users.post(f"/v1/memories/{stored['id']}/forget", json={})
-        answer = program.post("/v1/remember", json={"content": guess, "cwd": project})
+        answer = program.post("/v1/memories", json={"content": guess, "cwd": project})
         (change,) = answer.json()["changes"]
         assert (answer.status_code, change["change"], change["memory"]["content"], change["memory"]["status"]) == (
             201, "add", guess, "quarantined",
         )  # fmt: skip
         assert "Falcon" not in change["reason"]
-        again = program.post("/v1/remember", json={"content": guess, "cwd": project}).json()["changes"][0]
+        again = program.post("/v1/memories", json={"content": guess, "cwd": project}).json()["changes"][0]
         assert again["change"] != "add"
         if level and not forgotten:
             kept = users.get(f"/v1/memories/{stored['id']}").json()["memory"]
@@ -167,8 +167,8 @@ def test_what_becomes_of_an_agents_statement_tells_nothing_of_hidden_ones(
 def test_the_users_own_statement_is_compared_with_all_of_theirs(engine: Engine, tmp_path) -> None:
     said = {"content": SECRET, "cwd": str(tmp_path), "sensitivity": "restricted"}
     with client_of(engine, Speaker.USER) as users:
-        first = users.post("/v1/remember", json=said).json()["changes"][0]
-        second = users.post("/v1/remember", json={"content": SECRET, "cwd": str(tmp_path)}).json()["changes"][
+        first = users.post("/v1/memories", json=said).json()["changes"][0]
+        second = users.post("/v1/memories", json={"content": SECRET, "cwd": str(tmp_path)}).json()["changes"][
             0
         ]
     assert (first["change"], second["change"]) == ("add", "skip")

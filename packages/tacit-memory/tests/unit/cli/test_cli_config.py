@@ -161,7 +161,7 @@ def test_the_seeds_flow_without_a_restart(tacit):
         return found[0], found[1]
 
     def flags() -> dict[str, bool]:
-        return {one["name"]: one["memory_injection_overridden"] for one in config(tacit, "agents")}
+        return {one["name"]: one["memory_injection_overridden"] for one in config(tacit, "get", "--agents")}
 
     assert holds() == (8, 8)
     config(tacit, "set", "recall.max_items", "6")

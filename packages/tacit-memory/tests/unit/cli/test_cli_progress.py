@@ -60,7 +60,7 @@ class Working:
 def test_it_is_asked_how_far_the_daemon_is_until_it_has_answered(tacit, fails):
     daemon = Working(fails)
     use_context(replace(tacit.place, connect=lambda _home: daemon))
-    arguments = ("POST", "/v1/backup", {"target": "/x"}, "backup", "backing up")
+    arguments = ("POST", "/v1/backups", {"target": "/x"}, "backup", "backing up")
     if fails:
         with pytest.raises(NotFound):
             ask_with_progress(*arguments, quiet=False)

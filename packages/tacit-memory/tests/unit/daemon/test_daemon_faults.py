@@ -136,7 +136,7 @@ def test_no_file_in_the_home_is_open_to_others(place: Faulty) -> None:
         assert place.tacit("config", "set", "recall.max_items", "9").returncode == 0
         place.hook("UserPromptSubmit", prompt="heron or stork?")
         place.hook("Stop")
-        place.client.request("POST", "/v1/backup", {"target": str(place.home.root / "copy.db")})
+        place.client.request("POST", "/v1/backups", {"target": str(place.home.root / "copy.db")})
         assert place.client.stop(timeout_s=30)
     finally:
         os.umask(before)
@@ -152,7 +152,7 @@ def test_slow_clients_silence_no_hook(place: Faulty, sent: bytes) -> None:
     write_launcher(place.home)
     place.speak_as_user()
     place.client.ensure_running(60)
-    place.client.request("POST", "/v1/remember", {"content": "The heron comes first", "scope": "universal"})
+    place.client.request("POST", "/v1/memories", {"content": "The heron comes first", "scope": "universal"})
     over = threading.Event()
 
     def drip() -> None:

@@ -22,9 +22,9 @@ from tacit.daemon.http_limits import HEAD_S
 pytestmark = pytest.mark.slow
 FUZZING = """\
 [checks.negative_data_rejection]
-expected-statuses = [400, 401, 403, 404, 405, 409, 412, 413, 415, 422, 428, 431]
+expected-statuses = [400, 401, 403, 404, 405, 409, 412, 413, 415, 422, 431]
 [checks.missing_required_header]
-expected-statuses = [400, 401, 422, 428]
+expected-statuses = [400, 401, 422]
 [parameters]
 "header.X-Tacit-Deadline-Ms" = "60000"
 """
@@ -65,7 +65,7 @@ def port(tmp_path_factory) -> Iterator[Port]:
     client = DaemonClient(home)
     client.ensure_running(60.0)
     for words in ("Always run make lint before a commit.", "The billing port is 8080.", "Use uv, not pip."):
-        client.request("POST", "/v1/remember", {"content": words})
+        client.request("POST", "/v1/memories", {"content": words})
     client.request("POST", "/v1/recall", {"text": "Which port?", "surface": "prompt"})
     _, told = client.request("POST", "/listen", {})
     yield Port(client=client, number=told["port"], token=told["token"])
@@ -79,7 +79,7 @@ def test_everything_the_document_promises_is_held(port, tmp_path):
         [
             sys.executable, "-m", "schemathesis.cli", "run", f"http://127.0.0.1:{port.number}/v1/openapi.json",
             "--header", f"Authorization: Bearer {port.token}",
-            "--exclude-path", "/v1/traces/stream", "--exclude-path", "/v1/backup",
+            "--exclude-path", "/v1/traces/stream", "--exclude-path", "/v1/backups",
             "--phases", "fuzzing", "--max-examples", "2", "--generation-deterministic", "--checks", "all",
             "--exclude-checks", "positive_data_acceptance",  # a text that is no folder or scope is refused
             "--continue-on-failure",
@@ -110,7 +110,7 @@ def test_everything_the_document_promises_is_held(port, tmp_path):
 def test_foreign_pages_and_foreign_names_get_nothing(port, headers, status):
     for method, path in (
         ("GET", "/v1/memories"),
-        ("POST", "/v1/remember"),
+        ("POST", "/v1/memories"),
         ("OPTIONS", "/v1/memories"),
         ("GET", "/v1/metrics"),
     ):
@@ -138,7 +138,7 @@ def test_nothing_was_planted_and_no_page_is_invited(port):
     [
         "/v1/../stop", "/v1/..%2fstop", "/v1/%2e%2e/stop", "/../../../../etc/passwd", "/ui/../../../../etc/passwd",
         "/ui/%2e%2e/%2e%2e/%2e%2e/etc/passwd", "/ui/..%2f..%2f..%2fetc/passwd", "//etc/passwd", "/v1//stop",
-        "/v1/memories/..%2f..%2fstop", "/v1/settings/explain/..%2f..%2fetc%2fpasswd", "/v1/agents/%2e%2e%2fx",
+        "/v1/memories/..%2f..%2fstop", "/v1/agents/%2e%2e%2fx",
         "/v1/memories/%00", "/stop", "/listen",
     ],
 )  # fmt: skip
@@ -155,7 +155,7 @@ def test_no_path_leads_out(port, path):
 
 @pytest.mark.parametrize(
     "path",
-    ["/v1/remember", "/v1/settings", "/v1/recall", "/v1/undo", "/hook/plain", "/hook/claude-code", "/mcp"],
+    ["/v1/memories", "/v1/settings", "/v1/recall", "/v1/undo", "/hook/plain", "/hook/claude-code", "/mcp"],
 )
 def test_deep_json_is_refused(port, path):
     method = "PATCH" if path == "/v1/settings" else "POST"
@@ -171,11 +171,11 @@ def test_deep_json_is_refused(port, path):
 
 def test_large_bodies_are_refused_before_they_are_read(port):
     # Who is still sending when the answer comes may lose its words to the reset, never its first line.
-    status, said = port.ask("POST", "/v1/remember", b'{"content": "' + b"x" * 10_000_000 + b'"}')
+    status, said = port.ask("POST", "/v1/memories", b'{"content": "' + b"x" * 10_000_000 + b'"}')
     assert (status, json.loads(said)["code"] if said else "too_large") == (413, "too_large")
     chunk = b"100000\r\n" + b"y" * 0x100000 + b"\r\n"
     status, said = port.ask(
-        "POST", "/v1/remember", chunk * 10 + b"0\r\n\r\n", Content_Length=None, Transfer_Encoding="chunked"
+        "POST", "/v1/memories", chunk * 10 + b"0\r\n\r\n", Content_Length=None, Transfer_Encoding="chunked"
     )
     assert (status, json.loads(said)["code"] if said else "too_large") == (413, "too_large")
     status, _ = port.ask("POST", "/hook/plain", b"z" * (MAX_BODY_BYTES + 1))
@@ -189,7 +189,7 @@ def test_slow_clients_are_cut_off_and_harm_nobody(port):
     stop = threading.Event()
 
     def drip() -> None:
-        head = f"POST /v1/remember HTTP/1.1\r\nHost: 127.0.0.1:{port.number}\r\nX: ".encode()
+        head = f"POST /v1/memories HTTP/1.1\r\nHost: 127.0.0.1:{port.number}\r\nX: ".encode()
         for one in crowd:
             one.sendall(head)
         while not stop.wait(0.5):

@@ -172,7 +172,7 @@ def test_the_api_answers_and_its_problems_are_errors_here(place):
     with pytest.raises(NotFound):
         place.client.request("GET", "/v1/memories/mem_nothing")
     with pytest.raises(InvalidInput):
-        place.client.request("POST", "/v1/remember", {"content": ""})
+        place.client.request("POST", "/v1/memories", {"content": ""})
 
 
 def test_it_leaves_when_nobody_asks_for_long(place):

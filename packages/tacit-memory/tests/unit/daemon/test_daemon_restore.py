@@ -31,7 +31,7 @@ class Client:
         return [row["content"] for row in self.ask("GET", "/v1/memories")["memories"]]
 
     def remember(self, words: str) -> None:
-        self.ask("POST", "/v1/remember", {"content": words})
+        self.ask("POST", "/v1/memories", {"content": words})
 
     def restore(self, source: Path | str, **more: Any) -> dict[str, Any]:
         return self.ask("POST", "/v1/restore", {"source": str(source), **more})
@@ -61,7 +61,7 @@ def test_a_backup_becomes_the_store_of_a_running_daemon(place, tmp_path):
     client.remember("Amounts are integer cents.")
     pid = place.client.status()["pid"]
     backup = tmp_path / "copy.db"
-    client.ask("POST", "/v1/backup", {"target": str(backup)})
+    client.ask("POST", "/v1/backups", {"target": str(backup)})
     client.remember("Deploys happen on Mondays.")
     assert "Mondays" in client.listed_by_mcp()
 

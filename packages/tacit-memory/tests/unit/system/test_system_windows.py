@@ -80,7 +80,7 @@ def test_a_hook_starts_the_daemon_and_gets_its_memory_over_tcp(windows: Windows)
     assert not windows.home.socket.exists()
     client = DaemonClient(windows.home, token=user_token(windows.home))
     body = {"content": RULE, "kind": "preference", "when": "always", "scope": "universal"}
-    client.request("POST", "/v1/remember", body)
+    client.request("POST", "/v1/memories", body)
     assert RULE in windows.hook(hook_event_name="SessionStart", source="startup", session_id="s2")
 
     program = (

@@ -295,7 +295,7 @@ def _decide(memory: str, body: dict[str, object], *, as_json: bool) -> None:
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import print_json
 
-    answer = ask("POST", memory_path(memory).replace("/v1/memories/", "/v1/review/"), body)
+    answer = ask("POST", "/v1/review", {**body, "ids": [memory_path(memory).rpartition("/")[2]]})
     if as_json:
         print_json(answer)
         return
@@ -338,7 +338,7 @@ def _walk(folder: str) -> None:
         body: dict[str, object] = {"action": _KEYS.get(key, "accept")}
         if key == "e":
             body["content"] = typer.prompt("Better words", default=memory["content"], err=True)
-        _tell(ask("POST", f"/v1/review/{memory['id']}", body)["changes"])
+        _tell(ask("POST", "/v1/review", {**body, "ids": [memory["id"]]})["changes"])
         decided |= {memory["id"], *([other["id"]] if other else [])}
 
 

@@ -62,7 +62,7 @@ def offer_memories(incomplete: str) -> list[tuple[str, str]]:
     return [
         (m["id"], "".join(ch for ch in " ".join(m["content"].split())[:60] if ch.isalnum() or ch in " .,_-"))
         for m in memories
-        if m["id"].startswith(incomplete) or (incomplete and m["id"].endswith(incomplete))
+        if m["id"].startswith(incomplete)
     ]
 
 

@@ -296,7 +296,10 @@ def _import_transcripts(
     paths = [str(file.absolute()) for file in path]
     dry_run, write_up = bool(options["dry_run"]), bool(options["write_up"])
     if server:
-        report = {**dict.fromkeys(COUNTED, 0), **ask("POST", "/v1/backfill", {**options, "server": server})}
+        report = {
+            **dict.fromkeys(COUNTED, 0),
+            **ask("POST", "/v1/transcripts", {**options, "server": server}),
+        }
     else:
         query = {**body, "path": paths, "cwd": folder} if paths else body
         infos: list[dict[str, Any]] = ask_all("/v1/transcripts", "transcripts", query)["transcripts"]
@@ -333,7 +336,7 @@ def _import(infos: list[dict[str, Any]], options: dict[str, object], *, quiet: b
     with Progress("reading transcripts", quiet=quiet) as progress:
         for done, info in enumerate(infos):
             progress.update(done, len(infos))
-            report = ask("POST", "/v1/backfill", {**options, "paths": [info["path"]]})
+            report = ask("POST", "/v1/transcripts", {**options, "paths": [info["path"]]})
             totals.update({name: report.get(name, 0) for name in COUNTED})
             files += report.get("files", ())
     return {**totals, "files": files}
