@@ -71,8 +71,16 @@ class TypedMachine(Machine):
         """The newest recall."""
         return self.request("GET", "/v1/traces?limit=1")["traces"][0]
 
+    def listed_tools(self) -> set[str]:
+        """Names of the tools that an agent is shown."""
+        return {tool["name"] for tool in self._mcp("tools/list")["tools"]}
+
     def tool(self, name: str, **arguments: object) -> str:
         """Call a tool as an agent does."""
+        result = self._mcp("tools/call", name=name, arguments=arguments)
+        return "\n".join(part["text"] for part in result["content"])
+
+    def _mcp(self, method: str, **params: object) -> dict[str, Any]:
         version = {
             "protocolVersion": "2025-06-18",
             "capabilities": {},
@@ -81,15 +89,14 @@ class TypedMachine(Machine):
         messages = [
             {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": version},
             {"jsonrpc": "2.0", "method": "notifications/initialized"},
-            {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": name, "arguments": arguments}},
+            {"jsonrpc": "2.0", "id": 2, "method": method, "params": params},
         ]  # fmt: skip
         process = self.popen("mcp", CLAUDE_PROJECT_DIR=str(self.project))
         out, _ = process.communicate(
             "".join(f"{json.dumps(one)}\n" for one in messages).encode(), timeout=180
         )
         answers = [json.loads(line) for line in out.splitlines()]
-        result = next(one for one in answers if one.get("id") == 2)["result"]
-        return "\n".join(part["text"] for part in result["content"])
+        return next(one for one in answers if one.get("id") == 2)["result"]
 
 
 @pytest.fixture(scope="module")

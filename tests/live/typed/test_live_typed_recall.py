@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from e2e.drivers.machine import wait_for
 from presets.acceptance import acceptance
 
 LOGIN_BUG = "Please fix the login bug: the session times out too early"
@@ -43,6 +44,70 @@ def test_counts_of_a_recall_are_in_the_api_and_on_the_command_line(typed):
     assert f"mean relevance {stats['avg_relevance']:.2f}" in said
 
 
+@acceptance("typed", "9.2-b", "9.2-c", "9.2-d", "3.2-task")
+def test_an_answer_on_demand_keeps_the_least_similarity_of_each_type(typed):
+    def ask(words: str) -> str:
+        return "\n".join(
+            (
+                typed.tool("get_context_for_task", task_description=words),
+                typed.tool("memory_search", query=words),
+                typed.tacit("recall", words).stdout,
+            )
+        )
+
+    typed.know("decision", "CSS styling preferences")
+    typed.know("decision", "JWT vs session tokens decision")
+    assert ask("add authentication").count("JWT") == 3, "nothing is nearer"
+    typed.know("decision", "Login timeout caused by missing await")
+    typed.know("decision", "Use PostgreSQL for the database")
+    typed.know("decision", "Parcels over thirty kilograms go by freight")
+    fix, heavy = ask("fix the login bug"), ask("how do we ship something that is very heavy?")
+    assert fix.count("missing await") == heavy.count("Parcels") == 3
+    for other in ("PostgreSQL", "CSS"):
+        assert other not in fix + heavy + ask("add authentication")
+    assert "[DEC]" not in ask("how do I parse JSON?")
+
+
+@acceptance("typed", "6.1-config")
+def test_the_configuration_of_the_design_is_pasted_as_it_stands(typed_with):
+    """Section 6.1, with other numbers and one switch off."""
+    machine = typed_with("").in_project()
+    machine.set(
+        """
+preset: typed
+memory:
+  injection:
+    enabled: true
+    session_start: {enabled: true, budget_tokens: 1900}
+    per_prompt: {enabled: true, budget_tokens: 700, min_relevance_score: 0.40}
+    error_context: {enabled: false, budget_tokens: 300}
+    learning_capture:
+      enabled: true
+      capture_decisions: false
+      capture_preferences: true
+      capture_errors: true
+      capture_outcomes: false
+      deduplication_threshold: 0.85
+    types:
+      - preference
+      - decision
+    isolation: {enabled: true, share_preferences: false}
+"""
+    )
+    wait_for(lambda: machine.ask("config", "get", "recall.budgets")["recall.budgets.failure"] == 0)
+    assert machine.ask("config", "get", "recall.budgets.prompt") == {"recall.budgets.prompt": 700}
+    session = machine.session("pasted")
+    machine.start(session_id=session.name)
+    session.say("We decided to keep parcels in PostgreSQL.")
+    session.say("Always weigh a parcel twice before it is billed.")
+    session.edited("src/parcels.py")
+    session.stops("Noted.")
+    session.end()
+    machine.learned("preference")
+    assert {one["kind"] for one in machine.stored()} <= {"preference", "anti_pattern", "guideline"}
+    assert {"inject_context", "get_context_for_task"} <= machine.listed_tools()
+
+
 @acceptance("typed", "NAMES")
 def test_a_name_of_the_design_leads_to_the_setting(typed_with):
     machine = typed_with("")
@@ -57,6 +122,6 @@ def test_a_name_of_the_design_leads_to_the_setting(typed_with):
         machine.tacit("config", "set", setting, value)
         assert machine.ask("config", "get", setting) == {setting: float(value)}
     said = machine.said("config", "set", "isolation.share_preferences", "true", code=3)
-    assert "`project.share_preferences` (another meaning" in said
+    assert "`project.share_preferences` (`false` is read, and is always so; another meaning" in said
     machine.tacit("config", "set", "recall.types", "[decision]")
     assert machine.ask("config", "get", "recall.kinds") == {"recall.kinds": ["decision"]}

@@ -451,7 +451,7 @@ class Projects:
             agent: agent name, or empty.
             session: `host/id`, or empty.
             share_preferences: whether universal and language scope are visible.
-            links: ids of further projects that may be read.
+            links: ids of further projects that may be read; `*` = all.
         """
         scopes: list[Scope] = []
         if project is not None and project_scope(project.id).of_user:
@@ -465,7 +465,8 @@ class Projects:
         if project is not None:
             scopes.append(project_scope(project.id))
             scopes += path_scopes(project.id, paths)
-            scopes += [project_scope(link) for link in (*project.links, *links)]
+            everywhere = (p.id for p in self._store.projects() if not project_scope(p.id).of_user)
+            scopes += map(project_scope, (*project.links, *(everywhere if "*" in links else links)))
             for link in project.links:
                 scopes += path_scopes(link, paths)
         if agent:

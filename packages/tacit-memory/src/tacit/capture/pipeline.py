@@ -728,7 +728,8 @@ class CapturePipeline:
         learned: SessionLearnings,
     ) -> tuple[list[Item], str]:
         """The change that brings the session's own note up to date, and the note's id. A forgotten note stays so."""
-        if text is None:
+        wanted = self._settings_of(place.scope, place.session).kinds
+        if text is None or (wanted and kind not in wanted):
             return [], note_id
         stored = self._store.get([note_id], scope=ScopeFilter.of(place.scope)) if note_id else ()
         old = stored[0] if stored else None

@@ -6,8 +6,10 @@ meant. docs/reference/presets.md lists all.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
+
+from tacit.model.kinds import BUILTIN, DIGEST
 
 DESIGN_NAMES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "ambient": {
@@ -50,7 +52,7 @@ DESIGN_NAMES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "learning_capture.capture_preferences": ("capture.kinds",),
         "learning_capture.capture_errors": ("capture.kinds",),
         "learning_capture.capture_outcomes": ("capture.kinds",),
-        "deduplication_threshold": ("capture.near_cosine",),
+        "learning_capture.deduplication_threshold": ("capture.near_cosine",),
         "scoring.semantic_similarity_weight": ("recall.typed.semantic",),
         "scoring.recency_weight": ("recall.typed.recency",),
         "scoring.importance_weight": ("recall.typed.importance",),
@@ -65,23 +67,40 @@ DESIGN_NAMES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 """Preset -> name in its design -> the settings of the same meaning."""
 NOTES: Mapping[str, str] = {
     "semantic_threshold": "drops nothing: from this cosine on two statements are linked as near",
-    "deduplication_threshold": "merges nothing: from this cosine on two statements are linked as near",
+    "learning_capture.deduplication_threshold": "merges nothing: from this cosine on two statements are linked as near",
     "session_start.enabled": "0 = off",
     "per_prompt.enabled": "0 = off",
     "error_context.enabled": "0 = off",
     "learning_capture.capture_decisions": "the list of kinds that are learned",
-    "learning_capture.capture_preferences": "the list of kinds that are learned",
+    "learning_capture.capture_preferences": "the list of kinds that are learned; preference stands for all rules",
     "learning_capture.capture_errors": "the list of kinds that are learned",
-    "learning_capture.capture_outcomes": "digests stand for outcomes and are written whenever capture is on",
-    "isolation.enabled": "projects are always separate; a link names one whose memories may be read",
-    "isolation.share_preferences": "another meaning: in the design it lets one project's preferences reach the others; here a preference of a"
+    "learning_capture.capture_outcomes": "the list of kinds that are learned; digests stand for outcomes",
+    "isolation.enabled": 'false = `["*"]`: the memories of every project may be read',
+    "isolation.share_preferences": "`false` is read, and is always so; another meaning: in the design it lets one project's preferences reach the others; here a preference of a"
     " project never leaves it, and the setting says whether memories of universal and language scope are visible",
 }
 """Name in a design -> how its meaning differs here."""
 DESIGN_ROOTS = frozenset({"memory", "memory.injection"})
-"""Sections around the names of a design that stand for no settings themselves."""
+"""Sections around the names of the design of `typed`. Its configuration (section 6.1) is read as it stands there."""
+_CAPTURED: Mapping[str, tuple[str, ...]] = {
+    "capture_decisions": ("decision",),
+    "capture_preferences": tuple(
+        sorted(kind.name for kind in BUILTIN if kind.standing and kind.name != "decision")
+    ),
+    "capture_errors": ("error_pattern",),
+    "capture_outcomes": ("outcome", DIGEST),
+}
+"""Switch of the design -> the kinds whose learning it turns off."""
+_SWITCHES: Mapping[str, tuple[str, object]] = {
+    "session_start.enabled": ("recall.budgets.start", 0),
+    "per_prompt.enabled": ("recall.budgets.prompt", 0),
+    "error_context.enabled": ("recall.budgets.failure", 0),
+    "isolation.enabled": ("project.link", ["*"]),
+}
+"""Switch of the design -> a setting, and its value where the switch is off."""
 DESIGN_SECTIONS = {"memory_injection": "recall"}
 """Section of a design -> the section here that its settings belong to."""
+_INJECTION = {name.removeprefix("injection."): settings[0] for name, settings in DESIGN_NAMES["typed"].items()}
 ALIASES: Mapping[str, str] = {
     f"recall.{name}": settings[0]
     for names in DESIGN_NAMES.values()
@@ -105,12 +124,13 @@ def names_of(key: str) -> tuple[str, ...]:
     theirs = {ours: design for design, ours in DESIGN_SECTIONS.items()}
     parted = (name.partition(".") for name in own_names)
     design_names = (f"{theirs[top]}{dot}{remainder}" for top, dot, remainder in parted if top in theirs)
-    return (*own_names, *design_names)
+    injection = (name for name, setting in _INJECTION.items() if setting == own)
+    return (*own_names, *design_names, *(f"memory.injection.{name}" for name in injection))
 
 
 def with_own_names(values: Mapping[str, object]) -> dict[str, object]:
     """Nested `values` under the names that settings have here; what stands there under its own name goes before an alias."""
-    renamed = dict(values)
+    renamed = _with_injection_read(values)
     for theirs, ours in DESIGN_SECTIONS.items():
         section_values = renamed.pop(theirs, None)
         if isinstance(section_values, Mapping):
@@ -123,12 +143,65 @@ def with_own_names(values: Mapping[str, object]) -> dict[str, object]:
         if name in section_values:
             value = section_values.pop(name)
             renamed[section] = section_values
-            *parents, last = key.split(".")
-            at = renamed
-            for parent in parents:
-                at[parent] = at = _section(at, parent)
-            at.setdefault(last, value)
+            _put(renamed, key.split("."), value)
     return renamed
+
+
+def _with_injection_read(values: Mapping[str, object]) -> dict[str, object]:
+    """Put what the design of `typed` calls `memory.injection` under the names of the settings.
+
+    What it does not know stays where it is, so that the check names it.
+    """
+    renamed = dict(values)
+    memory = _section(renamed, "memory")
+    injection = memory.pop("injection", None)
+    if not isinstance(injection, Mapping):
+        return renamed
+    found: dict[str, object] = {}
+    unread: dict[str, object] = {}
+    off: set[str] = set()
+    for name, value in _leaves(cast("Mapping[str, object]", injection)):
+        if name in _SWITCHES:
+            setting, when_off = _SWITCHES[name]
+            if value is not True:
+                found[setting] = when_off if value is False else value
+        elif (kinds := _CAPTURED.get(name.removeprefix("learning_capture."))) and isinstance(value, bool):
+            off.update(() if value else kinds)
+        elif name == "isolation.share_preferences" and value is False:
+            continue  # always so
+        elif name in _INJECTION and name != "isolation.share_preferences":
+            found.setdefault(_INJECTION[name], value)
+        else:
+            _put(unread, name.split("."), value)
+    if off:
+        found["capture.kinds"] = [kind.name for kind in BUILTIN if kind.name not in off]
+    if unread:
+        memory["injection"] = unread
+    renamed["memory"] = memory
+    if not memory:
+        del renamed["memory"]
+    for key, value in found.items():
+        _put(renamed, key.split("."), value)
+    return renamed
+
+
+def _leaves(section: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, object]]:
+    """The dotted names in a section of the design, with their values; a mapping that is itself a value is one."""
+    for name, value in section.items():
+        path = f"{prefix}{name}"
+        if isinstance(value, Mapping) and path not in _INJECTION:
+            yield from _leaves(cast("Mapping[str, object]", value), f"{path}.")
+        else:
+            yield path, value
+
+
+def _put(values: dict[str, object], path: Sequence[str], value: object) -> None:
+    """Set a nested value, unless one stands there already."""
+    *parents, last = path
+    at = values
+    for parent in parents:
+        at[parent] = at = _section(at, parent)
+    at.setdefault(last, value)
 
 
 def _section(values: Mapping[str, object], name: str) -> dict[str, object]:
@@ -140,7 +213,9 @@ def settings_called(key: str) -> tuple[str, ...]:
     """The settings that a design calls `key`, in any case and below any section; () = none does."""
     ending = f".{key}".casefold()
     pairs = [(f".{name}".casefold(), own) for names in DESIGN_NAMES.values() for name, own in names.items()]
-    matches = [own for name, own in pairs if ending.endswith(name)]
+    matches = [
+        own for name, own in pairs if ending.endswith(name) or (name.count(".") > 1 and name.endswith(ending))
+    ]
     below = [own for name, own in pairs if name.startswith(f"{ending}.")]
     return tuple(dict.fromkeys(setting for own in matches[:1] or below for setting in own))
 

@@ -16,7 +16,7 @@ from typing import Any, Literal, cast, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
-from tacit.config.design_names import DESIGN_ROOTS, note_on, settings_called, with_own_names
+from tacit.config.design_names import DESIGN_NAMES, DESIGN_ROOTS, note_on, settings_called, with_own_names
 from tacit.config.plugins import plugin_group
 from tacit.config.settings import KindSettings, Settings
 from tacit.errors import InvalidSetting, TacitError, UnknownSetting
@@ -184,7 +184,7 @@ def _clean(
         key = f"{prefix}{name}"
         field = model.model_fields.get(str(name))
         if field is None:
-            problems.append((key, unknown_setting(key, place(key))))
+            problems += [(leaf, unknown_setting(leaf, place(leaf))) for leaf in _unknown_keys(key, value)]
             continue
         section = section_of(field.annotation)
         if section is None and key != "kinds":
@@ -206,6 +206,22 @@ def _clean(
         else:
             flat.update(_clean_kinds(cast(Mapping[str, object], value), place, problems))
     return flat
+
+
+_DESIGN_SECTIONS = frozenset(
+    {
+        *DESIGN_ROOTS,
+        *(f"memory.injection.{name.partition('.')[0]}" for name in DESIGN_NAMES["typed"] if "." in name),
+    }
+)
+
+
+def _unknown_keys(key: str, value: object) -> list[str]:
+    """The keys that an error names for one that no setting has: below the sections of a design those that are in it."""
+    below = cast("Mapping[str, object]", value) if isinstance(value, Mapping) else {}
+    if not below or key not in _DESIGN_SECTIONS:
+        return [key]
+    return [leaf for name, inner in below.items() for leaf in _unknown_keys(f"{key}.{name}", inner)]
 
 
 def _clean_kinds(

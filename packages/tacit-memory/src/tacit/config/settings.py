@@ -310,7 +310,8 @@ class CaptureSettings(Section):
         description="what names the unmerged branch that is checked out holds only on that branch until it is merged; see docs/guide/branches.md",
     )
     kinds: tuple[str, ...] = Field(
-        default=(), description="kinds that are learned without a request; empty = all of them"
+        default=(),
+        description="kinds that are learned without a request, `digest` for what was done in a session; empty = all of them",
     )
     importance: Literal["kind", "typed", "ambient"] = Field(
         default="kind", description="how a statement's importance is set; see docs/reference/presets.md"
@@ -358,7 +359,7 @@ class DaemonSettings(Section):
     )
 
 
-ToolSet = Literal["lean", "full"]
+ToolSet = Literal["lean", "typed", "full"]
 
 
 class McpSettings(Section):
@@ -366,7 +367,7 @@ class McpSettings(Section):
 
     tools: ToolSet = Field(
         default="lean",
-        description="the tools that clients are shown: lean = search, add, update, forget and the context of the project; full = all",
+        description="the tools that clients are shown: lean = search, get, add, update, forget and the context of the project; typed = these, inject_context and get_context_for_task; full = all",
     )
 
 
@@ -431,7 +432,9 @@ class ProjectSettings(Section):
     share_preferences: bool = Field(
         default=True, description="memories of universal and language scope are visible here"
     )
-    link: tuple[str, ...] = Field(default=(), description="ids of projects whose memories may be read")
+    link: tuple[str, ...] = Field(
+        default=(), description="ids of projects whose memories may be read; `*` = all"
+    )
 
 
 class Settings(Section):

@@ -465,9 +465,14 @@ TOOLS: tuple[Tool, ...] = (
 BY_NAME = {tool.name: tool for tool in TOOLS}
 
 
+_TYPED = ("inject_context", "get_context_for_task")
+"""What the preset `typed` shows besides the lean set. Source: its seed, section 3.2."""
+
+
 def tools_of(name: ToolSet) -> tuple[Tool, ...]:
-    """The tools that clients are shown: those of the lean set, or all. The others answer as well if they are called."""
-    return TOOLS if name == "full" else tuple(tool for tool in TOOLS if tool.lean)
+    """The tools that clients are shown: those of a set, or all. The others answer as well if they are called."""
+    more = _TYPED if name == "typed" else ()
+    return TOOLS if name == "full" else tuple(tool for tool in TOOLS if tool.lean or tool.name in more)
 
 
 def call(engine: Engine, caller: Caller, name: str, values: dict[str, object]) -> ToolAnswer:

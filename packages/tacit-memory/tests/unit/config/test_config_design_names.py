@@ -44,7 +44,9 @@ def test_the_error_for_a_name_of_a_design_says_what_it_is_called_here(written, m
 
 def test_the_error_for_shared_preferences_names_the_other_meaning():
     hint = unknown_setting("isolation.share_preferences", "config.yaml:2").hint
-    assert hint.startswith("Here it is called `project.share_preferences` (another meaning:")
+    assert hint.startswith(
+        "Here it is called `project.share_preferences` (`false` is read, and is always so;"
+    )
 
 
 def test_the_section_of_a_design_leads_to_the_page_of_its_names():
@@ -127,3 +129,80 @@ def test_a_wrong_value_under_a_name_of_a_design_is_refused(home):
     home.config_file.write_text("recall:\n  max_total: many\n")
     [warning] = read_settings(home, environ={}).warnings
     assert "`recall.max_items` is 'many'" in str(warning)
+
+
+INJECTION = """
+preset: typed
+memory:
+  injection:
+    enabled: true
+    session_start: {enabled: true, budget_tokens: 1900}
+    per_prompt: {enabled: false, budget_tokens: 700, min_relevance_score: 0.45}
+    error_context: {enabled: true, budget_tokens: 250}
+    learning_capture:
+      enabled: true
+      capture_decisions: true
+      capture_preferences: true
+      capture_errors: false
+      capture_outcomes: false
+      deduplication_threshold: 0.8
+    scoring:
+      semantic_similarity_weight: 0.35
+      recency_weight: 0.25
+      importance_weight: 0.15
+      access_frequency_weight: 0.10
+      type_priority_weight: 0.15
+    type_thresholds: {preference: 0.31, outcome: 0.5}
+    types: [preference, decision, research]
+    isolation: {enabled: false, share_preferences: false}
+"""
+
+
+def test_the_configuration_of_typeds_design_is_read_as_it_stands(home):
+    home.config_file.write_text(INJECTION)
+    report = read_settings(home, environ={})
+    assert report.warnings == ()
+    recall, capture = report.settings.recall, report.settings.capture
+    assert (recall.enabled, recall.budgets.start, recall.budgets.prompt, recall.budgets.failure) == (
+        True,
+        1900,
+        0,
+        250,
+    )
+    assert (recall.thresholds.prompt, recall.kinds) == (0.45, ("preference", "decision", "research"))
+    assert (recall.typed.semantic, recall.typed.recency, recall.typed.similarity["preference"]) == (
+        0.35,
+        0.25,
+        0.31,
+    )
+    assert (capture.enabled, capture.near_cosine) == (True, 0.8)
+    assert not {"error_pattern", "outcome", "digest"} & set(capture.kinds)
+    assert {"decision", "preference", "correction", "fact"} <= set(capture.kinds)
+    assert report.settings.project.link == ("*",)
+
+
+def test_a_name_that_is_not_in_typeds_design_is_refused_beside_those_that_are(home):
+    home.config_file.write_text(
+        "memory: {injection: {session_start: {budget_tokens: 900, size: 3}, isolation: {share_preferences: true}}}"
+    )
+    report = read_settings(home, environ={})
+    assert report.settings.recall.budgets.start == 900
+    size, shared = report.warnings
+    assert "there is no setting `memory.injection.session_start.size`" in str(size)
+    assert "`false` is read, and is always so" in str(shared)
+
+
+def test_a_wrong_switch_of_typeds_design_is_refused_under_our_name(home):
+    home.config_file.write_text("memory: {injection: {session_start: {enabled: maybe}}}")
+    [warning] = read_settings(home, environ={}).warnings
+    assert "`recall.budgets.start` is 'maybe'" in str(warning)
+
+
+def test_our_own_name_goes_before_typeds_design_and_is_taken_back_under_both(home):
+    home.config_file.write_text(
+        "memory: {injection: {session_start: {budget_tokens: 900}}}\nrecall: {budgets: {start: 800}}\n"
+    )
+    assert read_settings(home, environ={}).settings.recall.budgets.start == 800
+    home.config_file.write_text("memory:\n  injection:\n    session_start:\n      budget_tokens: 900\n")
+    assert reset_values(home, SettingsTarget(), key="recall.budgets.start")
+    assert read_settings(home, environ={}).settings.recall.budgets.start != 900

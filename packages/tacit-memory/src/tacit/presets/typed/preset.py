@@ -455,6 +455,34 @@ def _objection(candidate: Candidate, query: Query, floors: TypedSettings) -> Dro
     return None
 
 
+_ALONE = 1 / 3
+"""Share of its least similarity from which the best memory alone answers a question that nothing else answers."""
+
+
+def judge_answer(state: RecallState) -> Outcome[RecallState]:
+    """Judge each candidate for a question, and drop those below the least similarity of their type (section 2.3).
+
+    Where none reaches it, the most similar one is kept alone, because somebody asked: the shipped model gives `add authentication` and
+    `JWT vs session tokens decision` (section 9.2) a cosine of 0.16. A memory that has no vector yet is judged by its words.
+    """
+    done = _JUDGE(state)
+    scored, floors = done.kept.scored or (), state.settings.typed
+    below: dict[str, tuple[float, DropReason]] = {}
+    for candidate in scored:
+        reason = _objection(candidate, state.query, floors)
+        if reason is not None and candidate.score("semantic") is not None:
+            below[candidate.memory.id] = (similarity_of(state.query, candidate), reason)
+    if scored and len(below) == len(scored):
+        best = max(below, key=lambda name: below[name][0])
+        similar, reason = below[best]
+        if reason.cause is DropCause.BELOW_SIMILARITY and similar >= _ALONE * (reason.bound or 0.0):
+            del below[best]
+    return Outcome(
+        kept=done.kept.changed(scored=tuple(c for c in scored if c.memory.id not in below)),
+        drops=(*done.drops, *(Drop(memory_id=name, why=reason) for name, (_, reason) in below.items())),
+    )
+
+
 def why_silent(
     signal: PromptSubmitted, state: SessionState, settings: RecallSettings
 ) -> SilenceReason | None:
@@ -514,7 +542,7 @@ PRESET = Preset(
         Surface.ACTION: searching,
         Surface.FAILURE: searching,
         Surface.SUBAGENT: searching,
-        Surface.ON_DEMAND: partial(judged_answer, judge=_JUDGE),
+        Surface.ON_DEMAND: partial(judged_answer, judge=judge_answer),
     },
     layout=Layout(frame=typed_frame, line=typed_line, block=typed_block, text=typed_text, frame_is_most=True),
     # Fixed lists: rules, decisions of 30 days, files, error patterns of 60 days.
