@@ -100,7 +100,9 @@ _SWITCHES: Mapping[str, tuple[str, object]] = {
 """Switch of the design -> a setting, and its value where the switch is off."""
 DESIGN_SECTIONS = {"memory_injection": "recall"}
 """Section of a design -> the section here that its settings belong to."""
-_INJECTION = {name.removeprefix("injection."): settings[0] for name, settings in DESIGN_NAMES["typed"].items()}
+_INJECTION = {
+    name.removeprefix("injection."): settings[0] for name, settings in DESIGN_NAMES["typed"].items()
+}
 ALIASES: Mapping[str, str] = {
     f"recall.{name}": settings[0]
     for names in DESIGN_NAMES.values()

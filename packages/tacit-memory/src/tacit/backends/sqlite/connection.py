@@ -53,7 +53,6 @@ WAIT_S = 5.0
 _POLL_S = 0.004
 _MAX_IDLE_READERS = 8
 _FULL_BYTES = 256 * 1024
-_NEWEST = newest_version()
 _PRIMARY = 0xFF  # the low byte of an extended SQLite result code
 _SIGNS_OF_DAMAGE = ("decode to UTF-8", "no such table", "no such column", "malformed JSON")
 
@@ -258,12 +257,12 @@ class Database:
 
     def _version(self, connection: sqlite3.Connection) -> int:
         version = schema_version(connection)
-        if 0 <= version <= _NEWEST:
+        if 0 <= version <= newest_version():
             return version
         if not is_possible_version(version):
             raise damaged(self.path, f"no release has the schema {version}")
         raise StoreNewer(
-            f"{self.path} has schema {version}; this Tacit knows up to {_NEWEST} and reads nothing.",
+            f"{self.path} has schema {version}; this Tacit knows up to {newest_version()} and reads nothing.",
             hint=UPGRADE,
         )
 

@@ -216,7 +216,7 @@ def _is_note(quotation: SyntaxTreeNode) -> bool:
     return (
         first is not None
         and first.type == "paragraph"
-        and _RULES.note.match(first.children[0].content.split("\n")[0]) is not None
+        and _RULES.quoted_note.match(first.children[0].content.split("\n")[0]) is not None
     )
 
 
@@ -249,7 +249,10 @@ def _text(node: SyntaxTreeNode, place: _Place) -> Iterator[Block]:
         item = place.item or text.startswith("\u2022 ")
         text = text.removeprefix("\u2022 ")
         block = place.block(
-            node, "item" if item else "text", _RULES.note.sub("", text) if place.note else text, offset=offset
+            node,
+            "item" if item else "text",
+            _RULES.quoted_note.sub("", text) if place.note else text,
+            offset=offset,
         )
         if block.text and not _IMPORT.match(block.span):
             yield block
