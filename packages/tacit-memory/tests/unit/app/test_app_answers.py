@@ -7,7 +7,7 @@ import random
 import pytest
 
 from samples import NOW_MS
-from tacit.app.queries import why_not
+from tacit.app.queries import store_copies
 from tacit.app.wiring import open_engine
 from tacit.config.preset_files import preset_names
 from tacit.library.tacit import Tacit
@@ -166,7 +166,7 @@ def test_what_replaced_it_leads_to_it(make_engine, clock):
 def test_an_answer_as_of_the_past_copies_the_memories_with_most_words_of_the_question(
     make_engine, clock, monkeypatch
 ):
-    monkeypatch.setattr(why_not, "MOST_COPIED", 3)
+    monkeypatch.setattr(store_copies, "MOST_COPIED", 3)
     engine = make_engine()
     (old,) = engine.remember("Text messages are sent through Twilio.", kind="decision")
     clock.advance(DAY_MS)

@@ -193,7 +193,7 @@ class Writing:
 
     def as_of(self, query: Query, as_of_ms: int) -> RecallPipeline:
         """A read path that knows what was known at `as_of_ms`."""
-        from tacit.app.queries.why_not import pipeline_as_of  # noqa: PLC0415 - a store in memory, which hardly anybody asks
+        from tacit.app.queries.store_copies import pipeline_as_of  # noqa: PLC0415 - a store in memory, which hardly anybody asks
 
         return pipeline_as_of(self._parts, query, as_of_ms)
 

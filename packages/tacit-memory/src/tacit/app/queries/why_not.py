@@ -10,18 +10,16 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypedDict
 
-import numpy as np
-
 from tacit.app.delivery_texts import use_counts
 from tacit.app.maintenance.lazy_writing import LazyWriting
 from tacit.app.projects import Projects
+from tacit.app.queries.store_copies import MOST_COPIED, TrialStore
 from tacit.app.reasons import reason_text, silence_reason_text
 from tacit.app.sessions import LiveSessions
 from tacit.app.values import Parts, RecallAsked
 from tacit.config.levels import Levels, levels_in_use, uses_levels
 from tacit.config.settings import RecallSettings, Settings
-from tacit.errors import ProviderError, TacitError
-from tacit.model.changes import Add, Edit
+from tacit.errors import TacitError
 from tacit.model.memory import Memory, Sensitivity
 from tacit.model.pack import Surface
 from tacit.model.query import Query
@@ -30,114 +28,18 @@ from tacit.model.session import SessionKey, SessionState
 from tacit.model.signal import SessionStarted, Signal
 from tacit.model.trace import AskedWith, DropCause, DropReason, NotAsked, SilenceCause, SilenceReason, Trace
 from tacit.model.why_not import Absence, RecallNumbers, Remedy, RemedyKind, RemedyStep, SpaceRank, WhyNot
-from tacit.ports.store import MemoryFilter, SearchableStore
 from tacit.presets import preset_of
-from tacit.reading.memory_vectors import memory_vectors
 from tacit.reading.when import format_when
 from tacit.recall.finished import find_absence, numbers_of
 from tacit.recall.pipeline import RecallPipeline
 from tacit.recall.query import surface_for
-from tacit.recall.stage import START_SURFACES, Context, Outcome, RecallState, Tools
-from tacit.safety.trust import visible_levels
+from tacit.recall.stage import START_SURFACES, Context, Outcome, RecallState
 from tacit.session import ledger
 from tacit.session.transitions import NOBODY, SURFACES, signal_and_state
-from tacit.text.stemming import stems
-
-# Copies in memory of what a recall can see. In: the store, scopes, a moment. Out: a read path over the copy.
-#
-# In a trial one memory may be changed. As of a moment in the past the copy holds what was known and held then; the nearest by words get
-# vectors, as many as one can wait for. Never writes to the real store.
-
-MOST_COPIED = 3000
-"""More memories are not copied: the text indexes of the copy are made anew, which takes half a millisecond for each."""
-
-
-class TrialStore:
-    """The copy, made once for a scope. `pipeline` may be called with several versions of the memory in turn."""
-
-    def __init__(self, parts: Parts, *, scope: ScopeFilter, memory: Memory, at_ms: int) -> None:
-        """Copy what `scope` shows at `at_ms`, and `memory` wherever it belongs."""
-        self._parts = parts
-        store, identity = parts.store, parts.embedder.identity
-        live = MemoryFilter(statuses=("active", "quarantined"))
-        seen = store.list_memories(live, scope=scope, limit=MOST_COPIED)
-        memories = {found.id: found for found in seen} | {memory.id: memory}
-        ids = list(memories)
-        around = ScopeFilter.of(*scope.scopes, memory.scope)
-        self._store = parts.store_as_of(at_ms)
-        relations = store.relations(ids, scope=around)
-        self._store.apply([Add(memory=one) for one in memories.values()], relations=relations)
-        vectors = store.get_vectors(ids, scope=around, identity=identity)
-        if vectors:
-            self._store.put_vectors(list(vectors), np.stack(list(vectors.values())), identity=identity)
-        tools = Tools(
-            store=self._store,
-            embedder=parts.embedder,
-            reranker=parts.reranker,
-        )
-        self._pipeline = RecallPipeline(tools, tokens=parts.tokens, kinds=parts.kinds)
-
-    def pipeline(self, memory: Memory) -> RecallPipeline:
-        """The read path over the copy, in which the memory of this id reads `memory`.
-
-        Raises:
-            ProviderError: if its words cannot be embedded.
-        """
-        embedder = self._parts.embedder
-        self._store.apply([Edit(memory=memory)])
-        vectors = memory_vectors([memory], embedder=embedder)
-        self._store.put_vectors([memory.id], vectors, identity=embedder.identity)
-        return self._pipeline
-
-
-# --- as of a moment
-
-MAX_MEMORIES = 20_000
-"""Memories of one moment that are looked at, newest first; of more than `MOST_COPIED` those with the most words of the question."""
-EMBEDDED = 256
-"""Memories that are compared by meaning: those with the most words of the question, then the newest."""
-
-
-def pipeline_as_of(parts: Parts, query: Query, as_of_ms: int) -> RecallPipeline:
-    """A read path that knows what was known at `as_of_ms`, and whose time it is.
-
-    Raises:
-        StoreError: as the store.
-    """
-    where = MemoryFilter(
-        statuses=("active", "quarantined"),
-        as_of_ms=as_of_ms,
-        sensitivities=visible_levels(by_user=query.by_user),
-    )
-    memories = parts.store.list_memories(where, scope=query.scope, limit=MAX_MEMORIES)
-    if len(memories) > MOST_COPIED:
-        asked = stems(query.text)
-        by_words = sorted(memories, key=lambda memory: -len(asked & stems(memory.content)))
-        memories = by_words[:MOST_COPIED]
-    store = parts.store_as_of(as_of_ms)
-    store.apply([Add(memory=memory) for memory in memories])
-    _add_vectors(store, memories, query, parts)
-    tools = Tools(store=store, embedder=parts.embedder)
-    return RecallPipeline(tools, tokens=parts.tokens, kinds=parts.kinds)
-
-
-def _add_vectors(store: SearchableStore, memories: Sequence[Memory], query: Query, parts: Parts) -> None:
-    hits = store.search.lexical(query.text, scope=query.scope, limit=EMBEDDED).hits if query.text else ()
-    by_id = {memory.id: memory for memory in memories}
-    ids = list(dict.fromkeys([*(hit.memory_id for hit in hits), *by_id]))[:EMBEDDED]
-    if not ids:
-        return
-    try:
-        vectors = memory_vectors([by_id[name] for name in ids], embedder=parts.embedder)
-    except ProviderError:
-        return  # words alone must do
-    store.put_vectors(ids, vectors, identity=parts.embedder.identity)
-
 
 # What might let a memory through that a recall left out. In: where it was lost, the recall, the settings. Out: changes to try.
 #
 # Never says that a change helps: `why_not` runs the recall again with it.
-
 MOST_PHRASE_WORDS = 12
 """A longer prompt is no phrase that a person would give as the moment of a rule."""
 LEAST_CHANCE = 0.2
