@@ -218,9 +218,9 @@ _DESIGN_SECTIONS = frozenset(
 
 def _unknown_keys(key: str, value: object) -> list[str]:
     """The keys that an error names for one that no setting has: below the sections of a design those that are in it."""
-    below = cast("Mapping[str, object]", value) if isinstance(value, Mapping) else {}
-    if not below or key not in _DESIGN_SECTIONS:
+    if not isinstance(value, Mapping) or not value or key not in _DESIGN_SECTIONS:
         return [key]
+    below = cast("Mapping[str, object]", value)
     return [leaf for name, inner in below.items() for leaf in _unknown_keys(f"{key}.{name}", inner)]
 
 
