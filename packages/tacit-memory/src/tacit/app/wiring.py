@@ -153,9 +153,9 @@ def open_engine(
     )
 
 
-def open_injection(engine: Engine, *, host: str = "library") -> Injection:
-    """Injection as a library call over `engine`; `host` names the program that asks."""
-    return Injection(engine, host=host)
+def open_injection(engine: Engine, *, host: str = "library", cwd: str = "") -> Injection:
+    """Injection as a library call over `engine`; `host` names the program that asks, `cwd` the folder of calls that name none."""
+    return Injection(engine, host=host, cwd=cwd)
 
 
 def _root_of(store: Store, project_id: str) -> Path | None:

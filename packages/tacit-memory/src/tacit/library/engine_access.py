@@ -113,8 +113,9 @@ def open_in_process(
     on_failure: Callable[[Exception], None],
     *,
     token: str | None = None,
+    cwd: str = "",
 ) -> LocalEngine:
-    """Open the engine over `home`; see `tacit.app.wiring.open_engine` and `Tacit.open`."""
+    """Open the engine over `home`; `cwd` is the folder of injections that name none. See `tacit.app.wiring.open_engine` and `Tacit.open`."""
     from tacit.app.wiring import open_engine, open_injection  # noqa: PLC0415 - the model's libraries come with it
     from tacit.config.home import personal_token  # noqa: PLC0415 - as late as the engine
     from tacit.safety.authority import Authority, own_home  # noqa: PLC0415
@@ -124,7 +125,7 @@ def open_in_process(
     users = own_home(home) or Authority(engine.home).admits_token(user_token)
     return LocalEngine(
         engine,
-        injection=open_injection(engine),
+        injection=open_injection(engine, cwd=cwd),
         on_failure=on_failure,
         speaker=Speaker.USER if users else Speaker.AGENT,
     )

@@ -108,7 +108,8 @@ class Tacit:
             StoreError: if the store cannot be opened; the message says what to do.
         """
         place = None if home is None else Path(home)
-        return cls(open_in_process(place, settings, no_answer, token=token), cwd=cwd, user=user)
+        way = open_in_process(place, settings, no_answer, token=token, cwd=_folder(cwd))
+        return cls(way, cwd=cwd, user=user)
 
     @classmethod
     def connect(

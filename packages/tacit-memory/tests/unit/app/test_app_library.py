@@ -355,3 +355,12 @@ def test_a_turn_that_ends_while_the_memory_is_closed_is_told_before_or_dropped()
     background.later(lambda: told.append("late"))
     background.flush()
     assert told == ["turn"]
+
+
+def test_an_injection_without_a_folder_is_about_the_folder_of_its_memory(home: Path, memory: Tacit) -> None:
+    given = memory.injection.inject_context(ASK, "asks-here")
+    assert isinstance(given, InjectionResult)
+    assert RULE in given.formatted_context
+    elsewhere = memory.injection.inject_context(ASK, "asks-elsewhere", cwd=str(home))
+    assert isinstance(elsewhere, InjectionResult)
+    assert RULE not in elsewhere.formatted_context

@@ -95,11 +95,12 @@ class SignalEngine(Protocol):
 class Injection:
     """Calls for one program. The setters hold for the calls after them."""
 
-    def __init__(self, engine: SignalEngine, *, host: str = "library") -> None:
-        """Ask `engine` in the name of `host`."""
+    def __init__(self, engine: SignalEngine, *, host: str = "library", cwd: str = "") -> None:
+        """Ask `engine` in the name of `host`; `cwd` is the folder of calls that name none."""
         self._engine = engine
         self._clock = engine.clock
         self._host = host
+        self._cwd = cwd
         self._categories: Categories | None = None
         self._recency: RecencyWeights | None = None
 
@@ -116,7 +117,7 @@ class Injection:
         query: str,
         session_id: str,
         *,
-        cwd: str = "",
+        cwd: str | None = None,
         deadline_ms: float | None = None,
         hand_over: Callable[[Delivery], bool] | None = None,
     ) -> InjectionResult | InjectionFailed:
@@ -125,7 +126,7 @@ class Injection:
         Args:
             query: the user's words.
             session_id: names the conversation; what was handed over in it does not come again.
-            cwd: folder whose project it is about.
+            cwd: folder whose project it is about; None = that of this object, "" = none.
             deadline_ms: milliseconds; None = as the settings say.
             hand_over: whether what was found is taken; only then it counts as given. None = it is.
         """
@@ -136,7 +137,7 @@ class Injection:
             session=session,
             key=f"inject:{now}:{self._clock.entropy(4).hex()}",
             at_ms=now,
-            cwd=cwd,
+            cwd=self._cwd if cwd is None else cwd,
             text=query,
         )
         limit = float("inf") if deadline_ms is None else deadline_ms
