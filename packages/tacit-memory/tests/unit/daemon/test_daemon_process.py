@@ -175,21 +175,33 @@ def test_the_api_answers_and_its_problems_are_errors_here(place):
         place.client.request("POST", "/v1/memories", {"content": ""})
 
 
+SOON = """
+from tacit.daemon import process
+from tacit.daemon.__main__ import main
+process.IDLE_MINUTES = 0.08
+main()
+"""
+
+
 def test_it_leaves_when_nobody_asks_for_long(place):
-    place.environ["TACIT_DAEMON__IDLE_MINUTES"] = "0.08"
-    place.hook(START)
-    pid = place.pid()
-    wait_for(lambda: not alive(pid))
+    place.home.ensure()
+    with subprocess.Popen([sys.executable, "-c", SOON], env=place.environ) as daemon:
+        wait_for(lambda: place.home.transport().file.exists() or daemon.poll() is not None)
+        place.hook(START)
+        assert place.pid() == daemon.pid
+        assert daemon.wait(timeout=60) == 0
     assert not place.home.transport().file.exists()
 
 
 LONG_WORK = """
+from tacit.daemon import process
 from types import SimpleNamespace
 from tacit.app.wiring import open_engine
 from tacit.config.home import Home
 from tacit.daemon.lifecycle import claim
 from tacit.daemon.process import DaemonProcess
 
+process.IDLE_MINUTES = 0.0001
 looks = []
 
 def working():
@@ -209,9 +221,8 @@ print(len(looks), code)
 
 def test_it_stays_for_long_work_that_nobody_watches(place):
     place.home.ensure()
-    environ = {**place.environ, "TACIT_DAEMON__IDLE_MINUTES": "0.0001"}
     done = subprocess.run(
-        [sys.executable, "-c", LONG_WORK], env=environ, capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", LONG_WORK], env=place.environ, capture_output=True, text=True, timeout=60
     )
     assert done.stderr == ""
     looks, code = map(int, done.stdout.split())
