@@ -35,12 +35,12 @@ State = Literal["ok", "warn", "fail", "skip"]
 LAUNCHER_DEADLINE_MS = 1500.0
 EMBED_SLOW_MS = 3000.0
 LATE_BACKUP_DAYS = 30.0
-"""A daemon makes a backup a day while it is used; a home may rest for weeks."""
+"""A backup older than this is a warning. A daemon makes one a day while it is used, but a home may rest for weeks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One line of the checklist. `advice` says what to do, and is empty when all is well."""
+    """The result of one check of `doctor`. `advice` says what to do; "" = nothing."""
 
     name: str
     state: State
@@ -50,7 +50,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScratchHome:
-    """A throw-away home whose store holds one memory that every session starts with: the nonce."""
+    """A throw-away home with a running daemon. Its store holds one memory, given at every session start, that contains the nonce."""
 
     home: Home
     nonce: str
@@ -62,7 +62,7 @@ class ScratchHome:
 
 
 def failed(name: str, error: TacitError, *, home: Home) -> Finding:
-    """The finding for an error: what failed, in which call, and what to do besides asking `doctor`."""
+    """Return the finding `fail` for an error: its message, the call that failed, and advice other than to run `doctor`."""
     cause = error.__cause__
     call = _failing_call(cause) if cause is not None else ""
     detail = f"{error.message} Failed call: {call}. {interpreter()}." if call else error.message
@@ -75,12 +75,12 @@ def failed(name: str, error: TacitError, *, home: Home) -> Finding:
 
 
 def interpreter() -> str:
-    """The Python that runs this, with its version and path."""
+    """Describe the Python that runs this: implementation, version and path."""
     return f"{platform.python_implementation()} {platform.python_version()} at {sys.executable}"
 
 
 def _failing_call(error: BaseException) -> str:
-    """Return the line that raised `error`, as in `self.sock.connect(path) (transport.py:32, in connect)`; "" = unknown."""
+    """Describe the line that raised `error`, as in `self.sock.connect(path) (transport.py:32, in connect)`; "" = unknown."""
     frames = traceback.extract_tb(error.__traceback__)
     if not frames:
         return ""
@@ -90,7 +90,7 @@ def _failing_call(error: BaseException) -> str:
 
 
 def check_interpreter() -> Finding:
-    """Which Python runs, and whether it is one of those that the package's classifiers name as tested."""
+    """Check that Tacit is tested with the Python that runs it, as the package's classifiers say; another one is a warning."""
     from importlib.metadata import metadata
 
     suffixes = (line.rpartition(" :: ")[2] for line in metadata("tacit-memory").get_all("Classifier") or ())
@@ -106,7 +106,7 @@ def check_interpreter() -> Finding:
 
 
 def check_home(home: Home, *, project: Path | None = None) -> Iterator[Finding]:
-    """Home, settings and socket."""
+    """Check the home folder, which is made if it is missing, its access rights, the socket and the settings."""
     try:
         home.ensure()
     except TacitError as error:
@@ -127,7 +127,7 @@ def check_home(home: Home, *, project: Path | None = None) -> Iterator[Finding]:
 
 
 def check_settings(home: Home, project: Path | None = None) -> Finding:
-    """Whether the settings files of the user and of the project can be read whole."""
+    """Check that the settings files of the user and of the project could be read completely."""
     from tacit.config.layers import read_settings
 
     report = read_settings(home, project)
@@ -142,7 +142,7 @@ def check_settings(home: Home, project: Path | None = None) -> Finding:
 
 
 def check_daemon(place: CommandContext) -> Iterator[Finding]:
-    """Whether a daemon starts, is of this version, and finds its store sound."""
+    """Start the daemon if none runs, and check its version, store, backups, hooks and recalls."""
     daemon = place.connect(place.home)
     began = time.monotonic()
     try:
@@ -252,7 +252,7 @@ def _recalls(engine: dict[str, Any]) -> Finding:
 
 
 def _copy_embedder(source: Home, target: Home) -> None:
-    """Give the scratch home the user's embedder and nothing else.
+    """Write the settings of the scratch home: the user's embedder and nothing else.
 
     The scratch home proves the path from a hook to the model. What the user's preset injects at which moment is another
     question: some presets have no start pack, and the path is sound all the same.
@@ -264,7 +264,7 @@ def _copy_embedder(source: Home, target: Home) -> None:
 
 
 def _embed_error(home: Home) -> TacitError | None:
-    """Embed a text as the settings of `home` say; why it cannot be done, or None. Memories are stored without it, so nothing else would fail."""
+    """Embed a text with the settings of `home` and return the error; None = it worked. Storing a memory works without an embedder, so no other check would notice."""
     from tacit.config.environment import secret
     from tacit.config.layers import read_settings
     from tacit.providers.embedding import make_embedder
@@ -279,7 +279,7 @@ def _embed_error(home: Home) -> TacitError | None:
 
 @contextmanager
 def make_scratch_home(place: CommandContext, folder: Path) -> Generator[ScratchHome]:
-    """Make a scratch home in `folder` with the user's embedder and the default preset, start its daemon, and end it after use.
+    """Make a scratch home in `folder` with the user's embedder and the default preset, and start its daemon; the daemon is stopped at the end.
 
     Raises:
         TacitError: if the store, the embedder or the daemon cannot be had.
@@ -350,7 +350,7 @@ def check_proxies(home: Home) -> Iterator[Finding]:
 
 
 def check_models(scratch: ScratchHome) -> Iterator[Finding]:
-    """The embedder, as the scratch home used it."""
+    """Check that the embedder worked when the scratch home was made, and how long it took."""
     if scratch.embed_error is not None:
         yield failed("embedder", scratch.embed_error, home=scratch.home)
         return
@@ -364,7 +364,7 @@ def check_models(scratch: ScratchHome) -> Iterator[Finding]:
 
 
 def check_launcher(home: Home, scratch: ScratchHome) -> Finding:
-    """Whether the launcher that hosts call answers in time with what it should."""
+    """Check that the launcher, run as a hook does, prints the nonce in time."""
     if not home.launcher.exists():
         return Finding(
             name="launcher",
@@ -421,7 +421,7 @@ def check_launcher(home: Home, scratch: ScratchHome) -> Finding:
 def check_host(
     place: CommandContext, host: str, *, project: Path, scratch: ScratchHome | None, named: bool
 ) -> Iterator[Finding]:
-    """Whether a host's files are in place, its program is there, and text reaches the model through it.
+    """Check that a host's files are in place and its program is there; with `scratch`, run it to prove that text reaches the model.
 
     Args:
         place: the command_context.
@@ -489,7 +489,7 @@ def check_host(
 def _permission(
     host: str, found: Sequence[Ruling], answers: tuple[str, ...], scratch: ScratchHome | None
 ) -> Finding:
-    """Whether the host calls the memory tools without asking: what its rules say, and whether it did."""
+    """Check whether the host calls the memory tools without asking: by its rules, and by the answers that it gave in the proof."""
     from tacit.hosts.install import TOOLS
     from tacit.hosts.registry import BUILT_IN
 
@@ -528,7 +528,7 @@ def _prove(
     scratch: ScratchHome,
     found: Sequence[Ruling],
 ) -> tuple[Finding, tuple[str, ...]]:
-    """Run the real client once against a model that only records, and look for the nonce in what it is asked.
+    """Run the host's program once against a stub model, and look for the nonce in its requests. Return the finding and the answers to tool calls.
 
     If rules allow our tools, the model calls them; the answers are returned, too.
     """
@@ -569,7 +569,7 @@ def _prove(
 
 
 def _prove_command(place: CommandContext, host: str, files: list[Path], scratch: ScratchHome) -> Finding:
-    """Run the command in the client's file like the client, and check that its answer holds the nonce."""
+    """Run the command in the client's file as the client does, and check that its answer holds the nonce. For clients that cannot be run here."""
     from tacit.hosts.install import CLIENTS
     from tacit.hosts.probe import ProofJob, prove_server
     from tacit.hosts.registry import BUILT_IN

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tacit.config.overrides import SettingsTarget
 
 LEVEL_KEYS = ("recall.level", "recall.thresholds.prompt")
-"""What is explained with the levels and what was measured at them."""
+"""Settings that are explained together with the levels and what was measured at them."""
 ACTIONS = ("get", "set", "reset", "tune")
 
 
@@ -346,7 +346,7 @@ def _known(key: str) -> bool:
 
 
 def _value(about: Described | None, words: Sequence[str]) -> Any:
-    """The value that was typed, as the setting takes it; what does not fit is left for the check to refuse."""
+    """Convert the words that the user typed to the type of the setting. Words that do not fit stay as they are; the check of the settings refuses them."""
     from tacit.config.yaml_file import parse_settings
 
     if about is not None and about.type in ("string", "choice") and len(words) == 1:
@@ -371,7 +371,7 @@ def _where(origin: Origin) -> str:
 
 
 def _without_effect(key: str, value: object, origins: Mapping[str, Sequence[Origin]]) -> tuple[str, ...]:
-    """What must be on for a value that was set to do anything, where it is off."""
+    """Return a remark if the value that was set has no effect because another setting is off; () = it has."""
     from tacit.config.describe import AMBIENT, NEEDS_AMBIENT
 
     if key not in NEEDS_AMBIENT or not value or origins[AMBIENT][-1].plain:
@@ -395,7 +395,7 @@ def _meaning(about: Described) -> dict[str, Any]:
 
 
 def _levels(report: SettingsReport) -> list[dict[str, Any]]:
-    """The levels of this home with what was measured at them; [] where the preset has a threshold of its own."""
+    """Return the levels of this home with what was measured at them; [] = the preset has a threshold of its own."""
     from dataclasses import asdict
 
     from tacit.cli.context import current_context

@@ -13,12 +13,12 @@ from tacit.cli.context import current_context
 
 START_TIMEOUT_S = 15.0
 LOOK_EVERY_S, LOOK_TIMEOUT_S = 0.15, 5.0
-"""How often it is asked how far the daemon is."""
+"""Seconds between two questions about the daemon's progress, and the time limit of each."""
 REQUEST_TIMEOUT_S = 600.0
 
 
 def ask(method: str, path: str, values: Mapping[str, object] | None = None) -> Any:
-    """Ask the daemon, starting it when none runs.
+    """Send a request to the daemon and return its answer; starts a daemon if none runs.
 
     `values` go into the query string for GET and DELETE (a list repeats its name), else into a JSON body.
 
@@ -31,7 +31,7 @@ def ask(method: str, path: str, values: Mapping[str, object] | None = None) -> A
 
 
 def ask_all(path: str, name: str, values: Mapping[str, object] | None = None) -> dict[str, Any]:
-    """Get a list as a whole: the answer of `GET path`, whose `name` has the rows of every part."""
+    """Get a list with all its pages: return the answer of `GET path`, with the rows of every page under `name`."""
     answer: dict[str, Any] = ask("GET", path, values)
     while cursor := answer["next_cursor"]:
         part: dict[str, Any] = ask("GET", path, {**(values or {}), "cursor": cursor})
@@ -42,7 +42,7 @@ def ask_all(path: str, name: str, values: Mapping[str, object] | None = None) ->
 def ask_with_progress(
     method: str, path: str, values: Mapping[str, object], job: str, what: str, *, quiet: bool
 ) -> Any:
-    """As `ask`, with a bar that shows how far the daemon is with the work that it lists as `job` (`GET /v1/jobs`).
+    """Send a request as `ask` does, and wait for the answer while a bar shows the progress of the daemon's job `job` (from `GET /v1/jobs`).
 
     `what` says what is being done; `quiet` = no bar.
 
@@ -76,7 +76,7 @@ def ask_running(
     *,
     timeout_s: float = REQUEST_TIMEOUT_S,
 ) -> Any:
-    """Ask the daemon that runs; as `ask`, but starts none."""
+    """Send a request to the running daemon and return its answer, as `ask` does, but start none."""
     place = current_context()
     daemon = place.connect(place.home)
     if method in ("GET", "DELETE"):

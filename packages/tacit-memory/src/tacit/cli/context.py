@@ -15,16 +15,16 @@ from tacit.config.home import Home
 
 
 class Daemon(Protocol):
-    """The part of `tacit.client.daemon_client.DaemonClient` that commands use."""
+    """The client of a daemon, with the part of `tacit.client.daemon_client.DaemonClient` that commands use."""
 
     def request(
         self, method: str, path: str, json_body: object = None, *, timeout_s: float = 30.0
     ) -> tuple[int, Any]:
-        """Ask a running daemon; problems come as the error they were."""
+        """Send a request to a running daemon; return (HTTP status, answer). A problem in the reply is raised as the error it was."""
         ...
 
     def ensure_running(self, timeout_s: float = 10.0) -> None:
-        """Start one when none answers.
+        """Start a daemon if none answers, and wait until it does.
 
         Raises:
             DaemonUnavailable: if it could not be started in time.
@@ -32,16 +32,16 @@ class Daemon(Protocol):
         ...
 
     def stop(self, timeout_s: float = 15.0) -> bool:
-        """Ask it to leave and wait; False when none ran."""
+        """Stop the daemon and wait for its end; False = none ran."""
         ...
 
     def status(self) -> Mapping[str, Any]:
-        """What `GET /health` says, `running`, `hook_failures` and `spooled`. Starts nothing."""
+        """Return the answer of `GET /health`, with `running`, `hook_failures` and `spooled`. Starts no daemon."""
         ...
 
 
 def _getchar() -> str:
-    """One key; "" when the terminal's input has ended.
+    """Wait for one key and return it; "" = the terminal's input has ended.
 
     Switching to single keys discards what waits, so that no key is taken for an answer to a question not yet seen. It
     would discard the end of the input, too, and wait for ever.
@@ -61,7 +61,7 @@ def _getchar() -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandContext:
-    """Where the commands work.
+    """What a command works with: the home, the daemon, the terminal and who speaks. Tests replace it.
 
     Attributes:
         home: Tacit's data.
@@ -84,7 +84,7 @@ class CommandContext:
     read_key: Callable[[], str] = _getchar
 
     def require_user(self, what: str) -> None:
-        """Go on only where the user speaks.
+        """Raise an error unless the user speaks; `what` = what only the user may do.
 
         Raises:
             RefusedByTrust: naming `what` only the user may do, and how.
@@ -95,7 +95,7 @@ class CommandContext:
 
     @property
     def user_speaks(self) -> bool:
-        """Whether what is done here is done by the user: at a terminal, or with a token of theirs."""
+        """Whether this command counts as the user's own: it runs at a terminal, or with a valid personal token."""
         from tacit.safety.authority import Authority
 
         return Authority(self.home).admits_token(self.token) if self.token else self.at_terminal
@@ -105,12 +105,12 @@ _given: ContextVar[CommandContext | None] = ContextVar("tacit_surroundings", def
 
 
 def use_context(command_context: CommandContext | None) -> None:
-    """Work with `command_context` from now on; None = the real ones."""
+    """Make `current_context` return this value from now on; None = the real environment."""
     _given.set(command_context)
 
 
 def current_context() -> CommandContext:
-    """Return the environment of the running command."""
+    """Return what the running command works with: the value of `use_context`, else the real environment."""
     return _given.get() or _real()
 
 

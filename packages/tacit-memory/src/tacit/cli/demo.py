@@ -27,8 +27,7 @@ RECORDED = "demo_session.jsonl"
 RECORDED_FOLDER = "/home/dev/shop"
 FIRST, SECOND = "1f6d0c1e-5f0a-4d3b-9a53-6f2f7d8f0b11", "2e7d1c2f-6a1b-4e4c-8b64-7a3a8e9a1c22"
 START_TOKENS = 64
-"""The frame and one line. Small on purpose: with the default of 2000 the start pack would hold all of so few memories,
-and no prompt would get anything more."""
+"""The budget of the start pack. It is small on purpose: with the default of 2000, the start pack would hold all of so few memories, and no prompt would get any more."""
 DEADLINE_MS = 5_000
 
 
@@ -91,7 +90,7 @@ def demo(
 
 
 def play(folder: Path) -> dict[str, Any]:
-    """Play both sessions in `folder`; `problems` names every promise that was not kept."""
+    """Play both sessions in `folder` with an engine of their own and return a report; its `problems` name every promise that was not kept."""
     from tacit.api.encoding import encode
     from tacit.app.wiring import open_engine
     from tacit.ports.store import MemoryFilter
@@ -138,7 +137,7 @@ def play(folder: Path) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _DemoSession:
-    """An engine spoken to as Claude Code does: hook payloads in, hook answers out."""
+    """A client that sends hook payloads to an engine as Claude Code does."""
 
     engine: Engine
     project: Path
@@ -155,7 +154,7 @@ class _DemoSession:
         return self.engine.hook(HOST, payload, deadline_ms=DEADLINE_MS)
 
     def ask(self, session: str, event: str, surface: str, **fields: object) -> dict[str, Any]:
-        """Tell, and add the trace: what was injected, or why nothing."""
+        """Send a hook event, and return the injected text with the trace that says why."""
         from tacit.api.encoding import encode
         from tacit.model.pack import Surface
         from tacit.verbs.answers import TraceAnswer
@@ -175,7 +174,7 @@ def _prompt(stage: _DemoSession, prompt: Prompt) -> dict[str, Any]:
 
 
 def _recorded(folder: str) -> str:
-    """The recorded session as if it had run in `folder` and ended an hour ago."""
+    """Return the recorded session as JSON lines, changed as if it had run in `folder` and ended an hour ago."""
     from datetime import UTC, datetime, timedelta
     from importlib.resources import files
 

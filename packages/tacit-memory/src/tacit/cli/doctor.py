@@ -95,7 +95,7 @@ def _renew_vectors(*, as_json: bool) -> None:
 
 
 def examine(names: tuple[str, ...], *, proofs: bool, cwd: Path) -> Iterator[Finding]:
-    """All findings, in the order in which one builds on the other."""
+    """Yield all findings in an order in which each check builds on those before. Starts a daemon for the user's home, and one for a scratch home that is removed after."""
     from tacit.cli import checks
     from tacit.cli.context import current_context
     from tacit.errors import NotFound, TacitError

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 
 class GroupedCommands(TyperGroup):
-    """Lists commands in groups, each with the whole first paragraph of its help.
+    """The root command group. Its help lists the commands under headings, with the first paragraph of each command's help.
 
     The groups are the panels that the commands were registered with, in the order of registration. It loads no rich, which would cost 700 ms.
     """
@@ -58,7 +58,7 @@ class GroupedCommands(TyperGroup):
         self._loaded: set[str] = set()
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return a command; one that another package brings is loaded here."""
+        """Return the command of that name. If another package provides it, its entry point is loaded now."""
         command: Any = super().get_command(ctx, cmd_name)
         if cmd_name in packages.COMMANDS.keys() - self._loaded:
             self._loaded.add(cmd_name)
@@ -68,7 +68,7 @@ class GroupedCommands(TyperGroup):
         return command
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write one section per panel."""
+        """Write one section of the help per heading; hidden commands are left out."""
         panels: dict[str, list[tuple[str, str]]] = {}
         for name in self.list_commands(ctx):
             command: Any = self.commands[name]
@@ -99,7 +99,7 @@ app = typer.Typer(
 )
 
 _WrongUsage: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
-"""What the parser raises; typer shows no more of it than its subclasses."""
+"""The base class of the argument parser's errors, which typer does not export."""
 
 
 def _version(asked: bool) -> None:
@@ -153,7 +153,7 @@ _PANELS: dict[str, dict[str, Any]] = {
     },
     "Settings": {"config": config.config},
 }
-"""Heading -> the commands below it in `--help`."""
+"""The commands under each heading of `--help`."""
 _FURTHER: dict[str, Any] = {
     "purge": purge.purge,
     "backup": service.backup,
@@ -165,7 +165,7 @@ _FURTHER: dict[str, Any] = {
     "devices": sync.devices,
     "get": memories.get,
 }
-"""Commands that `--help` leaves out, so that it fits one screen; the reference and `man tacit` have them."""
+"""The commands that `--help` leaves out so that it fits one screen; the reference and `man tacit` have them."""
 FURTHER = "Further commands"
 for _panel, _commands in _PANELS.items():
     for _name, _command in _commands.items():
@@ -185,21 +185,21 @@ for _name in packages.COMMANDS:
 
 @cache
 def _tree() -> Any:
-    """The tree of commands, made once: reading fifty signatures takes longer than most of them work."""
+    """Return the tree of commands, built once per process: reading fifty signatures takes longer than most commands run."""
     return typer.main.get_command(app)
 
 
 def whole_tree() -> Any:
-    """Return a tree of commands, for the pages and tables that are made from it."""
+    """Build and return a new tree of commands, which the reference pages may change."""
     return typer.main.get_command(app)
 
 
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG})
-"""Errors of a standard output that takes no more."""
+"""Error numbers of an output that can take no more."""
 
 
 def run(arguments: Sequence[str], *, command_context: CommandContext | None = None) -> int:
-    """Run one command and return its exit code; whatever goes wrong is said on standard error.
+    """Run one command and return its exit code. Errors are printed on standard error, never raised.
 
     Args:
         arguments: without the program's name.
@@ -251,13 +251,13 @@ def run(arguments: Sequence[str], *, command_context: CommandContext | None = No
 
 
 def _usage_of(error: Any) -> str:
-    """Return the hint that names the help option of the command that was used wrongly."""
+    """Return the hint that names the help option of the command that was used wrongly; "" = the command is unknown."""
     at = getattr(error, "ctx", None)
     return f"`{at.command_path} --help` shows how." if at is not None else ""
 
 
 def main() -> None:
-    """The console script."""
+    """Run the command of the process's arguments and exit with its code: the console script."""
     _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         _replace_unprintable(stream)
@@ -275,7 +275,7 @@ def _nowhere(mode: str) -> TextIO:
 
 
 def _open_closed_streams() -> None:
-    """Give the process the streams that its caller closed (`tacit list >&-`): nothing is read from them, and what is written is lost."""
+    """Replace standard streams that the caller closed (`tacit list >&-`) by the null device."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, _nowhere(mode))
@@ -288,7 +288,7 @@ def _replace_unprintable(stream: TextIO) -> None:
 
 
 def report_crash(error: BaseException, *, as_json: bool) -> int:
-    """Write a crash report, print where it is, and return the exit code."""
+    """Write a crash report into the log folder, print where it is, and return exit code 1."""
     from tacit.cli.context import current_context
     from tacit.cli.terminal.output import print_error
 
@@ -306,7 +306,7 @@ def report_crash(error: BaseException, *, as_json: bool) -> int:
 
 
 def write_report(error: BaseException, folder: Path) -> Path:
-    """Write the stack frames of `error` and of its causes into `folder`; return the file.
+    """Write a crash report into `folder`, with the stack frames of `error` and its causes but no messages; return the file.
 
     The error's message is never written: it may quote a memory, a prompt or a path.
 

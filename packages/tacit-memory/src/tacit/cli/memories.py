@@ -38,9 +38,9 @@ PIN_HELP = (
     " it also comes before every prompt."
 )
 SHOWN_ACTIONS = 3
-"""Most actions named when it is said when a memory applies; `show` and `--json` have all of them."""
+"""The most actions named in a line that says when a memory applies; `show` and `--json` have all of them."""
 MOST_FOUND = 200
-"""Where a search ends, see docs/reference/api-conventions.md."""
+"""The most results of a search, see docs/reference/api-conventions.md."""
 STATUSES = ("active", "quarantined", "superseded", "retired", "all")
 
 
@@ -122,7 +122,7 @@ def remember(
 
 
 def _checked_level(name: str) -> str:
-    """`name` as the API takes it.
+    """Return the sensitivity in the form that the API takes; "" gives "".
 
     Raises:
         InvalidInput: naming the known levels.
@@ -133,7 +133,7 @@ def _checked_level(name: str) -> str:
 
 
 def describe_change(change: dict[str, Any]) -> str:
-    """One change for people; it names when the memory applies."""
+    """Describe one change for people, with when the memory applies."""
     memory: dict[str, Any] = change.get("memory") or {}
     name, content = memory.get("id", ""), memory.get("content", "")
     when = shown_when(memory) if memory else ""
@@ -169,7 +169,7 @@ def branch_of(memory: dict[str, Any]) -> str:
 
 
 def when_of(memory: dict[str, Any]) -> str:
-    """When a memory applies, in the words that `--when` takes."""
+    """Return when a memory applies, in the words that `--when` takes."""
     from tacit.model.trigger import Trigger
     from tacit.reading.when import format_when
 
@@ -181,7 +181,7 @@ def when_of(memory: dict[str, Any]) -> str:
 
 
 def shown_when(memory: dict[str, Any]) -> str:
-    """When a memory applies, for people: its strongest actions without their weights, and everything else."""
+    """Return when a memory applies, for people: its strongest actions without weights, and everything else."""
     trigger = memory["trigger"]
     ranked = sorted(trigger["actions"], key=lambda pair: -pair[1])
     strongest = [action.replace("_", " ") for action, _ in ranked[:SHOWN_ACTIONS]]
@@ -276,7 +276,7 @@ def get(
 
 
 def days_held(validity: dict[str, Any]) -> str:
-    """Since when a memory holds, and until when it held."""
+    """Return since which day a memory holds, and until which it held."""
     from tacit.model.memory import day
 
     until, offset = validity["valid_to_ms"], validity["offset_ms"]
@@ -511,7 +511,7 @@ def forget(
 
 
 def _was_read_off(provenance: dict[str, Any]) -> bool:
-    """Whether the memory was read from a file, rather than said in a session or through a tool; as `Provenance.read_from`."""
+    """Whether the memory was read from a file, not said in a session or through a tool; the same rule as `Provenance.read_from`."""
     from tacit.model.memory import AGENT_SOURCES
 
     return (
@@ -524,7 +524,7 @@ def _was_read_off(provenance: dict[str, Any]) -> bool:
 def _table_of(
     memories: Sequence[dict[str, Any]], *, with_scope: bool
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Columns and rows; the file that a memory was read from has a column where one was."""
+    """Return (columns, rows) of a table of memories. Columns for source file and branch are there only if a memory has one."""
     from tacit.cli.terminal.output import short_ids, shorten_line
     from tacit.model.memory import day
 

@@ -23,11 +23,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "Measure the quality of the memory on judged data; see docs/guide/benchmarks.md.",
     ),
 }
-"""Name of a command -> its package, and the first paragraph of its help."""
+"""The commands that other packages bring: name -> (package, first paragraph of its help)."""
 
 
 def missing(name: str) -> Callable[[], None]:
-    """Return the command that stands for `name` until its package is loaded, and says what to install if it is not there."""
+    """Return a command that stands in for `name` until its package is loaded. If the package is missing, running it raises NotFound that says what to install."""
     package, about = COMMANDS[name]
 
     def command() -> None:
@@ -41,7 +41,7 @@ def missing(name: str) -> Callable[[], None]:
 
 
 def load(name: str) -> Any:
-    """Return the command `name` of another package, or None if that is not installed."""
+    """Load and return the command `name` of another package; None = that is not installed."""
     from importlib.metadata import entry_points
 
     for point in entry_points(group=COMMAND_GROUP, name=name):

@@ -57,7 +57,7 @@ FILES = (
 
 
 def exit_codes() -> dict[int, str]:
-    """Every exit code and what it means."""
+    """Return the meaning of every exit code, in ascending order: `MEANINGS`, and the first line of the docstring of each error class."""
     from tacit.cli.terminal.output import EXIT_CODES
 
     rows = dict(MEANINGS)
@@ -87,7 +87,7 @@ def commands() -> dict[str, Any]:
 
 
 def render() -> str:
-    """The whole page."""
+    """Return the Markdown page with all commands, options and exit codes."""
     sections = [HEAD + "".join(f"| {code} | {meaning} |\n" for code, meaning in exit_codes().items())]
     panel = ""
     for name, command in commands().items():
@@ -135,7 +135,7 @@ def _cell(text: str) -> str:
 
 
 def manual() -> str:
-    """The manual page `tacit(1)`: roff with the macros of man(7). The wheel installs it as share/man/man1/tacit.1."""
+    """Return the manual page `tacit(1)` as roff with the macros of man(7). The wheel installs it as share/man/man1/tacit.1."""
     lines = [
         '.\\" Made by `python -m tacit.cli.reference --man`; do not edit by hand.',
         f'.TH TACIT 1 "" "Tacit {__version__}" "User Commands"',
@@ -195,7 +195,7 @@ def _man_list(entries: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def _roff(text: str) -> str:
-    """Words as roff reads them: what stands between backticks is bold."""
+    """Escape a text for roff, and make what stands between backticks bold."""
     parts = re.split(r"`([^`]*)`", text)
     marked = [rf"\fB{_escaped(part)}\fR" if at % 2 else _escaped(part) for at, part in enumerate(parts)]
     line = "".join(marked)

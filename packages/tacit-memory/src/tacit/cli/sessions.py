@@ -37,7 +37,7 @@ MEANINGS = {
 }
 _MOST_FILES = 12
 LIVE_S = 12 * 3600
-"""A session that was not heard of for so long is not taken for running: its end was missed."""
+"""A session without a signal for longer than this is not taken for running: its end was missed."""
 MOST_SESSIONS = 200
 
 
@@ -203,7 +203,7 @@ STATES = {"quarantined": "waits for you", "superseded": "replaced", "retired": "
 
 
 def state_of(statement: dict[str, Any]) -> str:
-    """Whether a statement holds, waits or is gone."""
+    """Return the state of a learned statement in words: active, waiting, replaced or forgotten."""
     status = statement["memory"]["status"]
     if status in STATES:
         return STATES[status]
@@ -211,7 +211,7 @@ def state_of(statement: dict[str, Any]) -> str:
 
 
 def said_line(evidence: dict[str, Any], content: str) -> str:
-    """Describe who said it, when and in which words."""
+    """Describe in one line who said it, in which turn and in which words."""
     speaker = {"user": "you", "assistant": "the agent", "agent": "the agent", "tool": "a tool"}.get(
         evidence["speaker"], evidence["speaker"]
     )
@@ -223,7 +223,7 @@ def said_line(evidence: dict[str, Any], content: str) -> str:
 
 
 def request_line(request: dict[str, Any]) -> str:
-    """A request to a language model with its cost."""
+    """Describe a request to a language model in one line, with its tokens and outcome."""
     from tacit.cli.terminal.output import format_moment
 
     sent = f"{format_moment(request['at_ms'])}  {request['model']}, {request['tokens_in']:,} tokens in"
@@ -233,7 +233,7 @@ def request_line(request: dict[str, Any]) -> str:
 
 
 def waiting_lines(waiting: dict[str, int]) -> list[str]:
-    """Describe the pending work."""
+    """Describe the work that waits for a later run, a line for each sort; [] = nothing waits."""
     lines: list[str] = []
     if waiting["messages"]:
         lines.append(
@@ -264,7 +264,7 @@ def _print_digest(digest: dict[str, Any]) -> None:
 
 
 def _only_session(cwd: Path, *, muted: bool) -> str:
-    """The one session that runs in this folder's project and is (not) muted.
+    """Return the one session that runs in this folder's project and is muted (or not, as `muted` says), as host/id.
 
     Raises:
         NotFound: if there is none, or several; the hint lists them.

@@ -1,4 +1,4 @@
-"""Commands that set Tacit up: install uninstall init join separate.
+"""Commands that set Tacit up: install uninstall init.
 
 In: arguments, the hosts on this machine. Out: files of hosts (planned, shown, agreed to, then written whole), imported
 rule files, learned transcripts. Never writes before it was agreed to.
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 MOST_DIFF_LINES = 12
 MOST_RULES_SHOWN = 40
-"""Statements of one rule file that are shown before they are taken."""
+"""The most statements of one rule file that are shown before the user is asked."""
 
 WRITER_SETTING = "capture.extractor.provider"
 WRITER_TITLES = {host.writer: host.title for host in BUILT_IN.values() if host.writer}
-"""Hosts whose command line writes up sessions; OpenCode has no small model of its own and is set by hand."""
+"""The hosts whose command line can write up sessions. OpenCode has no small model of its own and must be set by hand."""
 
 
 Hosts = Annotated[
@@ -176,7 +176,7 @@ def uninstall(
 
 
 def _offer_permission(plans: list[InstallPlan], permitting: list[InstallPlan]) -> list[InstallPlan]:
-    """Show the rules that `permitting` would write more than `plans`, and ask for them; return the plans that the user chose."""
+    """Show the rules that `permitting` would write beyond `plans`, and ask for consent; return the plans that the user chose."""
     from dataclasses import replace
 
     from tacit.cli.terminal.interaction import agreed
@@ -208,7 +208,7 @@ def _project_root(cwd: Path) -> Path:
 
 
 def _carry_out(plans: list[InstallPlan], *, question: str, yes: bool, launcher: bool) -> bool:
-    """Ask, then write; whether anything was written."""
+    """Ask for consent, then write the plans, and with `launcher` the launcher; return whether any file of a host was written."""
     from tacit.cli.context import current_context
     from tacit.cli.terminal.interaction import confirm
     from tacit.hosts.install import apply
@@ -249,7 +249,7 @@ def _word(edit: FileEdit) -> str:
 
 
 def _difference(edit: FileEdit, *, whole: bool) -> list[str]:
-    """Changed lines alone: what stands around them is the user's, and may hold keys."""
+    """Return only the changed lines of an edit: the lines around them are the user's, and may hold keys. [] for our own record."""
     from difflib import unified_diff
 
     if edit.path.name == "installs.json":
@@ -388,7 +388,7 @@ def _take_in(folder: str, *, backfill: bool | None, yes: bool, as_json: bool) ->
 
 
 def _tell_what_others_wrote(memories: list[dict[str, Any]], *, confirmed: bool) -> None:
-    """Say what waits for the user of what was imported, and what is there on demand."""
+    """Print what of the imported statements waits for the user, and what is found only on demand."""
     from tacit.cli.terminal.output import print_line
 
     if any(memory["status"] == "quarantined" for memory in memories):
@@ -401,7 +401,7 @@ def _tell_what_others_wrote(memories: list[dict[str, Any]], *, confirmed: bool) 
 
 
 def _settle_related(folder: str) -> str:
-    """Ask whether the folder shares the memories that may belong to it; returns what stays unanswered."""
+    """If the folder may belong to a known project, ask whether it shares those memories, and store the answer. Return the notice if nobody can be asked; else ""."""
     from tacit.cli.connection import ask
     from tacit.cli.context import current_context
     from tacit.cli.terminal.interaction import agreed
@@ -445,7 +445,7 @@ def _separate(folder: str, *, as_json: bool) -> None:
 
 
 def _takes_rules(folder: str, *, yes: bool, quiet: bool) -> bool:
-    """Show what the rule files would add and ask once whether it counts as the user's own rules."""
+    """Show the statements that the rule files would add, and return whether the user takes them as their own rules. Nothing is stored."""
     from tacit.cli.connection import ask
     from tacit.cli.terminal.interaction import agreed
     from tacit.cli.terminal.output import format_count, print_line, shorten_line
@@ -475,7 +475,7 @@ def _wanted(question: str, *, backfill: bool | None, yes: bool) -> bool:
 
 
 def _backfill(folder: str, past: list[dict[str, Any]], *, write_up: bool, quiet: bool) -> dict[str, int]:
-    """One transcript a request, so that the bar moves and an interruption loses at most one."""
+    """Have the daemon learn from each transcript, one per request, so that an interruption loses at most one; return the counts of changes."""
     from collections import Counter
 
     from tacit.cli.connection import ask
@@ -492,7 +492,7 @@ def _backfill(folder: str, past: list[dict[str, Any]], *, write_up: bool, quiet:
 
 
 def settle_writer(hosts: Sequence[str], *, named: str) -> str:
-    """Set the program that writes up sessions; return a message for the user, or "".
+    """Set the language model that writes up sessions, asking the user if needed; return a message for them, "" = nothing was set.
 
     The question is asked once, at `tacit install`.
 

@@ -269,7 +269,7 @@ def _print_requests(team: str, *, every: bool, as_json: bool) -> None:
 
 
 def print_teams(found: dict[str, Any], *, as_json: bool) -> None:
-    """Print the teams of the user on the server."""
+    """Print the user's teams on the server in a table, with what to do next."""
     from tacit.cli.terminal.output import format_count, print_json, print_line, print_rows
 
     if as_json:
@@ -300,7 +300,7 @@ def print_teams(found: dict[str, Any], *, as_json: bool) -> None:
 
 
 def _is_service(account: str) -> bool:
-    """Return whether an account is a service account, which never joins. Its name begins with its organization, as in `acme/ci`."""
+    """Return whether an account is a service account, by the slash in its name, as in `acme/ci`. Such an account never joins a team itself."""
     return "/" in account
 
 

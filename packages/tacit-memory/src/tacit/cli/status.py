@@ -21,14 +21,14 @@ HARMLESS = "an earlier start block stood in"
 SHOWN_NOTES = 3
 MOST_COUNTED = 500
 MOST_CAUSES = 4
-"""So many causes are shown for each surface; --json tells all."""
+"""The most causes of silence shown for each surface; --json has all."""
 TIMEOUT_S = 10.0
 SOON_MS = 7 * 86_400_000
-"""How long before the end of memberships `tacit status` reports it."""
+"""How long before memberships end `tacit status` begins to report it."""
 
 
 class Prompt(TypedDict):
-    """One of the last prompts, and how many memories it got."""
+    """One of the last prompts, with the number of memories injected or the reason for silence."""
 
     at_ms: int
     session: str
@@ -55,7 +55,7 @@ class VisibleMemories(TypedDict):
 
 
 class HostFacts(TypedDict):
-    """Whether a host is set up."""
+    """The state of one host's installation, and what the user should do about it."""
 
     host: str
     state: str
@@ -63,7 +63,7 @@ class HostFacts(TypedDict):
 
 
 class ProxyRow(TypedDict):
-    """A running `tacit proxy`."""
+    """One running `tacit proxy`."""
 
     pid: int
     port: int
@@ -72,7 +72,7 @@ class ProxyRow(TypedDict):
 
 
 class DaemonAnswers(TypedDict):
-    """The answers of a daemon; None = it was not asked, or could not answer."""
+    """What the daemon answered; a field is None = it was not asked, or could not answer."""
 
     engine: dict[str, Any] | None
     here: VisibleMemories | None
@@ -81,7 +81,7 @@ class DaemonAnswers(TypedDict):
 
 
 class StatusFacts(DaemonAnswers):
-    """Everything `status` shows. Without a daemon `daemon` is None, else what its health says.
+    """Everything that `tacit status` shows, and prints with --json. `daemon` = the health of the running daemon, None = none runs.
 
     `preset`, `recall_enabled`, `shadow` and `off` (the surfaces without tokens) are what holds in this folder.
     `backup_at_ms` = when the newest automatic backup was made; None = there is none.
@@ -187,7 +187,7 @@ def _print_entry(line: str) -> None:
 
 
 def gather(cwd: Path, *, recent: int) -> StatusFacts:
-    """Everything `status` knows."""
+    """Collect everything that `status` shows, with the last `recent` prompts. Starts no daemon."""
     from tacit import __version__
     from tacit.cli.context import current_context
     from tacit.client.proxy_facts import read_proxies
@@ -246,7 +246,7 @@ def gather(cwd: Path, *, recent: int) -> StatusFacts:
 
 
 def _ask_daemon(cwd: Path, *, recent: int, answers: DaemonAnswers) -> None:
-    """Put what the daemon tells into `answers`, as far as it comes."""
+    """Ask the daemon and put what it answers into `answers`. If it fails, the rest stays None and a warning is added."""
     from tacit.cli.connection import ask_running
     from tacit.errors import TacitError
     from tacit.model.memory import AGENT_SOURCES
@@ -298,7 +298,7 @@ def _prompt(trace: dict[str, Any]) -> Prompt:
 
 
 def _hosts(project: Path) -> list[HostFacts]:
-    """The state of every host: `absent` = its program is not installed, `not connected` = it is."""
+    """Return the state of every host: `absent` = its program is not installed, `not connected` = it is, but without Tacit."""
     from tacit.cli.context import current_context
     from tacit.hosts.install import find_executable, installed_for
     from tacit.hosts.registry import BUILT_IN
@@ -448,7 +448,7 @@ def _engine_rows(facts: StatusFacts) -> list[tuple[str, str]]:
 
 
 def _sync_line(sync: dict[str, Any]) -> str:
-    """With whom and since when this memory is shared, and what waits."""
+    """Describe in one line with which account this memory is shared, when it was synced, and what waits."""
     import time
 
     from tacit.cli.terminal.output import format_count
@@ -479,7 +479,7 @@ def sign_in_advice(sync: dict[str, Any], *, before: str = "") -> str:
 
 
 def _preset_line(facts: StatusFacts) -> str:
-    """The preset that holds in this folder, and what is off."""
+    """Return the name of the preset that holds in this folder, and what is off."""
     line = facts["preset"]
     if facts["off"]:
         line += f"; off here: {', '.join(facts['off'])}"
@@ -491,14 +491,14 @@ def _preset_line(facts: StatusFacts) -> str:
 
 
 def recalls_line(engine: dict[str, Any]) -> str:
-    """Count the recent recalls with an injection."""
+    """Say how many of the recent recalls injected memories."""
     if not engine["recent"]:
         return "none yet: no session has asked the memory"
     return f"{engine['injections']} of the last {engine['recent']} brought memories into a session"
 
 
 def silence_lines(engine: dict[str, Any]) -> list[str]:
-    """List the causes of silence: one line per surface, the most frequent first."""
+    """Return the causes of silence: one line per surface, in the order given, at most `MOST_CAUSES` each."""
     from tacit.app.reasons import cause_text
 
     lines: dict[str, list[str]] = {}
@@ -527,7 +527,7 @@ def _naming_line(model: dict[str, Any]) -> str:
 
 
 def _trouble(model: dict[str, Any]) -> str:
-    """Why a model was not asked, or did not answer."""
+    """Return the end of a line that says how often a model was not asked or did not answer, and why; "" = never."""
     from tacit.cli.terminal.output import format_moment
 
     text = ""

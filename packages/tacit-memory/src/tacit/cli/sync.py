@@ -118,7 +118,7 @@ def _print_login(done: dict[str, Any], *, as_json: bool) -> None:
 
 
 def _renew(url: str, name: str, *, as_json: bool) -> None:
-    """Sign in with the provider on a home that is logged in: links its account, or renews the teams that the user's groups give."""
+    """Sign in with the provider on a home that is already logged in. This links its account, or renews the teams that the user's groups give."""
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import print_json, print_line
 
@@ -133,7 +133,7 @@ def _renew(url: str, name: str, *, as_json: bool) -> None:
 
 
 def _sign_in(url: str, name: str) -> dict[str, Any]:
-    """Let the user sign in with the server's provider in a browser, and wait for the result."""
+    """Let the user sign in with the server's provider in a browser, and wait up to ten minutes for it. Return the server's result."""
     import time
     import webbrowser
 
@@ -164,7 +164,7 @@ def _sign_in(url: str, name: str) -> dict[str, Any]:
 
 
 def _refuse_unattended(what: str, *, hint: str) -> None:
-    """Refuse to ask for `what` where nobody can answer."""
+    """Raise InvalidInput if nobody can be asked for `what`."""
     from tacit.cli.context import current_context
     from tacit.errors import InvalidInput
 

@@ -1,4 +1,4 @@
-"""Commands that share memories with a team: share, unshare, and the group `team`. Its other commands about the server are in `shared_teams`.
+"""Commands that share memories with a team: share, and the group `team`. Its other commands about the server are in `shared_teams`.
 
 In: arguments. Out: the answer of the daemon. Files are written below `.tacit/team`; the user commits them.
 """
@@ -251,7 +251,7 @@ def _print(team_view: dict[str, Any], *, as_json: bool) -> None:
 
 
 def _git_name(cwd: Path) -> str:
-    """The name that git writes into the user's commits here; "" where there is none."""
+    """Return git's `user.name` for this folder; "" = there is none."""
     try:
         asked = subprocess.run(
             ["git", "config", "user.name"],

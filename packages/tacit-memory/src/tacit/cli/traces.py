@@ -120,7 +120,7 @@ def why_not(
 
 
 def print_why_not(answer: dict[str, Any]) -> None:
-    """The sentences, then the remedies with their commands."""
+    """Print why a memory was not given, then the remedies with their commands."""
     from tacit.cli.terminal.output import print_line, shorten_line
 
     memory = answer["memory"]
@@ -139,7 +139,7 @@ def print_why_not(answer: dict[str, Any]) -> None:
 
 
 def print_replayed(replayed: dict[str, Any]) -> None:
-    """Print the effect of another threshold."""
+    """Print which memories another threshold would have added or dropped in a recorded recall."""
     from tacit.cli.terminal.output import format_count, print_line
 
     unsure = set(replayed["unsure"])
@@ -152,7 +152,7 @@ def print_replayed(replayed: dict[str, Any]) -> None:
 
 
 def print_trace(trace: dict[str, Any], *, stages: bool) -> None:
-    """One recall for people: what was asked, what was read, what came of it."""
+    """Print one recall for people: what was asked, what was injected or why nothing, and the best candidates."""
     from tacit.cli.terminal.output import format_count, format_moment, print_line, shorten_line
 
     session = trace["session"] or "on demand"
@@ -185,7 +185,7 @@ def print_trace(trace: dict[str, Any], *, stages: bool) -> None:
 
 
 def stats_line(stats: dict[str, Any]) -> str:
-    """The counts of a recall that injected something, in words."""
+    """Describe in one line how many memories a recall looked at, and what it injected."""
     kinds = ", ".join(f"{count} {kind}" for kind, count in stats["by_type"])
     return (
         f"{stats['memories_considered']} looked at and {stats['tokens_budget']} tokens; {kinds};"
@@ -207,7 +207,7 @@ def _print_candidates(trace: dict[str, Any], chosen: set[str]) -> None:
 
 
 def print_stages(trace: dict[str, Any]) -> None:
-    """One line for each stage: how long, how many it kept and dropped, and its notes."""
+    """Print a line for each stage of a recall: its time, how many it kept and dropped, and its notes."""
     from tacit.cli.terminal.output import print_line, shorten_line
 
     for stage in trace["stages"]:

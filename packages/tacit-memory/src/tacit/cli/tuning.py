@@ -6,7 +6,7 @@ from typing import Any
 
 
 def tune(bound: float, *, apply: bool, as_json: bool) -> None:
-    """Fit the levels and the bars; keep them with `apply`."""
+    """Ask the daemon to fit the levels and the similarity bars to this store, and print them before and after. They are kept only with `apply`."""
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import print_json
 
@@ -19,7 +19,7 @@ def tune(bound: float, *, apply: bool, as_json: bool) -> None:
 
 
 def print_cosines(report: dict[str, Any], *, apply: bool) -> None:
-    """The similarity bars before and after, for an embedder that Tacit does not ship with."""
+    """Print the similarity bars before and after, for an embedder that Tacit does not ship with; nothing if none was fitted."""
     from tacit.cli.terminal.output import format_count, print_line
 
     if not report["pairs"]:
@@ -41,7 +41,7 @@ def print_cosines(report: dict[str, Any], *, apply: bool) -> None:
 
 
 def print_report(report: dict[str, Any]) -> None:
-    """Before and after of each level, for people."""
+    """Print each level before and after fitting, with its false alarms."""
     from tacit.cli.terminal.output import format_count, print_line
 
     how = (

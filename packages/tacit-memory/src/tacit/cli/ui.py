@@ -13,7 +13,7 @@ import typer
 from tacit.cli.terminal.arguments import AsJson
 
 PORT = 8423
-"""Asked for first, so that a browser knows the page again; any other will do."""
+"""The port that is tried first, so that a browser recognizes the page; if it is taken, any other is used."""
 NEEDS_NODE = (
     "The page is not built here.",
     "With Node 20.19 or newer: `bash scripts/build_page.sh` in the clone. Everything else works without it.",
@@ -59,7 +59,7 @@ def ui(
 
 
 def _listen(daemon: Any, port: int | None) -> int:
-    """Have the daemon listen on loopback TCP; the port it listens on."""
+    """Ask the daemon to listen on loopback TCP and return the port that it listens on. `port` None = `PORT`, or any free one if that is taken."""
     from tacit.errors import DaemonError
 
     ports = (PORT, 0) if port is None else (port,)

@@ -49,41 +49,41 @@ from tacit.ports.host import HostCapabilities
 from tacit.reading.prompts import by_program, machine_made, typed_command
 
 Part = Callable[[Fields, int], object]
-"""A part of a key: made of the payload and the time of arrival."""
+"""A part of a signal's key: a function of the payload and the time of arrival."""
 Meaning = Literal[
     "start", "prompt", "tool_start", "tool_end", "tool_failed", "subagent", "message_end", "compacting", "end"
 ]
 
 
 def step(fields: Fields, at_ms: int) -> object:
-    """Return the five-second step of the arrival."""
+    """Return the five-second step of the arrival, for keys of events that the host does not name."""
     del fields
     return time_step(at_ms)
 
 
 def field(name: str) -> Part:
-    """Make a part of the short text in the field `name`; "" where it is missing."""
+    """Return a key part that reads the short text in the field `name`; "" if it is missing."""
     return lambda fields, _: fields.identifier(name)
 
 
 def field_or_step(name: str) -> Part:
-    """Make a part of the short text in the field `name`, or of the step of the arrival."""
+    """Return a key part that reads the short text in the field `name`, or the five-second step of the arrival if it is missing."""
     return lambda fields, at_ms: fields.identifier(name) or time_step(at_ms)
 
 
 def needed(name: str) -> Part:
-    """Make a part of the short text in the field `name`, which must be there."""
+    """Return a key part that reads the short text in the field `name`, and raises InvalidPayload if it is missing."""
     return lambda fields, _: fields.needed_identifier(name)
 
 
 def said(name: str) -> Part:
-    """Make a part of the text in the field `name`."""
+    """Return a key part that reads the text in the field `name`; "" if it is missing."""
     return lambda fields, _: fields.text(name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HookEvent:
-    """What an event of a host means.
+    """How one event of a host is read and answered.
 
     Attributes:
         means: the sort of signal.
@@ -113,7 +113,7 @@ class HookEvent:
 
 
 class SignalFields(TypedDict):
-    """The fields that every signal of a host has."""
+    """The fields that every signal of a host with hooks has."""
 
     session: SessionKey
     at_ms: int
@@ -124,7 +124,7 @@ class SignalFields(TypedDict):
 
 
 class HookHost:
-    """The `Host` for an agent with command hooks. A subclass gives its data.
+    """Base of the `Host` of an agent with command hooks. A subclass gives its data as class attributes.
 
     Attributes:
         name: in settings, payloads and `tacit install`.
@@ -156,7 +156,7 @@ class HookHost:
     our_servers: tuple[str, ...] = ()
 
     def parse(self, payload: Mapping[str, object], *, at_ms: int) -> Signal | None:
-        """Read a hook payload; None for events that mean nothing to us.
+        """Read a hook payload into its signal; None for events that mean nothing to us.
 
         Raises:
             InvalidPayload: naming the field that is missing or wrong.
@@ -173,7 +173,7 @@ class HookHost:
         return self._session_event(fields, name, event, at_ms)
 
     def encode(self, payload: Mapping[str, object], block: Block, *, notice: str = "") -> str:
-        """A hook answer with the text of the block, or the refusal of a call, and a line for people; "" when there is nothing to say.
+        """Return the hook answer as JSON: the block's text or the refusal of the call, and `notice` for people; "" = there is nothing to say.
 
         Raises:
             InvalidInput: if the block is longer than the host keeps.
@@ -195,71 +195,71 @@ class HookHost:
     # What a host may say in another way.
 
     def event_named(self, payload: Mapping[str, object]) -> str:
-        """Return the name of the event; "" = the payload does not say it."""
+        """Return the event's name in the payload; "" = the payload does not say it."""
         name = payload.get("hook_event_name")
         return name if isinstance(name, str) else ""
 
     def takes_text(self, payload: Mapping[str, object]) -> bool:
-        """Whether the host hands the text of the answer to `payload` to the model."""
+        """Whether the host passes text of the answer to `payload` on to the model."""
         event = self.events.get(self.event_named(payload))
         return event is not None and event.context
 
     def context(self, event: str, text: str) -> dict[str, object]:
-        """Return the answer by which the model gets `text`."""
+        """Return the hook answer that passes `text` on to the model."""
         return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
 
     def refusal(self, event: str, text: str) -> dict[str, object]:
-        """Return the answer by which the host refuses a call for the reason `text`."""
+        """Return the hook answer that refuses a call with the reason `text`."""
         decision = {"permissionDecision": "deny", "permissionDecisionReason": text}
         return {"hookSpecificOutput": {"hookEventName": event, **decision}}
 
     def check_length(self, text: str) -> None:
-        """Refuse a text that is longer than the host keeps.
+        """Raise an error if the text is longer than the host keeps. This one accepts every length; a host with a cap overrides it.
 
         Raises:
             InvalidInput: saying how long it may be.
         """
 
     def session(self, fields: Fields) -> str:
-        """Return the id of the session."""
+        """Return the session id in the payload, which must be there."""
         return fields.needed_identifier("session_id")
 
     def cwd(self, fields: Fields) -> str:
-        """Return the working folder."""
+        """Return the working folder in the payload; "" = it is missing."""
         return fields.path("cwd")
 
     def start(self, fields: Fields, event: HookEvent, common: SignalFields) -> SessionStarted:
-        """Return the signal of a start."""
+        """Return the signal of a session start."""
         name, source = start_source(fields)
         moment = "" if name in event.once else _digest(event, fields, common["at_ms"])
         return SessionStarted(**common, key=f"start:{name}:{moment}", source=source)
 
     def tool_key(self, fields: Fields, event: str, call: ToolCall, at_ms: int) -> str:
-        """Return the key of an event of a call."""
+        """Return the idempotency key of a tool event: made of the call's id, else of its content and the five-second step of its arrival."""
         del fields
         name = call.call_id or digest(call.tool, call.paths, call.command, call.text, time_step(at_ms))
         return f"{event}:{name}"
 
     def prompt(self, fields: Fields) -> str:
-        """Return the words of a prompt."""
+        """Return the words of a prompt, which must be in the payload."""
         return fields.needed_text("prompt")
 
     def arguments(self, fields: Fields) -> Fields:
-        """Return what the model gave a tool."""
+        """Return the arguments that the model gave the tool."""
         return fields.child("tool_input")
 
     def more_paths(self, tool: str, arguments: Fields) -> Iterable[str]:
-        """Return the paths of a call that do not stand in an argument of their own."""
+        """Return paths of a call that are not in one of the arguments `paths`. A host overrides it."""
         del tool, arguments
         return ()
 
     def more_words(self, tool: str, arguments: Fields) -> Iterable[str]:
-        """Return the words of a call that do not stand in an argument of their own."""
+        """Return words of a call that are not in one of the arguments `words`. A host overrides it."""
         del tool, arguments
         return ()
 
     def outcome(self, fields: Fields, call: ToolCall) -> tuple[str, str]:
-        """Return the output of a call that ended, and its error; "" = it did not fail."""
+        """Return (output, error) of a call that ended; error "" = it did not fail."""
         del call
         return flatten(fields.raw("tool_response")), ""
 
@@ -269,7 +269,7 @@ class HookHost:
         return SubagentStarted(**common, key=f"subagent:{agent_id}", agent_type=common["agent"])
 
     def call(self, fields: Fields) -> ToolCall:
-        """Read a call of a tool."""
+        """Read the tool call in the payload into host-neutral terms."""
         arguments = self.arguments(fields)
         name = fields.needed_identifier("tool_name")
         tool = self.tools.get(name, name)
@@ -290,12 +290,12 @@ class HookHost:
         return arguments.loose_text(self.agent_type) or self.default_agent if tool == "task" else ""
 
     def writes(self, name: str, arguments: Fields) -> str:
-        """Return the mark of what a call of one of our own tools writes; "" = it is another tool."""
+        """Return the mark of what a call of one of our own tools writes to the memory; "" = it is another tool."""
         server, _, own_tool = name.rpartition("__")
         return mark_of_write(own_tool, arguments.raw) if server in self.our_servers else ""
 
     def common(self, fields: Fields, event: HookEvent, at_ms: int) -> SignalFields:
-        """Return the fields that every signal has."""
+        """Return the fields that every signal of this event has."""
         return SignalFields(
             session=SessionKey(host=self.name, session_id=self.session(fields)),
             at_ms=at_ms,
@@ -357,12 +357,12 @@ class HookHost:
 
 
 class DeferringHookHost(HookHost):
-    """A `HookHost` that takes text only with some of its events: the blocks of others wait for the next one that takes text (`DeferringHost`)."""
+    """A `HookHost` that takes text only with some events. The blocks of other events wait for the next one that takes text (`DeferringHost`)."""
 
     __slots__ = ()
 
     def carries(self, payload: Mapping[str, object]) -> bool:
-        """Whether the answer to `payload` can hand text to the model."""
+        """Whether a waiting block can go with the answer to `payload`."""
         return self.takes_text(payload)
 
 

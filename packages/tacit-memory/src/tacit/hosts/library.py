@@ -31,7 +31,7 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "replay": ("message_ids",),
     "ping": (),
 }
-"""The fields of each event, as for `Plain`."""
+"""The fields of each event that this host takes, besides `plain.COMMON`."""
 _PLAIN = Plain(NAME, fields=FIELDS)
 _SYSTEM_EVENTS = frozenset({"start", "subagent"})
 _TEXT_EVENTS = frozenset({"prompt", "tool_start", "tool_end", "tool_failed"})
@@ -58,12 +58,12 @@ class Library:
 
     @property
     def name(self) -> str:
-        """`library`."""
+        """The name of this host, `library`."""
         return NAME
 
     @property
     def capabilities(self) -> HostCapabilities:
-        """What is handed over for a tool call stands behind its result; a block may stand in the system prompt."""
+        """What this host can do. A block for a tool call arrives with its result; blocks may be placed in the system prompt."""
         return HostCapabilities(
             arrival=BESIDE_RESULTS,
             cap_chars=60_000,
@@ -76,7 +76,7 @@ class Library:
         )
 
     def parse(self, payload: Mapping[str, object], *, at_ms: int) -> Signal | None:
-        """Read one event; None for `ping` and `replay`.
+        """Read one event into a signal; None for `ping` and `replay`, which are no signals.
 
         Raises:
             InvalidPayload: naming the field that is missing or wrong.
@@ -90,7 +90,7 @@ class Library:
         return replace(signal, sent=tuple(_sent(request) for request in fields.children("sent")[:MAX_SENT]))
 
     def encode(self, payload: Mapping[str, object], block: Block, *, notice: str = "") -> str:
-        """The reply as JSON; "" when there is nothing to say or the event takes no text."""
+        """Return the reply as JSON: `system` or `text`, `history` and `notice`; "" = there is nothing to say, or the event takes no text."""
         event = payload.get("event")
         answer: dict[str, object] = {}
         if event not in _SYSTEM_EVENTS | _TEXT_EVENTS:
@@ -105,7 +105,7 @@ class Library:
         return json.dumps(answer) if answer else ""
 
     def parse_replay(self, payload: Mapping[str, object]) -> ReplayRequest | None:
-        """Read a request for what was handed over before; None for other events.
+        """Read the event by which a program asks for the texts of earlier replies again, with its message ids; None for all other events.
 
         Raises:
             InvalidPayload: naming the field that is missing or wrong.
@@ -113,7 +113,7 @@ class Library:
         return read_replay(_PLAIN.read(payload), session="session", messages="message_ids")
 
     def encode_replay(self, texts: Mapping[str, str]) -> str:
-        """`{"texts": {message id: exact text}}`; "" when nothing is known."""
+        """Return the answer to a replay request, `{"texts": {message id: exact text}}`; "" = no text is known."""
         return replay_reply(texts)
 
 

@@ -18,18 +18,18 @@ from tacit.session.projects import relative_path
 from tacit.text.terminal_codes import strip_terminal_codes
 
 MAX_TEXT_CHARS = 400_000
-"""Longest prompt or message kept; the middle of a longer one is left out."""
+"""The most characters kept of a prompt or message; the middle of a longer one is cut out."""
 MAX_OUTPUT_CHARS = 16_000
-"""Longest tool output, error or edit text kept."""
+"""The most characters kept of a tool output, error or edited text."""
 MAX_ID_CHARS = 512
 MAX_PATH_CHARS = 4096
 MAX_REPLAY = 400
-"""Most messages of one request for texts that were handed over before, the last ones."""
+"""The most messages of one replay request; of more, the last ones count."""
 
 STEP_MS = 5_000
-"""Events that the host does not name count as one if they arrive within the same step."""
+"""Events that the host does not name count as the same event if they arrive in the same step of this length."""
 CALL_HAS_RUN = "the call that it is for has run by then; the next one can follow the rule. A blocking rule refuses the call"
-"""What limits a block for a call in hosts that place it beside the result."""
+"""The limit of a block for a call, in words for people, of hosts that place it beside the result."""
 
 _SOURCES: dict[str, StartSource] = {"new": "startup", **{name: name for name in get_args(StartSource)}}
 _MISSING = "it is missing"
@@ -48,12 +48,12 @@ def _kind(value: object) -> str:
 
 
 def clean(text: str) -> str:
-    """Remove terminal codes; replace what UTF-8 cannot carry (lone surrogates) by U+FFFD."""
+    """Return the text without terminal codes, and with lone surrogates replaced by U+FFFD."""
     return without_surrogates(strip_terminal_codes(text))
 
 
 def without_surrogates(text: str) -> str:
-    """Replace lone surrogates, which UTF-8 cannot carry, by U+FFFD."""
+    """Return the text with lone surrogates, which UTF-8 cannot encode, replaced by U+FFFD."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
@@ -62,7 +62,7 @@ def without_surrogates(text: str) -> str:
 
 
 def bounded(text: str, limit: int) -> str:
-    """Keep the first and the last half of `limit` characters; say how many were left out between them."""
+    """Return the text, or if it is longer than `limit`, its first and last half of `limit` characters with a note of how many were left out."""
     if len(text) <= limit:
         return text
     half = limit // 2
@@ -70,7 +70,7 @@ def bounded(text: str, limit: int) -> str:
 
 
 class Fields:
-    """Typed access to the fields of one payload; errors name the host and the field.
+    """Typed access to the fields of one payload. A wrong or missing value raises InvalidPayload that names the host and the field.
 
     A field that is absent or null counts as missing. `advice` ends the hint of an error; "" = what helps with a host's client.
     """
@@ -87,11 +87,11 @@ class Fields:
 
     @property
     def host(self) -> str:
-        """The host whose payload it is."""
+        """The name of the host that sent the payload."""
         return self._host
 
     def raw(self, name: str) -> object:
-        """The value as it came, or None."""
+        """Return the value as it came; None = it is missing or null."""
         return self._values.get(name)
 
     def has(self, *names: str) -> bool:
@@ -99,11 +99,11 @@ class Fields:
         return any(name in self._values for name in names)
 
     def wrong(self, name: str, problem: str, expected: str) -> InvalidPayload:
-        """An error about field `name`."""
+        """Return (not raise) the error about field `name`, for the caller to raise."""
         return _wrong(self._host, self._prefix + name, problem, expected, self._advice)
 
     def text(self, name: str, *, limit: int = MAX_TEXT_CHARS) -> str:
-        """An optional text, cleaned and bounded; "" where missing."""
+        """Return the text in a field, cleaned and bounded to `limit`; "" = it is missing."""
         value = self.raw(name)
         if value is None:
             return ""
@@ -112,17 +112,17 @@ class Fields:
         return bounded(clean(value), limit)
 
     def loose_text(self, name: str) -> str:
-        """Return a text of a tool's input, cleaned and bounded; "" if the model gave something else, because the host itself refuses that call."""
+        """Return a text of a tool's input, cleaned and bounded; "" also if it is no text, because the host itself refuses such a call."""
         return self.text(name, limit=MAX_OUTPUT_CHARS) if isinstance(self.raw(name), str) else ""
 
     def needed_text(self, name: str, *, limit: int = MAX_TEXT_CHARS) -> str:
-        """A text that must be there; it may be empty."""
+        """Return a text that must be there, cleaned and bounded; it may be empty."""
         if self.raw(name) is None:
             raise self.wrong(name, _MISSING, "a text")
         return self.text(name, limit=limit)
 
     def identifier(self, name: str) -> str:
-        """An optional short text without surrogates or control characters; "" where missing."""
+        """Return a short text, such as an id; "" = it is missing. Control characters and lone surrogates are an error."""
         value = self.raw(name)
         if value is None:
             return ""
@@ -137,7 +137,7 @@ class Fields:
         return value
 
     def needed_identifier(self, name: str) -> str:
-        """A short text that must be there and not be empty."""
+        """Return a short text that must be there and not be empty."""
         value = self.identifier(name)
         if not value:
             problem = _MISSING if self.raw(name) is None else "it is empty"
@@ -145,14 +145,14 @@ class Fields:
         return value
 
     def path(self, name: str) -> str:
-        """An optional file path, cleaned; "" where missing."""
+        """Return a file path, cleaned; "" = it is missing. One that is too long is an error."""
         value = self.text(name)
         if len(value) > MAX_PATH_CHARS:
             raise self.wrong(name, f"it has {len(value)} characters", f"at most {MAX_PATH_CHARS} characters")
         return value
 
     def whole(self, name: str) -> int | None:
-        """An optional whole number."""
+        """Return a whole number; None = it is missing."""
         value = self.raw(name)
         if value is None:
             return None
@@ -161,7 +161,7 @@ class Fields:
         return value
 
     def flag(self, name: str) -> bool:
-        """An optional truth value; False where missing."""
+        """Return a truth value; False if it is missing."""
         value = self.raw(name)
         if value is None:
             return False
@@ -170,13 +170,13 @@ class Fields:
         return value
 
     def child(self, name: str) -> Fields:
-        """The fields of an optional object; no fields where missing."""
+        """Return access to the object in a field; to an empty one if it is missing."""
         value = self.raw(name)
         prefix = f"{self._prefix}{name}."
         return Fields(self._host, {} if value is None else value, prefix=prefix, advice=self._advice)
 
     def children(self, name: str) -> tuple[Fields, ...]:
-        """The objects of an optional list; what is no object is left out."""
+        """Return access to each object in a list; other items are left out, () = the list is missing."""
         value = self.raw(name)
         if value is None:
             return ()
@@ -188,7 +188,7 @@ class Fields:
         return tuple(Fields(self._host, item, prefix=prefix, advice=self._advice) for item in objects)
 
     def texts(self, name: str, *, most: int) -> tuple[str, ...]:
-        """The short texts of an optional list, the last `most` of them; what is no text is left out."""
+        """Return the last `most` short texts of a list; items that are no text or too long are left out, () = the list is missing."""
         value = self.raw(name)
         if value is None:
             return ()
@@ -200,7 +200,7 @@ class Fields:
 
 
 def start_source(fields: Fields) -> tuple[str, StartSource]:
-    """How a session starts: a name for the signal's key, and what it means; what is missing or unknown is a `startup`.
+    """Return (name for the signal's key, meaning) of the payload's `source` of a session start; a missing or unknown one means `startup`.
 
     A host adds sources from one version to the next, and its sessions must not stay without memory for that.
     """
@@ -210,28 +210,28 @@ def start_source(fields: Fields) -> tuple[str, StartSource]:
 
 
 def time_step(at_ms: int) -> int:
-    """Return the number of the step in which an event arrived; see `STEP_MS`."""
+    """Return the number of the step of `STEP_MS` in which an event arrived."""
     return at_ms // STEP_MS
 
 
 def joined(texts: Iterable[str]) -> str:
-    """Return the texts that are not empty, one per line, bounded."""
+    """Return the texts that are not empty, one per line, cut to `MAX_OUTPUT_CHARS`."""
     return bounded("\n".join(text for text in texts if text), MAX_OUTPUT_CHARS)
 
 
 def digest(*parts: object) -> str:
-    """Sixteen hexadecimal digits over `parts`; equal parts in any process give equal digits."""
+    """Return sixteen hexadecimal digits of a hash over `parts`, the same in every process."""
     blob = _ENCODER.encode(parts)  # ASCII: lone surrogates are escaped
     return hashlib.blake2b(blob.encode("ascii"), digest_size=8).hexdigest()
 
 
 def relative_paths(paths: Sequence[str], *, cwd: str) -> tuple[str, ...]:
-    """Paths relative to `cwd` where they lie inside it, each once, in order."""
+    """Return the paths without duplicates, in order; those inside `cwd` become relative to it."""
     return tuple(dict.fromkeys(relative_path(path, root=cwd) for path in paths if path))
 
 
 def flatten(value: object) -> str:
-    """All texts of a tool's answer, depth first, one per line, bounded."""
+    """Return all texts in a nested JSON value, depth first, one per line, cleaned and bounded."""
     texts: list[str] = []
     room = MAX_OUTPUT_CHARS * 2
     stack: list[object] = [value]
@@ -248,7 +248,7 @@ def flatten(value: object) -> str:
 
 
 def read_replay(fields: Fields, *, session: str, messages: str) -> ReplayRequest | None:
-    """Read `{"event": "replay", ...}`, by which a host's plugin that lost what was handed over asks for it again.
+    """Read an event `replay`, by which a host that lost the texts handed over before asks for them again; None for other events.
 
     Session and message ids stand in the fields so named; None for other events.
 
@@ -262,6 +262,6 @@ def read_replay(fields: Fields, *, session: str, messages: str) -> ReplayRequest
 
 
 def replay_reply(texts: Mapping[str, str]) -> str:
-    """`{"texts": {message id: exact text}}`; "" when nothing is known."""
+    """Return the answer to a replay request, `{"texts": {message id: exact text}}`; "" = no text is known."""
     exact_texts = {name: text for name, text in texts.items() if text}
     return json.dumps({"texts": exact_texts}) if exact_texts else ""

@@ -41,7 +41,7 @@ from tacit.ports.host import Delivery, HostCapabilities
 
 NAME = "plain"
 VERSION = 1
-"""The version of the form. A field that is added does not change it; a field that is removed or means something else does."""
+"""The version of this JSON form. It is raised when a field is removed or changes its meaning, not when one is added."""
 COMMON = (
     "event",
     "session",
@@ -107,7 +107,7 @@ class _Common(TypedDict):
 
 
 class Plain:
-    """The `Host` for agents that speak our own JSON; another host that speaks it, too, gives its own name."""
+    """The `Host` for agents that send our own JSON form. Another host with the same form passes its own name and fields."""
 
     __slots__ = ("_fields", "_name")
 
@@ -117,12 +117,12 @@ class Plain:
 
     @property
     def name(self) -> str:
-        """`plain`, or the name that was given."""
+        """The name of this host: `plain`, or the name that was passed."""
         return self._name
 
     @property
     def capabilities(self) -> HostCapabilities:
-        """A builder puts the text where they like, so everything can arrive before the action it is for."""
+        """What this host can do. The program places the text itself, so every block can arrive before the action it is for."""
         return HostCapabilities(
             arrival=tuple((surface, "before") for surface in Surface if surface is not Surface.HOST),
             cap_chars=60_000,
@@ -139,7 +139,7 @@ class Plain:
         )
 
     def parse(self, payload: Mapping[str, object], *, at_ms: int) -> Signal | None:
-        """Read one event.
+        """Read one event into its signal.
 
         Raises:
             InvalidPayload: naming the field that is missing or wrong, also for an unknown event.
@@ -151,7 +151,7 @@ class Plain:
         return _session_event(fields, event, at_ms)
 
     def read(self, payload: Mapping[str, object]) -> Fields:
-        """The fields of one event: its name, its version and the names of its fields are known.
+        """Check the payload and return its fields: the event, the version and every field name must be known.
 
         Raises:
             InvalidPayload: naming the field that is missing, wrong or unknown.
@@ -175,7 +175,7 @@ class Plain:
         return fields
 
     def encode(self, payload: Mapping[str, object], block: Block, *, notice: str = "") -> str:
-        """The reply as JSON; "" when there is nothing to say or the event takes no text."""
+        """Return the reply as JSON; "" = there is nothing to say, or the event takes no text."""
         if payload.get("event") in _SILENT or (block.empty and not notice):
             return ""
         answer: dict[str, object] = {}
@@ -258,7 +258,7 @@ def _tool(fields: Fields, call: ToolCall, event: str, at_ms: int) -> ToolStartin
 
 
 def _call_of(fields: Fields) -> ToolCall:
-    """The call in neutral words: those that were given, else those that its `args` hold."""
+    """Return the tool call in host-neutral terms: `paths`, `command` and `text` as given, else what its `args` contain."""
     tool, args = fields.needed_identifier("tool"), fields.raw("args")
     paths = fields.texts("paths", most=100)
     command = fields.text("command", limit=MAX_OUTPUT_CHARS)

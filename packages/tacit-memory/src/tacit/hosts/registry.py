@@ -62,19 +62,19 @@ class BuiltInHost:
 
     @property
     def adapter(self) -> Host:
-        """The adapter."""
+        """The `Host` that reads and answers its payloads; importing it loads the host's package."""
         return import_module(self.package).HOST
 
     def part(self, name: str) -> Any:
-        """Import a module of the host's folder."""
+        """Import and return a module of the host's package, such as `install`."""
         return import_module(f"{self.package}.{name}")
 
     def offered(self, part: str, function: str) -> Callable[..., Any] | None:
-        """Return a function that a module of the host's folder may have."""
+        """Return the function of a module in the host's package; None = that module has no such function."""
         return getattr(self.part(part), function, None)
 
     def data_folders(self, user_home: Path, environ: Mapping[str, str] | None = None) -> Folders:
-        """Return its folders of data, an explicitly set one first; `environ` None = that of the process.
+        """Return the folders in which the host may keep its data, one set by its variable first. `environ` None = the process's own.
 
         A host that was told to use another folder may have kept earlier sessions in its usual one: both are looked into. Touches no file.
         """
@@ -183,21 +183,21 @@ CURSOR = BuiltInHost(
 BUILT_IN: dict[str, BuiltInHost] = {
     host.name: host for host in (CLAUDE_CODE, OPENCODE, CODEX, GEMINI, COPILOT, CURSOR)
 }
-"""Tests add one for as long as they run."""
+"""The built-in hosts by name. Tests add one while they run."""
 
 
 @dataclass(frozen=True, slots=True)
 class HostFolders:
-    """The folders of data of the user at `user_home`, as `environ` names them (None = the process's own)."""
+    """The data folders of hosts for the user at `user_home`, with variables from `environ` (None = the process's own)."""
 
     user_home: Path
     environ: Mapping[str, str] | None = None
 
     def of(self, host: str) -> Folders:
-        """Return those of `host`, an explicitly set one first."""
+        """Return the data folders of `host`, an explicitly set one first."""
         return BUILT_IN[host].data_folders(self.user_home, self.environ)
 
 
 def readable_hosts() -> tuple[BuiltInHost, ...]:
-    """Return the hosts whose sessions Tacit reads."""
+    """Return the built-in hosts whose past sessions Tacit can read."""
     return tuple(host for host in BUILT_IN.values() if host.reads_sessions)

@@ -10,7 +10,7 @@ NO_MODEL = "No language model is set. To set one: `tacit config set capture.extr
 
 
 def learn(*, past: bool, dry_run: bool, as_json: bool) -> None:
-    """Ask the language model to write up waiting sessions and to compare new statements; or print the requests."""
+    """Ask the language model to write up the waiting sessions and print what was learned; with `dry_run`, print the requests and send nothing."""
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import SOME_PROBLEM, print_json, print_line
 
@@ -33,7 +33,7 @@ def learn(*, past: bool, dry_run: bool, as_json: bool) -> None:
 
 
 def write_up(*, past: bool, quiet: bool) -> list[dict[str, Any]]:
-    """Have one session after the other written up until none is left, one fails, or the user stops it; each is told of."""
+    """Have the sessions written up one by one until none is left, one fails, or the user stops it. Print a line for each, and return the answers."""
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import print_line
 
@@ -54,7 +54,7 @@ def write_up(*, past: bool, quiet: bool) -> list[dict[str, Any]]:
 
 
 def estimate(*, past: bool) -> dict[str, Any]:
-    """How many requests wait, what they cost, and a sentence that says so."""
+    """Ask how many requests wait and what they cost; `said` of the result says it in a sentence."""
     from tacit.cli.connection import ask
 
     answer = ask("POST", "/v1/write-ups", {"past": past, "dry_run": True})
@@ -73,7 +73,7 @@ def estimate(*, past: bool) -> dict[str, Any]:
 
 
 def offer_write_up(*, yes: bool, quiet: bool) -> bool:
-    """Have what was imported written up once the user knows what that costs; whether nothing failed."""
+    """Say what writing up the imported sessions costs, and do it if the user agrees. Return False if one failed or no model is set."""
     from tacit.cli.terminal.interaction import agreed
     from tacit.cli.terminal.output import print_line
 
@@ -90,7 +90,7 @@ def offer_write_up(*, yes: bool, quiet: bool) -> bool:
 
 
 def line_of(answer: dict[str, Any]) -> str:
-    """Describe the result of one request in one line."""
+    """Describe in one line what writing up one session brought."""
     from tacit.cli.terminal.output import format_count
 
     if answer["error"]:

@@ -13,7 +13,7 @@ from tacit.cli.terminal.arguments import AsJson, Here, Yes, drop_empty, session_
 
 SHOWN = 20
 PART = 5_000
-"""So many memories go with one request."""
+"""The most memories purged with one request."""
 
 
 def purge(
@@ -118,7 +118,7 @@ def _purge_secrets(*, dry_run: bool, as_json: bool) -> None:
 def purge_in_batches(
     ask: Callable[[str, str, dict[str, Any]], Any], ids: list[str], *, part: int = PART
 ) -> dict[str, Any]:
-    """Have these memories purged, many of them with several requests, and tell it as one answer."""
+    """Purge these memories for good, with several requests if they are many; return their answers merged into one. `ids` must not be empty."""
     answers = [
         ask("POST", "/v1/purge", {"ids": ids[at : at + part], "shown": True})
         for at in range(0, len(ids), part)

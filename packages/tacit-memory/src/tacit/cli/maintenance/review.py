@@ -22,7 +22,7 @@ from tacit.cli.terminal.arguments import (
 
 KEYS = "[a]ccept  [e]dit  [r]eject  [m]erge  [k]eep both  [s]kip  [q]uit"
 SHOWN = 10
-"""Statements of a change that are shown before it is taken back."""
+"""The most statements of a change that are shown before it is taken back."""
 _KEYS = {"a": "accept", "r": "reject", "m": "merge", "k": "keep"}
 ACTIONS = ("list", "accept", "reject", "edit", "merge", "keep")
 Kinds = Annotated[
@@ -177,7 +177,7 @@ def undo(
 
 
 def list_changes(folder: str, *, limit: int, as_json: bool) -> None:
-    """Print the latest changes, one line each."""
+    """Print the latest changes in a table; `folder` "" = those of all projects."""
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import format_moment, print_json, print_rows, shorten_line
 
@@ -260,7 +260,7 @@ def _decide_all(
     yes: bool,
     as_json: bool,
 ) -> None:
-    """The same decision on statements that are named, or on all that fit."""
+    """Accept or reject several statements: those that are named, or after a confirmation all that match the filters."""
     from tacit.cli.connection import ask
     from tacit.cli.terminal.interaction import confirm
     from tacit.cli.terminal.output import print_json, print_line
@@ -313,7 +313,7 @@ def _tell(changes: list[dict[str, Any]]) -> None:
 
 
 def _walk(folder: str) -> None:
-    """Entry by entry: a key, at once."""
+    """Go through the waiting statements, read one key for each, and carry out its decision at once."""
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import print_line
 
@@ -343,7 +343,7 @@ def _walk(folder: str) -> None:
 
 
 def _waiting(folder: str) -> tuple[Iterator[dict[str, Any]], int]:
-    """What waits, asked for part by part, and how much that is."""
+    """Return (the waiting entries, fetched page by page as they are used, their total number)."""
     from tacit.cli.connection import ask
 
     first = ask("GET", "/v1/review", drop_empty(cwd=folder, limit=100))
@@ -360,7 +360,7 @@ def _waiting(folder: str) -> tuple[Iterator[dict[str, Any]], int]:
 
 
 def _key(allowed: str) -> str:
-    """One of `allowed`, read without waiting for Enter; the end of input or an interrupt leaves."""
+    """Wait for a key of `allowed` and return it; the end of input, Escape or an interrupt counts as `q`."""
     from tacit.cli.context import current_context
 
     while True:

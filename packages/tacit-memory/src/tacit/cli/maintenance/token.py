@@ -79,7 +79,7 @@ def _authority() -> Authority:
 
 
 def _at_terminal() -> Authority:
-    """The home's authority, where a person sits at the terminal.
+    """Return the home's authority if a person sits at the terminal; else raise.
 
     Raises:
         RefusedByTrust: elsewhere.

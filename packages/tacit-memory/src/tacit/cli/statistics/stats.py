@@ -12,7 +12,7 @@ DAY_MS = 86_400_000
 
 
 def show_stats(days: int, *, as_json: bool) -> None:
-    """Print what is stored and used, and how injections went in the last `days`."""
+    """Print what is stored and used, and how injections went in the last `days`, as tables or JSON."""
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import print_json
 

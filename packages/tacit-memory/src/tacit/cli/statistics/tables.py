@@ -41,11 +41,11 @@ BAR = 24
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 MOST_LINES = 31
 STATUS_WORDS = {"quarantined": "waiting for you (`tacit review`)"}
-"""What a status means for the user, where its name does not say it."""
+"""What a status means for the user, if its name does not say it."""
 
 
 def stored(store: dict[str, Any]) -> None:
-    """Memories by kind."""
+    """Print how many memories there are, by kind and by status."""
     if not store["by_status"]:
         print_line("Nothing is stored.")
         return
@@ -62,7 +62,7 @@ def stored(store: dict[str, Any]) -> None:
 
 
 def over_time(series: dict[str, Any]) -> None:
-    """Injections and silences, a bar each."""
+    """Print injections, silences, tokens and latency over time, a row with bars for each hour or day."""
     buckets = busy(series)[-MOST_LINES:]
     most = max((max(bucket["injections"], bucket["silences"]) for bucket in buckets), default=0)
     rows = [
@@ -85,7 +85,7 @@ def over_time(series: dict[str, Any]) -> None:
 
 
 def latency(series: dict[str, Any]) -> None:
-    """Percentiles by surface."""
+    """Print percentiles of the recall time by surface; nothing if there are none."""
     rows = latency_rows(series)
     if rows:
         print_line()
@@ -93,7 +93,7 @@ def latency(series: dict[str, Any]) -> None:
 
 
 def kinds_and_silences(series: dict[str, Any]) -> None:
-    """Tokens by kind; why nothing was said."""
+    """Print the injected tokens by kind, and the reasons for silence."""
     kinds = kind_rows(series)
     if kinds:
         most = max(int(tokens) for _, tokens, _ in kinds)
@@ -107,14 +107,14 @@ def kinds_and_silences(series: dict[str, Any]) -> None:
 
 
 def cache(shares: Sequence[dict[str, Any]]) -> None:
-    """Print the reuse of prompt caches."""
+    """Print how much of their requests prompt caches could reuse, with memory and without."""
     print_line()
     rows = [(PLACEMENTS.get(row[0], row[0]), *row[1:]) for row in cache_rows(shares)]
     print_rows("Prompt caches", CACHE_COLUMNS, rows, empty=NO_CACHE)
 
 
 def holdout(report: dict[str, Any]) -> None:
-    """Sessions with memory and without."""
+    """Print the comparison of sessions with memory and without, or how to get one."""
     print_line()
     if not report["share"] and not report["sessions_without"]:
         print_line(NO_HOLDOUT)
@@ -126,14 +126,14 @@ def holdout(report: dict[str, Any]) -> None:
 
 
 def impact(answer: dict[str, Any]) -> None:
-    """Print the use of injected memories."""
+    """Print how often injected memories were used."""
     print_line()
     for line in impact_lines(answer):
         print_line(line)
 
 
 def impact_lines(answer: dict[str, Any]) -> list[str]:
-    """Describe the use of injected memories in sentences."""
+    """Return the sentences that say how often injected memories were used."""
     totals = answer["impact"]
     if not totals["shown"]:
         return ["No memory has been injected yet in a session that was learned from."]
@@ -159,7 +159,7 @@ def _number_and_bar(value: int, most: int) -> str:
 
 
 def bar(value: int, most: int, *, width: int = BAR) -> str:
-    """`value` of `most` as blocks, to an eighth of a character; the largest is `width` long."""
+    """Return a bar of block characters for `value`, exact to an eighth of a character; `most` gives a bar of `width` characters. A value above 0 shows at least an eighth."""
     eighths = round(value * width * 8 / most) if most else 0
     if value and not eighths:
         eighths = 1
@@ -167,18 +167,18 @@ def bar(value: int, most: int, *, width: int = BAR) -> str:
 
 
 def stretch(at_ms: int, bucket_ms: int) -> str:
-    """Name of a bucket, in UTC."""
+    """Return the label of a time bucket in UTC: day and hour, or the date if it is a day or longer."""
     pattern = "%m-%d %H:00" if bucket_ms < 86_400_000 else "%Y-%m-%d"
     return datetime.fromtimestamp(at_ms / 1000, tz=UTC).strftime(pattern)
 
 
 def percent(value: float | None) -> str:
-    """A share for people; a dash where there is none."""
+    """Return a share as a percentage; `-` = there is none."""
     return "-" if value is None else f"{value:.0%}"
 
 
 def busy(series: dict[str, Any]) -> list[dict[str, Any]]:
-    """The buckets from the first one with a recall on."""
+    """Return the buckets from the first with any recall on."""
     buckets = series["buckets"]
     first = next(
         (at for at, bucket in enumerate(buckets) if bucket["injections"] or bucket["silences"]), len(buckets)
@@ -187,7 +187,7 @@ def busy(series: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def latency_rows(series: dict[str, Any]) -> Rows:
-    """Surface, recalls, percentiles."""
+    """Return rows of (surface, recalls, p50, p95, p99)."""
     return [
         (
             row["surface"],
@@ -201,18 +201,18 @@ def latency_rows(series: dict[str, Any]) -> Rows:
 
 
 def kind_rows(series: dict[str, Any]) -> Rows:
-    """Kind, tokens, share."""
+    """Return rows of (kind, tokens, share of all tokens)."""
     whole = sum(series["kinds"].values()) or 1
     return [(name, str(tokens), percent(tokens / whole)) for name, tokens in series["kinds"].items()]
 
 
 def silence_rows(series: dict[str, Any], *, most: int = 8) -> Rows:
-    """Reason, how often."""
+    """Return rows of (reason for silence, how often), at most `most`."""
     return [(row["reason"], str(row["count"])) for row in series["silences"][:most]]
 
 
 def feedback_text(series: dict[str, Any]) -> str:
-    """Describe the user's verdicts on injections."""
+    """Return a sentence about the user's verdicts on injections."""
     feedback = series["feedback"]
     if feedback["precision"] is None:
         return "Precision: nobody has said yet what was useful (`tacit edit ID --wrong`, or the buttons of the page)."
@@ -221,7 +221,7 @@ def feedback_text(series: dict[str, Any]) -> str:
 
 
 def cache_rows(shares: Sequence[dict[str, Any]]) -> Rows:
-    """Placement or host, requests, share kept, the same without memory, what the API took from its cache."""
+    """Return rows of (placement or host, requests, share kept, share kept without memory, share read from the API's cache)."""
     rows: Rows = []
     for share in shares:
         taken = percent(share["cached_tokens"] / share["input_tokens"]) if share["input_tokens"] else "-"
@@ -231,7 +231,7 @@ def cache_rows(shares: Sequence[dict[str, Any]]) -> Rows:
 
 
 def holdout_rows(holdout: dict[str, Any]) -> Rows:
-    """Measure, means, difference and its interval."""
+    """Return rows of (measure, mean with memory, mean without, difference, its interval, whether it is clear)."""
     return [
         (
             contrast["measure"],
@@ -246,7 +246,7 @@ def holdout_rows(holdout: dict[str, Any]) -> Rows:
 
 
 def holdout_text(holdout: dict[str, Any]) -> str:
-    """Describe the number of sessions, and the conclusion that they allow."""
+    """Return a sentence with the number of sessions, and whether they are enough to compare."""
     summary = f"{holdout['sessions_with']} sessions with memory, {holdout['sessions_without']} without"
     if not holdout["enough"]:
         return f"{summary}: too few to tell; 20 of each are needed."

@@ -12,7 +12,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def _folder(path: Path) -> Path:
-    """Refuse a folder that is not there: what is stored for it would never be seen."""
+    """Return the option's folder; raise InvalidInput if it does not exist, because what is stored for it would never be seen."""
     from tacit.errors import InvalidInput
 
     if not path.is_dir():
@@ -49,7 +49,7 @@ SensitivityText = Annotated[
 
 
 def offer_memories(incomplete: str) -> list[tuple[str, str]]:
-    """Complete an id: those of the newest memories that are visible here, if a daemon runs. A shell waits, so nothing is started and nothing fails."""
+    """Return completions for a memory id: (id, first words) of the newest memories visible here. [] = no daemon runs; none is started and no error is raised, because a shell waits."""
     from tacit.cli.connection import ask_running
     from tacit.errors import TacitError
 
@@ -96,7 +96,7 @@ Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmat
 
 
 def parse_moment(text: str) -> int | None:
-    """A day or time as milliseconds since the epoch, in the local zone where it names none; a day means its end. None = "".
+    """Convert a day or time to milliseconds since the epoch, in the local zone if it names none. A day means its end; "" gives None.
 
     Raises:
         InvalidInput: if it is neither.
@@ -119,12 +119,12 @@ def parse_moment(text: str) -> int | None:
 
 
 def drop_empty(**values: object) -> dict[str, object]:
-    """The values that were given: without None and without what is empty."""
+    """Return the values that were given, without those that are None or empty."""
     return {name: value for name, value in values.items() if value not in (None, "", [], ())}
 
 
 def session_key(session: str) -> dict[str, str] | None:
-    """`HOST/ID` as the API takes it; None for "".
+    """Split `HOST/ID` into the form that the API takes; "" gives None.
 
     Raises:
         BadParameter: if it is no such name.
@@ -136,7 +136,7 @@ def session_key(session: str) -> dict[str, str] | None:
 
 
 def memory_path(memory: str) -> str:
-    """The endpoint of one memory.
+    """Return the API's path of one memory, from its id or the beginning or end of it.
 
     Raises:
         NotFound: if `memory` cannot be an id.

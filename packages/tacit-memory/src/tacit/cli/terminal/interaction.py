@@ -17,7 +17,7 @@ from tacit.errors import InvalidInput
 
 
 def confirm(question: str, *, yes: bool, default: bool = True) -> None:
-    """Go on only when the person agrees.
+    """Ask the user, and return only if they agree; `yes` = they agreed in advance.
 
     Raises:
         InvalidInput: if nobody can answer.
@@ -29,7 +29,7 @@ def confirm(question: str, *, yes: bool, default: bool = True) -> None:
 
 
 def agreed(question: str, *, yes: bool, unattended: bool | None, default: bool = True) -> bool:
-    """Whether the person agrees.
+    """Ask the user on standard error and return whether they agree.
 
     Args:
         question: one sentence that ends with a question mark.
@@ -57,7 +57,7 @@ SAY_EVERY_S = 5.0
 
 
 class Progress:
-    """A progress bar with rate and remaining time on a terminal; elsewhere a plain line every few seconds."""
+    """A progress bar with rate and remaining time on a terminal; elsewhere a plain line every few seconds. A context manager."""
 
     def __init__(
         self, what: str, *, quiet: bool = False, monotonic_s: Callable[[], float] = time.monotonic
@@ -84,7 +84,7 @@ class Progress:
         self._task = self._bar.add_task(what, total=None, rate="")
 
     def update(self, done: int, whole: int, what: str = "") -> None:
-        """`done` of `whole` are done (0 = nobody knows how many there are); another `what` begins a new part."""
+        """Show that `done` of `whole` are done; `whole` 0 = the total is unknown. Another `what` begins a new part with a new rate."""
         now_s = self._monotonic_s()
         if what and what != self._what:
             self._what, self._began_s = what, now_s

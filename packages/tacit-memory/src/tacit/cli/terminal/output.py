@@ -45,21 +45,21 @@ EXIT_CODES: tuple[tuple[type[TacitError], int], ...] = (
     (SyncError, 11),
     (TacitError, 1),
 )
-"""Error class -> exit status; the first that fits holds. 0 = done, 1 = something broke, 2 = wrong usage, 130 = interrupted."""
+"""Error class -> exit code; the first class that matches counts. Besides these, 0 = done, 1 = unexpected error, 2 = wrong usage, 130 = interrupted."""
 
 SOME_PROBLEM = 10
-"""Some of it could not be done or is not well, and everything was reported; which commands end so stands in `reference`."""
+"""The exit code of a command that reported everything, but could not do some of it or found a problem; `reference` lists these commands."""
 
 
 PIPE_WIDTH = 200
-"""Columns of a table when standard output is no terminal."""
+"""The width of tables if standard output is no terminal."""
 SHORT_CELL = 24
-"""A column of so many columns at most is never broken."""
+"""Columns up to this width are never broken."""
 LEAST_CELL = 28
-"""Of fewer columns a cell of running text would be a column of single words: it then stands below its row."""
+"""The least width of a column of running text. If less is left, the text stands below its row instead."""
 GAP = 2
 BELOW = 4
-"""Indent of what stands below a row."""
+"""The indent of text that stands below its row."""
 
 _CONTROL_CHARACTERS = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
@@ -67,24 +67,24 @@ _CONTROL_CHARACTERS = re.compile(
 
 
 def exit_code(error: TacitError) -> int:
-    """Exit status for `error`."""
+    """Return the exit code for `error`."""
     return next(code for kind, code in EXIT_CODES if isinstance(error, kind))
 
 
 def strip_control_characters(text: str) -> str:
-    """`text` without what a terminal would obey: control characters, escape sequences, reversed reading, lone surrogates."""
+    """Return the text with everything a terminal would obey (control characters, escape sequences, reversed reading, lone surrogates) replaced by U+FFFD."""
     return _CONTROL_CHARACTERS.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def console(*, stderr: bool = False) -> Console:
-    """A console of its own for each use: tests and pipes change the streams."""
+    """Make a console for the present standard output or error. One is made for each use, because tests and pipes change the streams."""
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() else PIPE_WIDTH
     return Console(file=stream, highlight=False, markup=False, emoji=False, soft_wrap=True, width=width)
 
 
 def print_error(error: TacitError, *, as_json: bool) -> None:
-    """Say on standard error what is wrong and what to do."""
+    """Print an error and its hint on standard error, with `as_json` as one JSON line."""
     if as_json:
         print_problem(error.code, error.message, hint=error.hint)
         return
@@ -95,22 +95,22 @@ def print_error(error: TacitError, *, as_json: bool) -> None:
 
 
 def print_problem(code: str, message: str, *, hint: str = "") -> None:
-    """One error for a program: a JSON line on standard error."""
+    """Print one error for programs: a JSON line with code, message and hint on standard error."""
     sys.stderr.write(json.dumps({"code": code, "message": message, "hint": hint}) + "\n")
 
 
 def print_warning(text: str) -> None:
-    """One line on standard error, beside an answer that stands."""
+    """Print a warning as one line on standard error."""
     console(stderr=True).print(Text(f"! {strip_control_characters(text)}", style="yellow"))
 
 
 def print_json(value: Any) -> None:
-    """One JSON document on standard output, in ASCII: whatever a memory holds, no terminal obeys it."""
+    """Print one JSON document on standard output, in ASCII only, so that no text in it can control a terminal."""
     sys.stdout.write(json.dumps(value, indent=2, default=str) + "\n")
 
 
 def print_line(text: str = "", *, style: str = "", wrap: bool = True) -> None:
-    """Lines of plain text; `text` is data, never markup.
+    """Print plain text on standard output, with control characters replaced; `text` is never read as markup.
 
     On a terminal lines are broken between words, and what follows is indented as the line is. `wrap` False: for what is to be copied.
     """
@@ -129,7 +129,7 @@ def _wrapped(line: str, width: int) -> list[str]:
 
 
 def _broken(text: str, width: int) -> list[str]:
-    """One line in parts of at most `width` columns, broken between words; a word that is longer stays whole."""
+    """Break a text between words into parts of at most `width` columns; a longer word stays whole."""
     parts: list[str] = [""]
     for word in re.findall(r"\S+\s*|\s+", text):
         if parts[-1] and cell_len(parts[-1]) + cell_len(word.rstrip()) > width:
@@ -139,7 +139,7 @@ def _broken(text: str, width: int) -> list[str]:
 
 
 def print_rows(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], *, empty: str) -> None:
-    """A table; `empty` is said when there are no rows. Where it is too wide, the longest cells stand below their rows."""
+    """Print a table, or the line `empty` if there are no rows. If it is too wide, the longest cells stand below their rows."""
     body = [[strip_control_characters(cell) for cell in row] for row in rows]
     if not body:
         print_line(empty)
@@ -167,7 +167,7 @@ def _cell_width(cell: str) -> int:
 
 
 def _standing_below(widths: Sequence[int], width: int) -> tuple[int, ...]:
-    """Numbers of the columns that stand below their rows; () = the table fits, or its long cells can be broken."""
+    """Return the indexes of the columns to print below their rows; () = the table fits, or its long cells can be broken."""
     room = width - GAP * (len(widths) - 1)
     if sum(widths) <= room:
         return ()
@@ -191,7 +191,7 @@ def _print_stacked(
     below: Sequence[int],
     out: Console,
 ) -> None:
-    """Rows of the short cells, each with its long ones below; several long ones are named."""
+    """Print the short cells of each row in a line, and its long ones below; if there are several long ones, each with its column's name."""
     beside = [at for at in range(len(columns)) if at not in below]
     last = beside[-1]
 
@@ -217,18 +217,18 @@ def _print_stacked(
 
 
 def format_moment(at_ms: int) -> str:
-    """Date and time in the local zone, to the second."""
+    """Return date and time in the local zone, to the second."""
     return datetime.fromtimestamp(at_ms / 1000, tz=UTC).astimezone().strftime("%Y-%m-%d %H:%M:%S")
 
 
 def shorten_line(text: str, limit: int = 90) -> str:
-    """One line of at most `limit` characters."""
+    """Return the text as one line of at most `limit` characters, cut with an ellipsis."""
     flat = " ".join(text.split())
     return flat if len(flat) <= limit else f"{flat[: limit - 1]}…"
 
 
 def short_ids(ids: Sequence[str]) -> dict[str, str]:
-    """The endings of `ids` that tell them apart, all of one length; every command takes such an ending."""
+    """Return for each id its shortest ending that is unique among `ids`, all of one length; commands accept such endings."""
     from tacit.model.ids import SHORT_ID
 
     distinct = set(ids)
@@ -239,7 +239,7 @@ def short_ids(ids: Sequence[str]) -> dict[str, str]:
 
 
 def format_size(count: int) -> str:
-    """Bytes for people."""
+    """Return a number of bytes for people, such as `1.2 MB`."""
     amount, unit = float(count), "B"
     for unit in ("B", "kB", "MB", "GB"):
         if amount < 1000 or unit == "GB":
@@ -249,10 +249,10 @@ def format_size(count: int) -> str:
 
 
 def format_count(count: int, singular: str = "memory", plural: str = "memories") -> str:
-    """Format a count with its noun."""
+    """Return a count with its noun, such as `1 memory` or `2 memories`."""
     return f"{count} {singular if count == 1 else plural}"
 
 
 def waiting_line(count: int, command: str = "tacit review") -> str:
-    """How many statements wait for the user, and the command that shows them."""
+    """Return a text that says how many statements wait for the user, and which command shows them."""
     return f"{count} {'waits' if count == 1 else 'wait'} for you: `{command}`"

@@ -18,15 +18,15 @@ from tacit.config.environment import variables
 
 OPTION = "--no-pager"
 PAGED = frozenset({"config", "list", "recall", "sessions", "show", "status", "why", "why-not"})
-"""Commands that only print."""
+"""Commands whose output may go through a pager, because they only print."""
 UNPAGED = ("--json", "--write-up", "--help", "-h")
-"""Options with which a command prints no answer for people, or asks and works for long."""
+"""Options with which even these commands are not paged: they print for programs, or ask and work for long."""
 LESS_OPTIONS = "FRX"
-"""Colors are kept, the screen is left as it is; as git sets it."""
+"""The options of less if the user set none, as git does: keep colors, leave the screen as it is, end if all fits."""
 
 
 def is_paged(arguments: Sequence[str]) -> bool:
-    """Whether the command that these arguments name is paged."""
+    """Whether the command in these arguments may be paged."""
     if OPTION in arguments or any(argument in UNPAGED for argument in arguments):
         return False
     return next((word for word in arguments if not word.startswith("-")), "") in PAGED
@@ -34,7 +34,7 @@ def is_paged(arguments: Sequence[str]) -> bool:
 
 @contextlib.contextmanager
 def paged(arguments: Sequence[str]) -> Generator[None]:
-    """Inside, standard output is kept; at the end it goes to the pager if it is longer than the terminal, and else to the terminal."""
+    """Collect standard output inside the context, and at its end print it, through the pager if it is longer than the terminal. Does nothing for commands that are not paged."""
     out = sys.stdout
     if not is_paged(arguments) or not _somebody_reads(out):
         yield
@@ -59,7 +59,7 @@ def paged(arguments: Sequence[str]) -> Generator[None]:
 
 
 def _somebody_reads(out: TextIO) -> bool:
-    """Whether a person can leave a pager: an agent that runs commands on a terminal of its own would wait for ever."""
+    """Whether a person at a terminal can leave a pager; an agent's shell would wait in it forever."""
     from tacit.config.home import in_agent_shell
 
     dumb = variables().get("TERM", "") == "dumb"
@@ -67,7 +67,7 @@ def _somebody_reads(out: TextIO) -> bool:
 
 
 class _KeptOutput(io.StringIO):
-    """Keeps what is written, and looks like the terminal `out` to those that ask for colors and its width."""
+    """A text buffer that keeps what is written, but reports the terminal `out` to code that asks for colors or its width."""
 
     def __init__(self, out: TextIO) -> None:
         super().__init__()
@@ -75,13 +75,13 @@ class _KeptOutput(io.StringIO):
 
     @property
     def encoding(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride] - a constant of the other stream
-        """That of the terminal."""
+        """The encoding of the terminal."""
         return self._out.encoding
 
     def isatty(self) -> bool:
-        """What is written is meant for a terminal."""
+        """Return True, because the text is written for a terminal."""
         return True
 
     def fileno(self) -> int:
-        """Of the terminal."""
+        """Return the file descriptor of the terminal."""
         return self._out.fileno()

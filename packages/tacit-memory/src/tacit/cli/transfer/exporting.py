@@ -18,7 +18,7 @@ PARTIAL = (
 
 
 class Format(enum.StrEnum):
-    """The format of an export."""
+    """The file format of an export."""
 
     jsonl = "jsonl"
     markdown = "markdown"

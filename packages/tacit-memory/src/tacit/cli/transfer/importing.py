@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     from tacit.errors import TacitError
 
 TRANSCRIPTS = "transcripts"
-"""The word that stands before past sessions; a file of this name is `./transcripts`."""
+"""The first argument that selects past sessions; a file of this name is written `./transcripts`."""
 SHOWN = 40
-"""Lines of one sort that a person is shown."""
+"""The most lines of one sort that are shown to people."""
 SIGNS = {
     "add": ("+", "green", "new"), "edit": ("~", "yellow", "changed"), "supersede": ("~", "yellow", "replaces another"),
     "merge": ("=", "", "known already"), "contradict": ("?", "yellow", "contradicts another"),
     "forget": ("-", "red", "forgotten"), "removed": ("-", "red", "deleted from the file"),
     "skip": (".", "", "left out"), "refused": ("!", "red", "refused"), "unchanged": ("=", "", "as before"),
 }  # fmt: skip
-"""Sign, colour and words of what becomes of a statement, in the order of the report."""
+"""Sign, color and words for what became of a statement, in the order of the report."""
 
 
 def import_(
@@ -173,7 +173,7 @@ def import_(
 def _take_or_refuse(
     engine: Engine, path: Path, cwd: str, options: ImportOptions, *, alone: bool, quiet: bool
 ) -> dict[str, object]:
-    """Import one path. A problem with one of several paths is reported, and the others are imported all the same."""
+    """Import one path and return its report. If it is one of several, its error becomes a part of the report and the others are still imported."""
     from tacit.errors import InvalidInput, NotFound
 
     try:
@@ -222,7 +222,7 @@ def _take(engine: Engine, path: Path, cwd: str, options: ImportOptions, *, quiet
 
 
 def _refused(path: Path, error: TacitError, *, dry_run: bool, quiet: bool) -> dict[str, object]:
-    """The report of a file of which nothing was read."""
+    """Print the error of a file that could not be read, and return its report."""
     from tacit.app.transfer.report import ImportReport
     from tacit.cli.terminal.output import print_error
 

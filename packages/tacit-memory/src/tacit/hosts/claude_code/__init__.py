@@ -13,7 +13,7 @@ from tacit.model.signal import Signal
 from tacit.ports.host import BESIDE_RESULTS, Delivery, HostCapabilities, MemoryFile
 
 CAP_CHARS = 9_500
-"""Claude Code keeps 10,000 characters of one context and puts longer ones into a file (measured: 9,996 kept)."""
+"""The most characters of a block. Claude Code keeps 10,000 of one context and moves longer ones into a file (measured: 9,996 kept)."""
 _HARD_CAP = 9_990
 
 _TURN = field_or_step("prompt_id")
@@ -89,7 +89,7 @@ class ClaudeCode(HookHost):
     our_servers = ("mcp__tacit", "mcp__plugin_tacit_tacit")
 
     def parse(self, payload: Mapping[str, object], *, at_ms: int) -> Signal | None:
-        """Read a hook payload; None for events that mean nothing to us.
+        """Read a hook payload into its signal; None for events that mean nothing to us.
 
         Cursor and Copilot CLI run these hooks, too, and mark what they send so; they have adapters of their own.
 
@@ -101,7 +101,7 @@ class ClaudeCode(HookHost):
         return super().parse(payload, at_ms=at_ms)
 
     def check_length(self, text: str) -> None:
-        """Refuse a text that the client would put into a file.
+        """Raise an error if Claude Code would move the text into a file because it is too long.
 
         Raises:
             InvalidInput: saying how long it may be.
@@ -114,7 +114,7 @@ class ClaudeCode(HookHost):
             )
 
     def arguments(self, fields: Fields) -> Fields:
-        """Return the input of the call; `mcp_tool` hooks hand it over as the text of a JSON object."""
+        """Return the input of a tool call; `mcp_tool` hooks send it as JSON text."""
         raw = fields.raw("tool_input")
         if isinstance(raw, str):
             try:
@@ -124,7 +124,7 @@ class ClaudeCode(HookHost):
         return fields.child("tool_input")
 
     def more_words(self, tool: str, arguments: Fields) -> Iterable[str]:
-        """Return the new texts of a call with several edits."""
+        """Return the new texts of a call that makes several edits."""
         del tool
         if not isinstance(arguments.raw("edits"), list):
             return ()

@@ -47,9 +47,9 @@ from tacit.hosts.probe import (
 )
 
 TOOLS = r"^(Read|Edit|Write|MultiEdit|NotebookEdit|Bash|WebFetch|WebSearch|Task|Agent|mcp__(?!(plugin_)?tacit_).+)$"
-"""Calls that a rule may govern, and those that start a subagent: only they tell its task. Calls of our own tools are left out."""
+"""Matcher of the tool calls that a rule may govern, and of those that start a subagent, because only they tell its task. Our own tools are excluded."""
 CALLS = TOOLS.replace(".+)$", ".+|mcp__(plugin_tacit_)?tacit__memory_(add|update|forget|get))$")
-"""The same, and those of our own tools that count for a session: their hook tells for which."""
+"""Matcher of the calls of `TOOLS`, and of our own memory tools: their hook tells which session calls them."""
 EVENTS: HookEvents = (
     ("SessionStart", "", 10),
     ("UserPromptSubmit", "", 5),
@@ -61,29 +61,29 @@ EVENTS: HookEvents = (
     ("PreCompact", "", 5),
     ("SessionEnd", "", 10),
 )
-"""In seconds. Without its own timeout SessionEnd would be ended after 1.5 seconds."""
+"""The events that are hooked, with matcher and timeout in seconds. Without a timeout of its own, SessionEnd would be ended after 1.5 seconds."""
 
 COMMAND_MARK = "# installed by tacit install claude-code"
 _ALLOW = ("permissions", "allow")
 _ONLY_MANAGED = "allowManagedPermissionRulesOnly"
-"""With this setting of an administrator no rule of the user counts."""
+"""With this setting of an administrator, no rule of the user counts."""
 
 
 RULES = tuple(f"mcp__tacit__{tool}" for tool in ASKED_TOOLS)
-"""The rule for each of the tools that the host asks before."""
+"""The `permissions.allow` rule for each tool that the host asks before."""
 PLUGIN = "tacit@"
-"""How the name of our plugin begins; the name of a marketplace follows."""
+"""The start of our plugin's name; the name of its marketplace follows."""
 
 
 def rules_file(user_home: Path, project_root: Path | None) -> Path:
-    """Return the file for the rules that the user consents to. In a project it is the one that is not shared: nobody consents for a team."""
+    """Return the settings file for rules that the user consents to. In a project it is the local one, which is not shared: nobody consents for a team."""
     if project_root is None:
         return user_home / ".claude" / "settings.json"
     return project_root / ".claude" / "settings.local.json"
 
 
 def allowed(text: str, path: Path) -> list[object]:
-    """Return the rules that the settings file at `path` allows.
+    """Return the rules in `permissions.allow` of the settings text; `path` is only for errors.
 
     Raises:
         HostError: if it is malformed.
@@ -93,7 +93,7 @@ def allowed(text: str, path: Path) -> list[object]:
 
 
 def targets(place: Place) -> tuple[Target, ...]:
-    """The files of the user's scope, or of a project's; for `rules` and `earlier` see `ClaudeSettings`."""
+    """Return the files that an installation changes: those of the user, or of the project."""
     user_home, project_root, launcher = place.user_home, place.project_root, place.launcher
     server = {"type": "stdio", "command": str(launcher), "args": ["mcp"]}
     if project_root is None:
@@ -129,14 +129,14 @@ def targets(place: Place) -> tuple[Target, ...]:
 
 
 def local_rules(path: Path, *, rules: Sequence[str], earlier: Sequence[str]) -> ClaudeSettings:
-    """The rules alone, in the settings of a project that are not shared."""
+    """Return the target for the rules alone, without hooks, in the local settings of a project."""
     settings = ClaudeSettings(path=path, groups=(), rules=tuple(rules), earlier=tuple(earlier))
     return replace(settings, why=settings.told, unread=partial(not_plain_json, reader="Claude Code"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaudeSettings(HookSettings):
-    """Our hooks in a settings file, and rules with which Claude Code calls tools without asking.
+    """The target for our hooks in Claude Code's settings, and for rules by which it calls our tools without asking.
 
     Attributes:
         earlier: the rules that an installation wrote into it. Others' equal ones are not among them, so a removal leaves those.
@@ -146,23 +146,23 @@ class ClaudeSettings(HookSettings):
 
     @property
     def told(self) -> str:
-        """What the rules are for."""
+        """A sentence for the user that says what the rules do."""
         names = " and ".join(rule.rpartition("__")[2] for rule in self.rules)
         return f"Claude Code does not ask before {names} (permissions.allow)"
 
     def holds(self, text: str) -> bool:
-        """Whether hooks and rules are in it, complete and up to date."""
+        """Whether the text has our hooks and exactly our rules, complete and up to date."""
         ours = [rule for rule in (*self.rules, *self.earlier) if rule in allowed(text, self.path)]
         return HookSettings.holds(self, text) and set(ours) == set(self.rules)
 
     def present(self, text: str) -> bool:
-        """Whether a hook or a rule of ours is in it."""
+        """Whether the text has a hook of ours, or a rule that we wrote."""
         return HookSettings.present(self, text) or any(
             rule in allowed(text, self.path) for rule in self.earlier
         )
 
     def add(self, text: str | None) -> str:
-        """The text with hooks and rules."""
+        """Return the text with our hooks and rules; None = there is no file yet."""
         text = HookSettings.add(self, text)
         for rule in self.rules:
             if rule not in allowed(text, self.path):
@@ -170,7 +170,7 @@ class ClaudeSettings(HookSettings):
         return text
 
     def remove(self, text: str) -> str | None:
-        """The text without our hooks and rules, and without the lists that are empty then."""
+        """Return the text without our hooks, the rules that we wrote, and the lists that become empty; None = the file is to be deleted."""
         remaining = text
         for rule in self.earlier:
             if rule in (listed := allowed(remaining, self.path)):
@@ -184,7 +184,7 @@ class ClaudeSettings(HookSettings):
 def _settings(
     user_home: Path, project_root: Path | None, machine: Path
 ) -> tuple[tuple[Settings, ...], tuple[Settings, ...]]:
-    """Return the settings of Claude Code that hold in `project_root`: the administrator's and the user's, each in the order in which they win."""
+    """Return (the administrator's settings, the project's and user's) that hold in `project_root`, each in the order in which they win."""
     managed = read_settings(
         machine / "managed-settings.json",
         *sorted((machine / "managed-settings.d").glob("*.json"), reverse=True),
@@ -199,7 +199,7 @@ def _settings(
 def switched_off(
     *, user_home: Path, project_root: Path | None, machine: Path, connected: bool
 ) -> Iterator[str]:
-    """Say why the host runs no hooks of ours; see `install.switched_off`."""
+    """Yield a sentence for each setting that keeps Claude Code from running our hooks; see `install.switched_off`."""
     managed, own = _settings(user_home, project_root, machine)
     plugins = [(path, name, on) for path, values in (*managed, *own) for name, on in _plugins(values)]
     decided: dict[str, tuple[Path, bool]] = {}
@@ -233,7 +233,7 @@ def _plugins(values: Mapping[str, object]) -> Iterator[tuple[str, bool]]:
 
 
 def rules_for_tools(*, user_home: Path, project_root: Path | None, machine: Path) -> tuple[Rule, ...]:
-    """Return the rule that decides a call of each of `ASKED_TOOLS`."""
+    """Return the rule that decides a call of each of `ASKED_TOOLS`, as (word, rule, file)."""
     managed, own = _settings(user_home, project_root, machine)
     only = next((path for path, values in managed if values.get(_ONLY_MANAGED) is True), None)
     rules = tuple(_rules(managed if only else (*managed, *own), user_home, project_root))
@@ -242,7 +242,7 @@ def rules_for_tools(*, user_home: Path, project_root: Path | None, machine: Path
 
 
 def _rules(settings: Sequence[Settings], user_home: Path, project_root: Path | None) -> Iterator[Rule]:
-    """Every rule, in the order in which the first that matches decides: what denies, what asks, what allows, in whichever file."""
+    """Yield every rule as (word, rule, file), in the order in which the first match decides: all that deny, then ask, then allow, from whichever file."""
     shared = project_root / ".claude" / "settings.json" if project_root else None
     words: tuple[Word, ...] = ("deny", "ask", "allow")
     for word in words:
@@ -278,7 +278,7 @@ def permission(
     earlier_in: Callable[[Path], tuple[str, ...]],
     hint: str,
 ) -> Permission:
-    """Decide which rules the settings shall hold; see `install.plan`."""
+    """Decide which of our rules the settings shall hold: `allow` True = all, False = none, None = as they are; see `install.plan`."""
     path = rules_file(user_home, project_root)
     earlier = earlier_in(path)
     text = read_text(path) if earlier else None
@@ -309,7 +309,7 @@ PROMPT = "Say hello in one word."
 def environment(
     stub_url: str, *, home: Path, tacit_home: Path, search_path: str = SEARCH_PATH
 ) -> dict[str, str]:
-    """Variables that make Claude Code talk to the stub model and to nothing else."""
+    """Return environment variables with which Claude Code sends requests only to the stub model."""
     return {
         **clean_environment(home, tacit_home, search_path=search_path),
         "ANTHROPIC_BASE_URL": stub_url,
@@ -324,7 +324,7 @@ def environment(
 
 
 def prove(job: ProofJob) -> ProbeResult:
-    """Run `claude -p` once with the hooks exactly as the settings file holds them, and look for the nonce in what the model is asked.
+    """Run `claude -p` once against the stub model, with the hooks exactly as the settings have them, and return whether the nonce is in a model request.
 
     The MCP server of the user answers the calls of our tools that the stub model makes, as the user's rules allow.
     """

@@ -35,7 +35,7 @@ _MESSAGE_TYPES = ("user", "human", "assistant")
 
 
 class _Usage(msgspec.Struct):
-    """Tokens of a request as the API counted them: read anew, read from its cache, written to it."""
+    """The tokens of a request as the API counted them: read without the cache, read from the cache, written to the cache."""
 
     anew: int | None = msgspec.field(default=None, name="input_tokens")
     cached: int | None = msgspec.field(default=None, name="cache_read_input_tokens")
@@ -51,7 +51,7 @@ class _Said(msgspec.Struct):
 
 
 class _Row(msgspec.Struct, rename="camel"):
-    """The fields that are read of a line, under the host's names. All else, a third of a long session, is passed over undecoded."""
+    """The fields that are read of a line, under the host's names. Everything else in it, a third of a long session, is skipped undecoded."""
 
     type: Any = None
     session_id: Any = None
@@ -78,7 +78,7 @@ _NAMES = _Row.__struct_encode_fields__
 
 
 def _row(line: bytes) -> object:
-    """The row; what else the line holds where it is none, None where it is no JSON."""
+    """Parse a line into a `_Row`; another value if the line is JSON but no object, None if it is no JSON."""
     try:
         return _decode(line)
     except (ValueError, RecursionError):
@@ -92,7 +92,7 @@ def _row(line: bytes) -> object:
 
 
 def read_claude_code(path: Path, since: Position | None = None, *, subagents: bool = False) -> Transcript:
-    """Read `path` from `since` on; from the start when the file is another one or has shrunk.
+    """Read a session from `since` on; from the start if the file is another one or has shrunk. Sidechains are left out unless `subagents`.
 
     A last line without an end is read only when it is whole; else it is left for the next reading.
 
@@ -147,7 +147,7 @@ def _take_usage(builder: TurnBuilder, message: _Said, at_ms: int) -> None:
 
 
 def _typed_meanwhile(row: _Row) -> str:
-    """Return the prompts typed while the agent worked. Claude Code keeps them as attachments, never as lines of the user."""
+    """Return the prompt that was typed while the agent worked, which Claude Code keeps as an attachment; "" = the row is none."""
     attachment = fields_of(row.attachment)
     if attachment.get("type") != "queued_command" or attachment.get("isMeta") or row.is_sidechain:
         return ""
@@ -199,7 +199,7 @@ _CLAUDE = (
 
 
 def detect_rows(rows: Sequence[Fields]) -> DetectedFormat | None:
-    """Recognize a session by the rows of its file."""
+    """Recognize a Claude Code session by the first rows of its file; None = it is not one."""
     if not any(_is_claude(row) for row in rows):
         return None
     sessions = [row for row in rows if text_in(row, "sessionId") or text_in(row, "session_id")]
@@ -221,12 +221,12 @@ def _is_claude(row: Fields) -> bool:
 
 
 def folder_name(folder: str) -> str:
-    """The name Claude Code gives a working folder: everything but letters and digits becomes a dash."""
+    """Return the name of Claude Code's folder for a working folder: everything but letters and digits becomes a dash."""
     return re.sub(r"[^A-Za-z0-9]", "-", folder)
 
 
 def find(folders: Sequence[Path], root: str, *, subagents: bool) -> Iterator[TranscriptInfo]:
-    """Find the sessions that ran in `root`; "" = anywhere."""
+    """Find the transcript files of sessions that ran in `root`; "" = anywhere. Empty files are left out."""
     places = [
         place
         for folder in folders

@@ -18,9 +18,9 @@ from tacit.model.signal import Signal, ToolCall, ToolFailed, ToolFinished
 from tacit.ports.host import BESIDE_RESULTS, Delivery, HostCapabilities, MemoryFile
 
 CAP_CHARS = 9_500
-"""Codex keeps 2,500 tokens of one context, which it counts as four bytes each. It cuts longer ones in the middle."""
+"""The most characters of a block. Codex keeps 2,500 tokens of one context and counts four bytes as a token; it cuts the middle out of longer ones."""
 CAP_BYTES = 10_000
-"""2,500 times four: of letters that take several bytes, a block holds fewer."""
+"""The most bytes of a block: 2,500 tokens of four bytes. Where letters take several bytes, this bound is reached before `CAP_CHARS`."""
 
 _TURN = field_or_step("turn_id")
 _SAID = "last_assistant_message"
@@ -95,7 +95,7 @@ class Codex(HookHost):
     our_servers = ("mcp__tacit",)
 
     def check_length(self, text: str) -> None:
-        """Refuse a text that Codex would cut.
+        """Raise an error if the text is longer than Codex keeps, because Codex would cut it.
 
         Raises:
             InvalidInput: saying how long it may be.
@@ -108,7 +108,7 @@ class Codex(HookHost):
             )
 
     def call(self, fields: Fields) -> ToolCall:
-        """Read a call. Codex has no tool that reads a file, and applies a patch given to the shell, but reports the shell."""
+        """Read a tool call. A shell command that only prints files becomes `read`, and a patch given to the shell becomes `edit`, since Codex reports both as the shell."""
         arguments = fields.child("tool_input")
         name = fields.needed_identifier("tool_name")
         word = arguments.loose_text
@@ -132,13 +132,13 @@ class Codex(HookHost):
         )
 
     def needs_outcome(self, signal: Signal) -> bool:
-        """Whether a shell command ended: its hook does not tell how."""
+        """Whether the signal is the end of a shell command, whose exit code must be read from the rollout because the hook does not give it."""
         if not isinstance(signal, ToolFinished):
             return False
         return signal.call.tool in ("bash", "read") and bool(signal.call.call_id)
 
     def with_outcome(self, signal: Signal, transcript_end: bytes) -> Signal | None:
-        """A failure where the rollout gives the command of `signal` an exit code other than 0; None where it gives none."""
+        """Return `signal` with the outcome found in the end of the rollout: a `ToolFailed` for an exit code other than 0, else the same signal; None = no exit code is there yet."""
         if not isinstance(signal, ToolFinished):
             return signal
         code = _exit_code(transcript_end, signal.call.call_id)
@@ -159,7 +159,7 @@ class Codex(HookHost):
 
 
 def _exit_code(rollout: bytes, call_id: str) -> int | None:
-    """The exit code of the command `call_id`, in the last lines of a rollout; None where they say none."""
+    """Return the exit code of the command `call_id` from the last lines of a rollout; None = they do not give it."""
     name = json.dumps(call_id).encode()
     for line in reversed(rollout.splitlines()):
         if name not in line or b'"exit_code"' not in line:
@@ -174,7 +174,7 @@ def _exit_code(rollout: bytes, call_id: str) -> int | None:
 
 
 def _files_read(command: str) -> tuple[str, ...]:
-    """The files that a shell command prints and does nothing else, such as `sed -n '1,80p' app/cart.py`; () for other commands."""
+    """Return the files that a shell command prints, if it does nothing else, such as `sed -n '1,80p' app/cart.py`; () for other commands."""
     if "\n" in command.strip():
         return ()
     try:

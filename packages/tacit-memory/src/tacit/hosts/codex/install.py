@@ -47,9 +47,9 @@ from tacit.hosts.registry import CODEX
 
 _NOT_OURS = "[^t]|t[^a]|ta[^c]|tac[^i]|taci[^t]|tacit[^_]"
 TOOLS = f"^(Bash|apply_patch|view_image|spawn_agent|mcp__({_NOT_OURS}).+)$"
-"""Calls that a rule may govern, and the one that starts a subagent. Calls of our own tools are left out; Codex has no look-ahead."""
+"""Matcher of the tool calls that a rule may govern, and of the one that starts a subagent. It excludes our own tools letter by letter, because Codex has no look-ahead."""
 WRITES = TOOLS.replace("^(", "^(mcp__tacit__memory_(add|update|forget|get)|")
-"""Beside them our own tools that count for a session: their hook tells for which."""
+"""Matcher of the calls of `TOOLS`, and of our own memory tools: their hook tells which session calls them."""
 EVENTS: HookEvents = (
     ("SessionStart", "", 10),
     ("UserPromptSubmit", "", 5),
@@ -60,7 +60,7 @@ EVENTS: HookEvents = (
     ("PreCompact", "", 5),
     ("SessionEnd", "", 3),
 )
-"""In seconds."""
+"""The events that are hooked, with matcher and timeout in seconds."""
 LABELS: Mapping[str, str] = {
     "SessionStart": "session_start",
     "UserPromptSubmit": "user_prompt_submit",
@@ -71,7 +71,7 @@ LABELS: Mapping[str, str] = {
     "PreCompact": "pre_compact",
     "SessionEnd": "session_end",
 }
-"""The names of events in the keys and hashes of approved hooks."""
+"""The name that Codex gives each event in the keys and hashes of approved hooks."""
 _MATCHED = frozenset({"SessionStart", "PreToolUse", "PostToolUse", "SubagentStart"})
 """Events whose matcher Codex reads. The matcher of another event is not part of the hash."""
 
@@ -81,12 +81,12 @@ Trust = Literal["trusted", "modified", "untrusted", "disabled"]
 
 
 def codex_home(user_home: Path) -> Path:
-    """Return the folder of Codex' own files."""
+    """Return the folder in which Codex keeps its settings and sessions."""
     return CODEX.data_folders(user_home)[0]
 
 
 def targets(place: Place) -> tuple[Target, ...]:
-    """Return the files of the user's scope, or of a project's; with `trust`, also the approval of the hooks."""
+    """Return the files that an installation changes, for the user or for a project; with `trust`, also the approval of the hooks. Reads files, writes none."""
     user_home, project_root, launcher, trust = (
         place.user_home,
         place.project_root,
@@ -110,7 +110,7 @@ def targets(place: Place) -> tuple[Target, ...]:
 
 
 def hooks_in(path: Path, launcher: Path) -> CodexHooks:
-    """Our hooks in the `hooks.json` at `path`."""
+    """Return the target that puts our hooks into the `hooks.json` at `path`."""
     handler = {
         "type": "command",
         "command": shell_line(launcher, "codex"),
@@ -125,14 +125,14 @@ def hooks_in(path: Path, launcher: Path) -> CodexHooks:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodexHooks(HookSettings):
-    """The `hooks.json` of Codex, and the hashes by which Codex identifies its hooks."""
+    """The target for our hooks in Codex' `hooks.json`; also gives the hashes by which Codex identifies them."""
 
     def hashes(self) -> frozenset[str]:
         """Return the hashes by which Codex identifies our hooks."""
         return frozenset(_hash(event, group) for event, group in self.groups)
 
     def approvals(self) -> tuple[tuple[str, str], ...]:
-        """Return (key, hash) of each of our hooks. A key contains the position of the hook after the installation, which is after those of others."""
+        """Return (key, hash) of each of our hooks, as Codex stores an approval. A key contains the hook's position in the file, which is after those of others."""
         others = self._others()
         return tuple(
             (f"{self.path}:{LABELS[event]}:{others.get(event, 0)}:0", _hash(event, group))
@@ -140,7 +140,7 @@ class CodexHooks(HookSettings):
         )
 
     def _others(self) -> Mapping[str, int]:
-        """Return the number of other programs' groups for each event."""
+        """Return the number of hook groups of other programs for each event, as they are without ours."""
         text = read_text(self.path)
         hooks = (
             jsonc.find(jsonc.read(self.remove(text) or "{}", path=self.path), ("hooks",)) if text else None
@@ -161,7 +161,7 @@ def _hash(event: str, group: Mapping[str, object]) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfigToml:
-    """The `config.toml`: the MCP server, and in the user's own file the approval of the hooks.
+    """The target in a `config.toml`: the MCP server, and in the user's own file the approval of the hooks.
 
     `approvals` = (key, hash) of the hooks to approve. The removal also removes the approvals of `hooks`.
     """
@@ -173,12 +173,12 @@ class ConfigToml:
 
     @property
     def why(self) -> str:
-        """What it is for."""
+        """What the edit is for, in words for the user."""
         server = "gives Codex the memory tools (MCP server)"
         return f"{server} and approves the hooks, as you asked" if self.approvals else server
 
     def holds(self, text: str) -> bool:
-        """Whether the server is ours, and all requested approvals are written."""
+        """Whether the file has our server as this version writes it, and all requested approvals."""
         values = toml_tables.read(text, path=self.path)
         server = toml_tables.table(values, SERVER)
         return all(server.get(name) == value for name, value in self._server().items()) and _holds_approvals(
@@ -186,20 +186,20 @@ class ConfigToml:
         )
 
     def present(self, text: str) -> bool:
-        """Whether there is a server of our name."""
+        """Whether the file has a server with our name."""
         return toml_tables.find(toml_tables.read(text, path=self.path), SERVER) is not None
 
     def version(self, text: str) -> int:  # noqa: ARG002 - one signature for all targets
-        """A table has no version, because Codex reads it."""
+        """Return `INSTALL_VERSION` always: Codex reads every key of the table, so no version can be stored in it."""
         return INSTALL_VERSION
 
     def add(self, text: str | None) -> str:
-        """The text with the server and the approvals."""
+        """Return the text with our server and the approvals."""
         text = toml_tables.add(text or "", SERVER, self._server(), path=self.path)
         return _with_approvals(text, self.approvals, path=self.path)
 
     def remove(self, text: str) -> str | None:
-        """Return the text without the server, the tables of Codex below it, and the approvals of our hooks."""
+        """Return the text without our server, tables of Codex below it, and the approvals of our hooks; None = nothing is left, so the file is deleted."""
         text = toml_tables.remove(text, lambda keys: keys[:2] == SERVER, path=self.path)
         return (_without_approvals(text, self.hooks, path=self.path) if self.hooks else text) or None
 
@@ -209,7 +209,7 @@ class ConfigToml:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Approvals(OfUser):
-    """The approval of a project's hooks. Codex reads it only in the user's own `config.toml`."""
+    """The target in the user's `config.toml` that approves the hooks of a project. Codex reads approvals only there."""
 
     path: Path
     hooks: CodexHooks
@@ -217,29 +217,29 @@ class Approvals(OfUser):
     why: str = "approves the hooks of this project, as you asked"
 
     def holds(self, text: str) -> bool:
-        """Whether all requested approvals are written."""
+        """Whether all requested approvals are in the file."""
         return _holds_approvals(toml_tables.read(text, path=self.path), self.approvals)
 
     def present(self, text: str) -> bool:
-        """Whether one of our hooks of the project is approved."""
+        """Whether the file has an approval, or another state, of a hook in the project's `hooks.json`."""
         states = toml_tables.table(toml_tables.read(text, path=self.path), STATE)
         return any(key.startswith(f"{self.hooks.path}:") for key in states)
 
     def version(self, text: str) -> int:  # noqa: ARG002 - one signature for all targets
-        """A table has no version, because Codex reads it."""
+        """Return `INSTALL_VERSION` always: Codex reads every key of the table, so no version can be stored in it."""
         return INSTALL_VERSION
 
     def add(self, text: str | None) -> str:
-        """The text with the approvals."""
+        """Return the text with the approvals."""
         return _with_approvals(text or "", self.approvals, path=self.path)
 
     def remove(self, text: str) -> str | None:
-        """The text without the approvals of our hooks."""
+        """Return the text without the approvals of our hooks; None = nothing is left, so the file is deleted."""
         return _without_approvals(text, self.hooks, path=self.path) or None
 
 
 def trust_of_hooks(*, user_home: Path, project_root: Path | None, launcher: Path) -> Mapping[str, Trust]:
-    """Return the state of each of our hooks by event. If a file cannot be read, no hook is approved."""
+    """Return whether Codex trusts each of our hooks, by event: `trusted`, `modified`, `untrusted` or `disabled`. If a file cannot be read, all are `untrusted`."""
     folder = codex_home(user_home) if project_root is None else project_root / ".codex"
     hooks = hooks_in(folder / "hooks.json", launcher)
     config = codex_home(user_home) / "config.toml"
@@ -254,7 +254,7 @@ def trust_of_hooks(*, user_home: Path, project_root: Path | None, launcher: Path
 
 
 def what_to_trust(trusted: Mapping[str, Trust]) -> str:
-    """Say what the user has to do so that Codex runs all of our hooks; "" = nothing."""
+    """Return a sentence that says what the user must do so that Codex runs all of our hooks; "" = nothing."""
     waiting = [event for event, state in trusted.items() if state in ("untrusted", "modified")]
     disabled = [event for event, state in trusted.items() if state == "disabled"]
     if waiting:
@@ -314,7 +314,7 @@ def _without_approvals(text: str, hooks: CodexHooks, *, path: Path) -> str:
 def switched_off(
     *, user_home: Path, project_root: Path | None, machine: Path, connected: bool
 ) -> Iterator[str]:
-    """Say why the host runs no hooks of ours; see `install.switched_off`."""
+    """Yield a sentence for each setting that keeps Codex from running our hooks; see `install.switched_off`."""
     del machine
     if not connected:
         return
@@ -333,7 +333,7 @@ def switched_off(
 
 
 def waiting(place: Place) -> str:
-    """Say what the user has to do in Codex so that it calls Tacit; "" = nothing."""
+    """Return a sentence that says what the user must do in Codex so that it calls Tacit; "" = nothing."""
     trusted = trust_of_hooks(
         user_home=place.user_home, project_root=place.project_root, launcher=place.launcher
     )
@@ -366,7 +366,7 @@ wire_api = "responses"
 
 
 def environment(home: Path, tacit_home: Path, *, search_path: str = SEARCH_PATH) -> dict[str, str]:
-    """Return the variables of Codex with a key for the stub model."""
+    """Return the environment variables to start Codex with, including a dummy key for the stub model."""
     return {**clean_environment(home, tacit_home, search_path=search_path), KEY_VARIABLE: "dummy"}
 
 
@@ -386,7 +386,7 @@ def approvals_of(config: Path, hooks: Path) -> Mapping[str, str]:
 
 
 def prove(job: ProofJob) -> ProbeResult:
-    """Run `codex exec` once with an exact copy of the hooks, and look for the nonce in what the model is asked.
+    """Run `codex exec` against the stub model with an exact copy of the hooks, and return whether the nonce is in a model request. Blocks until Codex ends.
 
     Codex itself decides whether the hooks are trusted: the user's approvals are copied, too, with the path of the copy.
     """

@@ -39,7 +39,7 @@ _OUTPUT = lazy_regex(r"^(?:Output|Stdout):\s*$", re.MULTILINE)
 
 
 def read_codex(path: Path, since: Position | None = None, *, subagents: bool = False) -> Transcript:
-    """Read a rollout from `since` on.
+    """Read the session of a rollout file from `since` on; None = from the start. The rollout of a subagent gives no turns unless `subagents`.
 
     Raises:
         OSError: if the file cannot be read.
@@ -114,7 +114,7 @@ def _say(builder: TurnBuilder, role: str, text: str, at_ms: int, heard: dict[str
 
 
 def _outcome(output: object) -> tuple[bool, str]:
-    """Whether a call failed, and what the model saw, with the exit code in front as other hosts write it."""
+    """Return whether a call failed, and its output as the model saw it. If the exit code is not 0, the text begins with `Exit code N`."""
     fields = fields_of(output)
     text = output if isinstance(output, str) else text_of(output) or text_of(fields.get("content"))
     outcome = fields_of(parse_json(text) if text.startswith("{") else None)
@@ -130,12 +130,12 @@ def _outcome(output: object) -> tuple[bool, str]:
 
 
 PLACES = (("sessions", "**/rollout-*.jsonl"), ("archived_sessions", "**/rollout-*.jsonl"))
-"""Folders below that of Codex' data, each with a pattern of the files in it."""
+"""Where Codex keeps sessions: (folder below its data folder, glob of the files in it)."""
 FORMATS: Readers = {"codex": read_codex}
 
 
 def detect_rows(rows: Sequence[Fields]) -> DetectedFormat | None:
-    """Recognize a session by the rows of its file."""
+    """Recognize a Codex session by the first rows of its file; None = it is not one."""
     first = rows[0]
     kinds = [text_in(row, "type") for row in rows]
     if kinds[0] == "session_meta" or {"response_item", "event_msg"} & set(kinds):

@@ -109,47 +109,47 @@ class Copilot(HookHost):
     agent_type = "agent_type"
 
     def event_named(self, payload: Mapping[str, object]) -> str:
-        """Return the name of the event; that of a starting subagent does not say it."""
+        """Return the event's name. A payload without one is taken for a starting subagent if its fields look so."""
         unnamed = payload.get("hook_event_name") is None
         if unnamed and ("agentName" in payload or "sessionId" in payload):
             return "SubagentStart"
         return super().event_named(payload)
 
     def context(self, event: str, text: str) -> dict[str, object]:
-        """Return the answer by which the model gets `text`."""
+        """Return the hook answer that passes `text` on to the model."""
         del event
         return {"additionalContext": text}
 
     def refusal(self, event: str, text: str) -> dict[str, object]:
-        """Return the answer by which Copilot refuses a call."""
+        """Return the hook answer that refuses a call with the reason `text`."""
         del event
         return {"permissionDecision": "deny", "permissionDecisionReason": text}
 
     def session(self, fields: Fields) -> str:
-        """Return the session; a subagent, which Copilot gives a session of its own, belongs to that of its parent."""
+        """Return the session id. Copilot gives a subagent its own session, but here it belongs to that of its parent."""
         own = fields.needed_identifier("sessionId" if fields.raw("hook_event_name") is None else "session_id")
         return fields.identifier("parent_agent_id") or own
 
     def tool_key(self, fields: Fields, event: str, call: ToolCall, at_ms: int) -> str:
-        """Return the key of an event of a call, which has no id."""
+        """Return the idempotency key of a tool event. Copilot's calls have no id, so it is made of the call and the event's time."""
         when = fields.raw("timestamp") or at_ms
         return f"{event}:{digest(call.tool, call.paths, call.command, call.text, when)}"
 
     def arguments(self, fields: Fields) -> Fields:
-        """Return what the model gave a tool; a patch comes as a text."""
+        """Return the arguments that the model gave the tool; a patch, which comes as a text, as `input`."""
         given = fields.raw("tool_input")
         return Fields(self.name, {"input": given}) if isinstance(given, str) else fields.child("tool_input")
 
     def more_paths(self, tool: str, arguments: Fields) -> Iterable[str]:
-        """Return the files of a patch."""
+        """Return the files that a patch changes."""
         return _PATCHED_FILE.findall(arguments.loose_text("input")) if tool == "edit" else ()
 
     def more_words(self, tool: str, arguments: Fields) -> Iterable[str]:
-        """Return the patch."""
+        """Return the text of a patch."""
         return (arguments.loose_text("input"),) if tool == "edit" else ()
 
     def outcome(self, fields: Fields, call: ToolCall) -> tuple[str, str]:
-        """Return the output of a call, and the error of a command with an exit code, which stands at the end of its output."""
+        """Return (output, error) of a call; error "" = it did not fail. A command's exit code is at the end of its output."""
         output = fields.child("tool_result").text("text_result_for_llm", limit=MAX_OUTPUT_CHARS)
         code = _EXIT.search(output[-200:]) if call.tool == "bash" else None
         if code is None or code[1] == "0":
@@ -157,7 +157,7 @@ class Copilot(HookHost):
         return output, f"Exit code {code[1]}\n{_EXIT.sub('', output).rstrip()}"
 
     def subagent(self, fields: Fields, common: SignalFields) -> SubagentStarted:
-        """Return the signal of a starting subagent; its type has another name there."""
+        """Return the signal of a starting subagent. This event has the agent's type in another field than others."""
         agent = fields.identifier("agent_type") or fields.needed_identifier("agentName")
         common["agent"], common["agent_id"] = agent, fields.needed_identifier("agent_id")
         return SubagentStarted(**common, key=f"subagent:{common['agent_id']}", agent_type=agent)

@@ -45,13 +45,13 @@ EVENTS: HookEvents = (
     ("PreCompact", "", 5),
     ("SessionEnd", "", 10),
 )
-"""In seconds. With event names in this form, the payload names its event."""
+"""The events that are hooked, with matcher and timeout in seconds. Only with names in this form does the payload name its event."""
 HOOKS_FILE = "tacit.json"
 HOOKS_MARK = " copilot tacit-install:"
 
 
 def targets(place: Place) -> tuple[Target, ...]:
-    """Return the files of the user's scope, or of a project's."""
+    """Return the files that an installation changes: those of the user, or of the project."""
     user_home, project_root, launcher = place.user_home, place.project_root, place.launcher
     folder = user_home / ".copilot" if project_root is None else project_root / ".github"
     servers = folder / ("mcp-config.json" if project_root is None else "mcp.json")
@@ -73,7 +73,7 @@ def targets(place: Place) -> tuple[Target, ...]:
 
 
 def hooks(launcher: Path) -> str:
-    """Return the content of the file of hooks."""
+    """Return the JSON text of our file of hooks."""
     handler = {"type": "command", "bash": shell_line(launcher, "copilot", STAMP, "|| true")}
     entries = hook_entries(EVENTS, handler, timeout="timeoutSec", grouped=False)
     return json.dumps({"version": 1, "hooks": {event: [entry] for event, entry in entries}}, indent=2) + "\n"
@@ -82,7 +82,7 @@ def hooks(launcher: Path) -> str:
 def switched_off(
     *, user_home: Path, project_root: Path | None, machine: Path, connected: bool
 ) -> Iterator[str]:
-    """Say why the host runs no hooks of ours; see `install.switched_off`."""
+    """Yield a sentence for each setting that keeps Copilot from running our hooks; see `install.switched_off`."""
     del machine
     if not connected:
         return
@@ -104,7 +104,7 @@ PROMPT = "Say hello in one word."
 def environment(
     stub_url: str, *, home: Path, tacit_home: Path, search_path: str = SEARCH_PATH
 ) -> dict[str, str]:
-    """Variables that make Copilot talk to the stub model and to nothing else."""
+    """Return environment variables with which Copilot sends requests only to the stub model."""
     return {
         **clean_environment(home, tacit_home, search_path=search_path),
         "COPILOT_ALLOW_ALL": "true",
@@ -118,7 +118,7 @@ def environment(
 
 
 def prove(job: ProofJob) -> ProbeResult:
-    """Run `copilot -p` once, offline and without a login, with a copy of the file of hooks, and look for the nonce in what the model is asked."""
+    """Run `copilot -p` once against the stub model, offline and without a login, with a copy of our hooks, and return whether the nonce is in a model request."""
     hooks = job.file(HOOKS_FILE)
     try:
         text = hooks.read_text(encoding="utf-8")

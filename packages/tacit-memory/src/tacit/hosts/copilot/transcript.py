@@ -34,12 +34,12 @@ _EXIT = lazy_regex(
     r"<(?:shell )?exited with exit code (\d+)>|<shellId: [^<>\n]* completed with exit code (\d+)>"
 )
 _GUIDANCE = lazy_regex(r'\n+Tool "[^"\n]*" succeeded\. Additional guidance from postToolUse hooks:')
-"""The text after it was added to the result by hooks. It may contain our own blocks."""
+"""Matches where hooks added their text to a tool result. What follows may contain our own blocks."""
 TAIL_BYTES = 256_000
 
 
 def read_copilot(path: Path, since: Position | None = None, *, subagents: bool = False) -> Transcript:
-    """Read the events of a session from `since` on.
+    """Read the events of a session from `since` on; return a transcript with its turns and the position at which the next reading goes on.
 
     Raises:
         OSError: if the file cannot be read.
@@ -78,7 +78,7 @@ def _take(builder: TurnBuilder, row: Fields, *, subagents: bool) -> None:
 
 
 def _exit_code(data: Fields, text: str) -> str:
-    """Return the exit code of a command: newer versions write it as a field, older ones into the output; "" = there is none."""
+    """Return the exit code of a command as a text, from its field (newer versions) or its output (older ones); "" = there is none."""
     code = fields_of(data.get("shellExecution")).get("exitCode")
     if isinstance(code, int) and not isinstance(code, bool):
         return str(code)
@@ -87,7 +87,7 @@ def _exit_code(data: Fields, text: str) -> str:
 
 
 def last_reply(path: Path) -> str:
-    """Return the words of the main agent's last message from the end of its events; "" if there is none, or the file cannot be read."""
+    """Return the words of the main agent's last message, found at the end of the events file; "" = none in its last `TAIL_BYTES`, or the file cannot be read."""
     for line in reversed(last_lines(path, TAIL_BYTES).split(b"\n")):
         if b'"assistant.message"' not in line:
             continue
@@ -101,7 +101,7 @@ def last_reply(path: Path) -> str:
 
 
 def read_copilot_chat(path: Path, since: Position | None = None, *, subagents: bool = False) -> Transcript:  # noqa: ARG001 - one signature for all readers
-    """Read a chat that the editor exported or keeps: `requests` with the user's message and Copilot's response.
+    """Read a chat of the editor, exported or as it keeps it; no turns if the file has not changed since `since`.
 
     Raises:
         OSError: if the file cannot be read.
@@ -126,13 +126,13 @@ def read_copilot_chat(path: Path, since: Position | None = None, *, subagents: b
 
 
 PLACES = (("session-state", "*/events.jsonl"),)
-"""Folders below that of Copilot's data, each with a pattern of the files in it."""
+"""Where Copilot keeps sessions: (folder below its data folder, glob of the files in it)."""
 FORMATS: Readers = {"copilot": read_copilot, "copilot-chat": read_copilot_chat}
 _FIRST = ("session.start", "session.info", "user.message", "assistant.message", "assistant.turn_start")
 
 
 def detect_rows(rows: Sequence[Fields]) -> DetectedFormat | None:
-    """Recognize a session by the rows of its file."""
+    """Recognize a Copilot session by the first rows of its file; None = it is not one."""
     first = rows[0]
     if text_in(first, "type") not in _FIRST or "data" not in first:
         return None
@@ -142,21 +142,21 @@ def detect_rows(rows: Sequence[Fields]) -> DetectedFormat | None:
 
 
 def detect_document(fields: Fields) -> DetectedFormat | None:
-    """Recognize an exported chat."""
+    """Recognize an exported chat, which is one JSON object; None = it is not one."""
     if "requests" in fields and ("responderUsername" in fields or "requesterUsername" in fields):
         return DetectedFormat(format="copilot-chat", host="copilot", session_id=text_in(fields, "sessionId"))
     return None
 
 
 def detect_beginning(text: str) -> DetectedFormat | None:
-    """Recognize a long exported chat by its first fields."""
+    """Recognize an exported chat too long to be parsed by the names of its first fields; None = it is not one."""
     if '"responderUsername"' in text or '"requesterUsername"' in text:
         return DetectedFormat(format="copilot-chat", host="copilot")
     return None
 
 
 def kept(folders: Sequence[Path], session_id: str) -> Path | None:
-    """Return the file of a session."""
+    """Return the events file of a session; None = there is none."""
     if not re.fullmatch(r"[A-Za-z0-9-]+", session_id):
         return None
     files = (folder / "session-state" / session_id / "events.jsonl" for folder in folders)

@@ -22,7 +22,7 @@ _PROMPT_LIMIT = "`beforeSubmitPrompt` takes no text: the block goes with the nex
 
 
 def _generation(fields: Fields, at_ms: int) -> str:
-    """Name an event that happens once per generation."""
+    """Return a hash of the generation id, as a part of the key of an event that happens once per generation; without an id, of the five-second step of its arrival."""
     return digest(fields.identifier("generation_id") or time_step(at_ms))
 
 
@@ -95,33 +95,33 @@ class Cursor(DeferringHookHost):
     turn = "generation_id"
 
     def context(self, event: str, text: str) -> dict[str, object]:
-        """Return the answer by which the model gets `text`."""
+        """Return the hook answer that passes `text` on to the model."""
         del event
         return {"additional_context": text}
 
     def refusal(self, event: str, text: str) -> dict[str, object]:
-        """Return the answer by which Cursor refuses a call, with a line for people."""
+        """Return the hook answer that refuses a call with the reason `text`, and a fixed line for the user."""
         del event
         return {"permission": "deny", "agent_message": text, "user_message": _REFUSED}
 
     def session(self, fields: Fields) -> str:
-        """Return the id of the conversation; some events name the session instead."""
+        """Return the id of the conversation, or the session id if the event gives only that."""
         alone = fields.raw("conversation_id") is None and fields.raw("session_id") is not None
         return fields.needed_identifier("session_id" if alone else "conversation_id")
 
     def cwd(self, fields: Fields) -> str:
-        """Return the folder of a tool's call, else the first folder of the workspace."""
+        """Return the working folder of the tool call, else the first folder of the workspace."""
         roots = fields.raw("workspace_roots")
         first = cast("list[object]", roots)[0] if isinstance(roots, list) and roots else ""
         return fields.path("cwd") or (first if isinstance(first, str) else "")
 
     def start(self, fields: Fields, event: HookEvent, common: SignalFields) -> SessionStarted:
-        """Return the signal of a start, which a conversation has once."""
+        """Return the signal of a session start. Its key is fixed, because a conversation starts only once."""
         del fields, event
         return SessionStarted(**common, key="start:startup", source="startup")
 
     def outcome(self, fields: Fields, call: ToolCall) -> tuple[str, str]:
-        """Return the texts of a tool's output, which comes as JSON in a text, and the error of a command with an exit code."""
+        """Return (output, error) of a call, whose result is JSON in a text; error "" = the command's exit code is 0, or there is none."""
         del call
         raw = fields.text("tool_output", limit=MAX_OUTPUT_CHARS)
         try:

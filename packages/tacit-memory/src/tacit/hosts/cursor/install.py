@@ -42,7 +42,7 @@ EVENTS: HookEvents = (
     ("preCompact", "", 5),
     ("sessionEnd", "", 10),
 )
-"""In seconds."""
+"""The events that are hooked, with matcher and timeout in seconds."""
 RULE_MARK = "<!-- installed by tacit install cursor"
 _OPENING = '{\n  "version": 1\n}\n'
 _RULE = f"""\
@@ -59,7 +59,7 @@ with decisions, preferences and fixes from earlier sessions that apply to it, or
 
 
 def targets(place: Place) -> tuple[Target, ...]:
-    """Return the files of the user's scope, or of a project's."""
+    """Return the files that an installation changes: those of the user, or of the project."""
     user_home, project_root, launcher = place.user_home, place.project_root, place.launcher
     folder = (user_home if project_root is None else project_root) / ".cursor"
     hooks = hook_entries(EVENTS, {"command": shell_line(launcher, "cursor", STAMP)}, grouped=False)
@@ -80,17 +80,17 @@ def targets(place: Place) -> tuple[Target, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CursorHooks(HookSettings):
-    """The `hooks` of Cursor's `hooks.json`, which needs a version."""
+    """The target for our hooks in Cursor's `hooks.json`, which needs a `version`."""
 
     def add(self, text: str | None) -> str:
-        """The text with the version and an entry for each event."""
+        """Return the text with a `version`, and with our entry for each event."""
         if text and text.strip() and jsonc.find(jsonc.read(text, path=self.path), ("version",)) is None:
             text = jsonc.put(text, ("version",), 1, path=self.path)
         return HookSettings.add(self, text)
 
 
 def prove(job: ProofJob) -> ProbeResult:
-    """Run the command of `sessionStart` once with a payload of Cursor's documentation, and look for the nonce in its answer.
+    """Run the command of our `sessionStart` hook once with a payload from Cursor's documentation, and return whether the nonce is in its answer.
 
     Cursor cannot run without its window, so this does not show what Cursor does with the answer.
     """

@@ -33,7 +33,7 @@ from tacit.safety.escape import strip_blocks
 
 
 def _moment(fields: Fields, at_ms: int) -> str:
-    """Return what names the event among those of its session."""
+    """Return the `timestamp` that Gemini CLI gives an event, as a part of its key; without one, the time of arrival."""
     return fields.identifier("timestamp") or str(at_ms)
 
 
@@ -120,40 +120,40 @@ class Gemini(DeferringHookHost):
     agent_type = "agent_name"
 
     def takes_text(self, payload: Mapping[str, object]) -> bool:
-        """Whether the client hands the text of the answer to the model; of a failed call it takes none."""
+        """Whether Gemini CLI passes text of the answer on to the model; False for the result of a failed call."""
         if self.event_named(payload) == "AfterTool":
             response = payload.get("tool_response")
             return isinstance(response, Mapping) and not response.get("error")  # pyright: ignore[reportUnknownMemberType]
         return super().takes_text(payload)
 
     def refusal(self, event: str, text: str) -> dict[str, object]:
-        """Return the answer by which the client refuses a call."""
+        """Return the hook answer that refuses a call with the reason `text`."""
         del event
         return {"decision": "deny", "reason": text}
 
     def start(self, fields: Fields, event: HookEvent, common: SignalFields) -> SessionStarted:
-        """Return the signal of a start."""
+        """Return the signal of a session start."""
         del event
         name, source = start_source(fields)
         key = f"start:{name}:{_moment(fields, common['at_ms'])}"
         return SessionStarted(**common, key=key, source=source)
 
     def tool_key(self, fields: Fields, event: str, call: ToolCall, at_ms: int) -> str:
-        """Return the key of an event of a call, which has no id."""
+        """Return the idempotency key of a tool event. Gemini's calls have no id, so it is made of the moment and the call."""
         moment = _moment(fields, at_ms)
         return f"{event}:{digest(moment, call.tool, call.paths, call.command, call.text)}"
 
     def prompt(self, fields: Fields) -> str:
-        """Return the words of a prompt, without the blocks of an earlier hook and the files that the client added."""
+        """Return the user's words of a prompt, without our earlier blocks and the files that Gemini CLI added."""
         return without_added_files(strip_blocks(fields.needed_text("prompt"))).strip()
 
     def more_paths(self, tool: str, arguments: Fields) -> Iterable[str]:
-        """Return the files of a call that reads many."""
+        """Return the paths of a call that reads several files, from its argument `include`."""
         del tool
         return arguments.texts("include", most=100) if isinstance(arguments.raw("include"), list) else ()
 
     def outcome(self, fields: Fields, call: ToolCall) -> tuple[str, str]:
-        """Return the output of a call, and its error; a command's exit code stands in its output alone."""
+        """Return (output, error) of a call that ended; error "" = it did not fail. A command's exit code is only in its output."""
         response = fields.child("tool_response")
         output = strip_blocks(flatten(response.raw("llmContent")))
         if response.raw("error") is not None:
@@ -165,7 +165,7 @@ class Gemini(DeferringHookHost):
         return output, bounded(f"Exit code {command['code']}\n{texts}", MAX_OUTPUT_CHARS)
 
     def compaction_in(self, row: bytes) -> str:
-        """The id of the words that follow the summary of a compressed conversation, in a line of the chat file that sets its messages.
+        """Return the id of a compression, if this line of the chat file records one, else "". It is the id of the answer that follows the summary.
 
         Each compression gives them another id. A resumed session sets the same messages again, with the same ids and other times.
         """

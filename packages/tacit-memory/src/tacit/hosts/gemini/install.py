@@ -46,7 +46,7 @@ TOOLS = (
     r"^(read_file|read_many_files|replace|write_file|run_shell_command|web_fetch|google_web_search|invoke_agent"
     r"|mcp_(?!tacit_).+)$"
 )
-"""Calls that a rule may govern. Calls of our own tools are left out."""
+"""Matcher of the tool calls that a rule may govern. Our own tools are excluded."""
 EVENTS: HookEvents = (
     ("SessionStart", "", 10_000),
     ("BeforeAgent", "", 5_000),
@@ -55,7 +55,7 @@ EVENTS: HookEvents = (
     ("AfterAgent", "", 5_000),
     ("SessionEnd", "", 10_000),
 )
-"""In milliseconds."""
+"""The events that are hooked, with matcher and timeout in milliseconds."""
 HOOK_NAME = "tacit"
 """The name by which `/hooks` of the client shows the hooks and switches them off."""
 
@@ -75,7 +75,7 @@ priority = 0
 
 
 def policy(user_home: Path) -> OwnFile:
-    """The file with the rule for the memory tools. Gemini CLI reads such files only in the user's folder."""
+    """Return the target for the file with the rule that allows the memory tools. Gemini CLI reads such files only in the user's folder."""
     return OwnFile(
         path=user_home / ".gemini" / "policies" / "zz-tacit.toml",
         why="Gemini CLI does not ask before memory_get and memory_add (policy)",
@@ -85,14 +85,14 @@ def policy(user_home: Path) -> OwnFile:
 
 
 def targets(place: Place) -> tuple[Target, ...]:
-    """The settings file of the user's scope, or of a project's."""
+    """Return the one file that an installation changes: the settings of the user, or of the project."""
     path = (place.project_root or place.user_home) / ".gemini" / "settings.json"
     return (GeminiSettings(path=path, launcher=place.launcher),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GeminiSettings:
-    """The hooks and the MCP server in a settings file of Gemini CLI."""
+    """The target for our hooks and MCP server in Gemini CLI's settings. It works on the text of the file; reading and writing it is the caller's."""
 
     path: Path
     launcher: Path
@@ -110,28 +110,28 @@ class GeminiSettings:
         return JsonMember(path=self.path, why="", keys=("mcpServers", "tacit"), value=server)
 
     def holds(self, text: str) -> bool:
-        """Whether hooks and server are in it, complete and up to date."""
+        """Whether the text has our hooks and server, complete and up to date."""
         return self._hooks.holds(text) and self._server.holds(text)
 
     def present(self, text: str) -> bool:
-        """Whether a hook or the server is in it."""
+        """Whether the text has any hook of ours or our server."""
         return self._hooks.present(text) or self._server.present(text)
 
     def version(self, text: str) -> int:
-        """The oldest version among our hooks."""
+        """Return the oldest install version among our hooks."""
         return self._hooks.version(text)
 
     def add(self, text: str | None) -> str:
-        """The text with hooks and server."""
+        """Return the text with our hooks and server; None = there is no file yet."""
         return self._server.add(self._hooks.add(text))
 
     def remove(self, text: str) -> str | None:
-        """Return the text without our entries and without objects that become empty; None = the file is deleted."""
+        """Return the text without our entries and the objects that become empty; None = the file is to be deleted."""
         remaining = self._server.remove(text)
         return None if remaining is None else self._hooks.remove(remaining)
 
     def unread(self, path: Path, text: str) -> str:
-        """Say why Gemini CLI would not start with this file; "" when it does.
+        """Return a sentence that says why Gemini CLI would not start with this file; "" = it does.
 
         It allows comments, but does not start if there is a trailing comma or a byte order mark (measured on 0.61.0).
         """
@@ -153,7 +153,7 @@ _COMMENT = re.compile(r'("(?:[^"\\]|\\.)*")|//[^\r\n]*|/\*.*?\*/', re.DOTALL)
 
 
 def _without_comments(text: str) -> str:
-    """The text with comments replaced by spaces, line breaks kept."""
+    """Return the text with comments replaced by spaces, so that line numbers stay."""
     return _COMMENT.sub(
         lambda match: match[1] or re.sub(r"[^\r\n]", " ", match[0]), text.removeprefix("\ufeff")
     )
@@ -162,7 +162,7 @@ def _without_comments(text: str) -> str:
 def switched_off(
     *, user_home: Path, project_root: Path | None, machine: Path, connected: bool
 ) -> Iterator[str]:
-    """Say why the host runs no hooks of ours; see `install.switched_off`."""
+    """Yield a sentence for each setting that keeps Gemini CLI from running our hooks; see `install.switched_off`."""
     if not connected:
         return
     files = (
@@ -188,7 +188,7 @@ def switched_off(
 
 
 def rules_for_tools(*, user_home: Path, project_root: Path | None, machine: Path) -> tuple[Rule, ...]:
-    """Return whether our policy is there. Which of a user's policies wins, the client tells best."""
+    """Return the same rule for each asked tool: `allow` if our policy file is there, else `ask`. Policies of the user may override it."""
     del project_root, machine
     file = policy(user_home)
     there = file.present(read_text(file.path) or "")
@@ -205,7 +205,7 @@ def permission(
     earlier_in: Callable[[Path], tuple[str, ...]],
     hint: str,
 ) -> Permission:
-    """Decide whether our policy shall be there; see `install.plan`."""
+    """Decide whether our policy file shall be there: `allow` True = yes, False = no, None = as it is; see `install.plan`."""
     del earlier_in
     if project_root is not None:
         told = "Gemini CLI takes a rule for single tools only for all projects: `tacit install gemini --allow-tools` without --project"
@@ -230,7 +230,7 @@ SETTINGS: Mapping[str, object] = {
 def environment(
     stub_url: str, *, home: Path, tacit_home: Path, search_path: str = SEARCH_PATH
 ) -> dict[str, str]:
-    """Variables that make Gemini CLI talk to the stub model and to nothing else."""
+    """Return environment variables with which Gemini CLI sends requests only to the stub model."""
     return {
         **clean_environment(home, tacit_home, search_path=search_path),
         "GEMINI_API_KEY": "dummy",
@@ -242,7 +242,7 @@ def environment(
 
 
 def prove(job: ProofJob) -> ProbeResult:
-    """Run `gemini -p` once with the hooks exactly as the settings file holds them, and look for the nonce in what the model is asked.
+    """Run `gemini -p` once against the stub model, with the hooks exactly as the settings have them, and return whether the nonce is in a model request.
 
     The MCP server of the settings answers the calls of our tools that the stub model makes, as the user's policies allow.
     """

@@ -38,7 +38,7 @@ _EXIT = lazy_regex(r"^Exit Code: (\d+)", re.MULTILINE)
 
 
 def read_gemini(path: Path, since: Position | None = None, *, subagents: bool = False) -> Transcript:
-    """Read a chat; nothing when the file is as it was.
+    """Read a chat file whole; no turns if it has not changed since `since`. A subagent's chat gives no turns unless `subagents`.
 
     Raises:
         OSError: if the file cannot be read.
@@ -55,7 +55,7 @@ def read_gemini(path: Path, since: Position | None = None, *, subagents: bool = 
 
 
 def project_root_of(path: Path) -> str:
-    """Return the folder in which a chat ran, as the file `.project_root` in the folder above the chats says; "" where there is none."""
+    """Return the folder in which a chat ran, from the file `.project_root` above the chats; "" = it is not there."""
     try:
         return (path.parent.parent / ".project_root").read_text("utf-8").strip()
     except (OSError, UnicodeDecodeError):
@@ -63,7 +63,7 @@ def project_root_of(path: Path) -> str:
 
 
 def _messages(text: str) -> tuple[Fields, Iterable[Fields], int]:
-    """The session's own fields, its messages in order, and how many lines made no sense."""
+    """Return (the session's own fields, its messages in order, the number of unreadable lines)."""
     document = parse_json(text)
     if is_list(document):  # logs.json: prompts only
         rows = [fields_of(row) for row in list_of(document)]
@@ -99,7 +99,7 @@ def _messages(text: str) -> tuple[Fields, Iterable[Fields], int]:
 
 
 def _new_in(messages: list[Fields]) -> list[Fields]:
-    """Return the messages of a list that may be new. A compressed conversation has none: only its ids and times are new."""
+    """Return the messages of a rewritten list that may be new: all, or none if the list is a compressed conversation, which has only new ids and times."""
     compressed = any(text_of(message.get("content")).startswith(SUMMARY_TAKEN) for message in messages)
     return [] if compressed else messages
 
@@ -134,12 +134,12 @@ def _take_call(builder: TurnBuilder, call: Fields, at_ms: int) -> None:
 
 
 PLACES = (("tmp", "*/chats/session-*.json*"),)
-"""Folders below that of Gemini's data, each with a pattern of the files in it."""
+"""Where Gemini keeps sessions: (folder below its data folder, glob of the files in it)."""
 FORMATS: Readers = {"gemini": read_gemini}
 
 
 def detect_rows(rows: Sequence[Fields]) -> DetectedFormat | None:
-    """Recognize a session by the rows of its file."""
+    """Recognize a Gemini session by the first rows of its file; None = it is not one."""
     first = rows[0]
     if "projectHash" in first or ("sessionId" in first and any("$set" in row for row in rows)):
         return DetectedFormat(format="gemini", host="gemini", session_id=text_in(first, "sessionId"))
@@ -147,28 +147,28 @@ def detect_rows(rows: Sequence[Fields]) -> DetectedFormat | None:
 
 
 def detect_document(fields: Fields) -> DetectedFormat | None:
-    """Recognize a session."""
+    """Recognize a Gemini session that is one JSON object; None = it is not one."""
     if {"projectHash", "messages"} <= set(fields):
         return DetectedFormat(format="gemini", host="gemini", session_id=text_in(fields, "sessionId"))
     return None
 
 
 def detect_entry(fields: Fields) -> DetectedFormat | None:
-    """Recognize a log of prompts by one of its entries."""
+    """Recognize Gemini's log of prompts by one of its entries; None = it is not one."""
     if {"sessionId", "messageId", "message"} <= set(fields):
         return DetectedFormat(format="gemini", host="gemini", session_id=text_in(fields, "sessionId"))
     return None
 
 
 def detect_beginning(text: str) -> DetectedFormat | None:
-    """Recognize a long session by its first fields."""
+    """Recognize a Gemini session too long to be parsed by the names of its first fields; None = it is not one."""
     if '"projectHash"' in text and '"messages"' in text:
         return DetectedFormat(format="gemini", host="gemini")
     return None
 
 
 def ran_in(path: Path, root: str) -> str:
-    """Return the folder of a chat: its folder is named after the hash of the project's root, or holds a file that says it."""
+    """Return the folder in which a chat ran: `root` if the chat's folder is named after its hash, else what `project_root_of` says."""
     if root and path.parent.parent.name == hashlib.sha256(root.encode()).hexdigest():
         return root
     return project_root_of(path)

@@ -60,7 +60,7 @@ def switched_off(
     connected: bool = True,
     machine: Path | None = None,
 ) -> tuple[str, ...]:
-    """Say why `host` runs no hooks of ours in a session in `project_root`; empty = nothing keeps it from that.
+    """Return sentences that say why `host` runs no hooks of ours in a session in `project_root`; () = nothing keeps it from that.
 
     Args:
         host: its name.
@@ -77,20 +77,20 @@ def switched_off(
 
 
 def machine_folder(host: str) -> Path:
-    """Return the folder of the administrator's settings of `host` on this system."""
+    """Return the folder with the administrator's settings of `host` on this system."""
     folders = BUILT_IN[host].machine_folders
     return Path(folders.get(sys.platform, folders.get("", "/etc")))
 
 
 def asking_hosts() -> Mapping[str, str]:
-    """Return the titles of the hosts that ask before each call of ours and take a rule for single tools."""
+    """Return name and title of the hosts that ask before each call of our tools and accept a rule for single tools."""
     return {name: host.title for name, host in BUILT_IN.items() if host.rules_command}
 
 
 def rulings(
     host: str, *, user_home: Path, project_root: Path | None, machine: Path | None = None
 ) -> tuple[Ruling, ...]:
-    """Return what `host` does at a call of each of `TOOLS`; empty for a host that takes no rule for single tools.
+    """Return what `host` does at a call of each of `TOOLS` (allow, ask or deny); () = the host takes no rule for single tools.
 
     Of Gemini CLI it only says whether our policy is there: which of a user's policies wins, the client tells best.
 
@@ -143,7 +143,7 @@ State = Literal["absent", "installed", "outdated", "partial"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostStatus:
-    """The state of our entries in a host's files.
+    """The state of our entries in the files of one host.
 
     Attributes:
         host: its name.
@@ -180,7 +180,7 @@ def plan(
     trust: bool = False,
     allow: bool | None = None,
 ) -> InstallPlan:
-    """Plan the installation; a second one changes nothing.
+    """Plan an installation as edits of files. Writes nothing. If all is installed already, the plan has no edits.
 
     Args:
         host: one of `BUILT_IN`, or of `CLIENTS`.
@@ -234,7 +234,7 @@ def plan(
 def uninstall(
     host: str, *, user_home: Path, project_root: Path | None = None, home: Home, launcher: Path | None = None
 ) -> InstallPlan:
-    """Plan the removal: the very bytes from before where nothing else changed, else only ours is taken out.
+    """Plan a removal as edits of files: restore a file's former bytes if only we changed it, else take only our entries out. Writes nothing.
 
     Raises:
         NotFound: unknown host.
@@ -266,7 +266,7 @@ def uninstall(
 
 
 def _take_out(target: Target, originals: dict[Path, OriginalFile], *, why: str) -> list[FileEdit]:
-    """The edit that takes ours out of a file, if there is any of it; its original is forgotten."""
+    """Return the edit that takes our entries out of a file, or []; also drop the file from `originals`."""
     current = read_text(target.path)
     before = None if isinstance(target, OfUser) else originals.pop(target.path, None)
     after = _without_ours(target, current, before)
@@ -279,7 +279,7 @@ def _take_out(target: Target, originals: dict[Path, OriginalFile], *, why: str) 
 def _permitted(
     host: str, place: Place, allow: bool | None, originals: Mapping[Path, OriginalFile]
 ) -> tuple[Place, Permission]:
-    """Decide which rules a host's files shall hold, and put them into the place.
+    """Decide which rules for tools the host's files shall hold; return the place with these rules, and the permission.
 
     For `allow` see `plan`; a rule of the user's own wins over ours and is never ours.
     """
@@ -303,7 +303,7 @@ def _permitted(
 
 
 def _check_links(targets: Sequence[Target], project_root: Path | None) -> tuple[str, ...]:
-    """Check where links lead. A project is often somebody else's, so its links must not choose files outside it.
+    """Return a note for each file that is written through a link. Links of a project, which is often somebody else's, must not lead out of it.
 
     Raises:
         HostError: if a file of a project lies outside it.
@@ -339,7 +339,7 @@ def installed(
     launcher: Path | None = None,
     session_root: Path | None = None,
 ) -> HostStatus:
-    """Say what of ours is in the host's files. A malformed file is a problem in the answer, not an error.
+    """Return the state of our entries in the host's files. A malformed file becomes a problem in the result, not an error.
 
     `session_root` = the project of a session, whose settings hold beside those of the user.
 
@@ -382,7 +382,7 @@ def installed(
 
 
 def installed_for(host: str, *, user_home: Path, project_root: Path, home: Home) -> HostStatus:
-    """Return the state for a session in `project_root`: that of the user's files, or of the project's where the user's hold nothing of ours.
+    """Return the state for a session in `project_root`: that of the user's files, or of the project's if the user's hold nothing of ours.
 
     Where neither holds anything, files of the user that cannot be read come first.
 
@@ -397,7 +397,7 @@ def installed_for(host: str, *, user_home: Path, project_root: Path, home: Home)
 
 
 def _unread(target: Target, text: str | None) -> tuple[str, ...]:
-    """Explain why the host would not read what we write into the file."""
+    """Return a sentence that says why the host would ignore the file, as a tuple; () = it reads it."""
     if text is None or not isinstance(target, MayBeUnread):
         return ()
     problem = target.unread(target.path, text)
@@ -420,7 +420,7 @@ def _state(words: Sequence[str]) -> State:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OriginalFile:
-    """The contents of a host's file before the installation (None = no file), its hash after it, and the folders created for it.
+    """The record of one changed file: its text before the installation (None = no file), its hash after it, and the folders that were made for it.
 
     `made` = outermost first. `rules` = the rules for tools that were written into it.
     """
@@ -432,7 +432,7 @@ class OriginalFile:
 
 
 def _record_file(home: Home, host: str) -> Path:
-    """Return the file with the record of `host`. Each host has one, so that several plans can be carried out together."""
+    """Return the file that stores the originals of `host`. Each host has its own, so that several plans can be applied together."""
     return home.root / "hosts" / host / "installs.json"
 
 
@@ -441,7 +441,7 @@ def _sha256(text: str) -> str:
 
 
 def _read_record(text: str | None) -> dict[Path, OriginalFile]:
-    """Parse the record: the original of each file by its path. A damaged record, or one of unknown form, is empty.
+    """Parse the record into the original of each file by its path; {} = there is no record, or it is damaged.
 
     Removal then takes only our entries out.
     """
@@ -468,7 +468,7 @@ def _read_record(text: str | None) -> dict[Path, OriginalFile]:
 
 
 def _record_text(record: Mapping[Path, OriginalFile]) -> str | None:
-    """Return the record as text; None when it is empty."""
+    """Return the record as the JSON text to store; None = it is empty, so the file is deleted."""
     if not record:
         return None
     rows = {

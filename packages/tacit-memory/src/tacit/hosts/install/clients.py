@@ -27,7 +27,7 @@ _TIMEOUT_S = 10.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DetectedHost:
-    """A host that was found. `version` may be empty."""
+    """A host whose program was found. `version` "" = unknown."""
 
     name: str
     version: str
@@ -35,7 +35,7 @@ class DetectedHost:
 
 
 def detect(user_home: Path, path_env: str) -> tuple[DetectedHost, ...]:
-    """Find the hosts on `path_env` and in the places where their own installers put them."""
+    """Find the programs of built-in hosts, on `path_env` and where their installers put them. May run a program to ask for its version."""
     detected: list[DetectedHost] = []
     for host in BUILT_IN.values():
         executable = _executable(host, user_home, path_env)
@@ -48,7 +48,7 @@ def detect(user_home: Path, path_env: str) -> tuple[DetectedHost, ...]:
 
 
 def find_executable(host: str, user_home: Path, path_env: str) -> Path | None:
-    """The host's program, found as `detect` finds it but without asking for its version; None = not on this machine."""
+    """Return the host's program, found as `detect` does but without asking for its version; None = it is not on this machine."""
     known = BUILT_IN.get(host)
     return _executable(known, user_home, path_env) if known else None
 
@@ -65,7 +65,7 @@ def _executable(host: BuiltInHost, user_home: Path, path_env: str) -> Path | Non
 
 
 def _package_version(executable: Path, packages: tuple[str, ...]) -> str:
-    """The version in the `package.json` above the executable, if that is the host's own package."""
+    """Return the version in the `package.json` above the executable, if it is one of `packages`; "" = unknown."""
     try:
         for folder in executable.resolve().parents[:4]:
             file = folder / "package.json"
@@ -101,7 +101,7 @@ _CONFIG_FOLDERS = {"darwin": "Library/Application Support", "win32": "AppData/Ro
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class McpClient:
-    """A client and its configuration files.
+    """A client that supports MCP servers but no hooks, and where it keeps its configuration.
 
     Attributes:
         title: its name for people.
@@ -160,11 +160,11 @@ CLIENTS: Mapping[str, McpClient] = {
         sign=("{config}/Claude",),
     ),
 }
-"""The clients by the name that `tacit install` takes."""
+"""The MCP clients, by the name that `tacit install` takes."""
 
 
 def targets_of_client(name: str, place: Place) -> tuple[Target, ...]:
-    """Return the files of the client `name` in the user's scope, or of a project.
+    """Return the targets that add our MCP server to the client's files, of the user or of a project.
 
     Raises:
         NotFound: if it has no file of a project.
@@ -194,12 +194,12 @@ def targets_of_client(name: str, place: Place) -> tuple[Target, ...]:
 
 
 def clients(*, in_project: bool = False) -> tuple[str, ...]:
-    """Return the names of the clients; with `in_project`, only of those that have a file of a project."""
+    """Return the names of the MCP clients; with `in_project`, only those that have a configuration file in projects."""
     return tuple(name for name, client in CLIENTS.items() if client.project_file or not in_project)
 
 
 def found_clients(user_home: Path, *, in_project: bool = False) -> tuple[str, ...]:
-    """Return the names of the clients whose folder is in the user's home."""
+    """Return the names of the MCP clients that are installed, as a folder in the user's home shows."""
     return tuple(
         name
         for name in clients(in_project=in_project)

@@ -28,7 +28,7 @@ from tacit.system.files import mode_of_new_file, replace, set_mode
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileEdit:
-    """The edit of one file: `before` None = it does not exist, `after` None = it is deleted. `why` explains the edit to the user.
+    """The planned edit of one file: `before` None = it does not exist yet, `after` None = it is deleted. `why` explains the edit to the user.
 
     `private` = only its owner may read it and the folders that are made for it. `folders` = the folders that were made for it, outermost
     first; they are removed with it if they are empty. None = the folder that contains it.
@@ -43,13 +43,13 @@ class FileEdit:
 
     @property
     def changes(self) -> bool:
-        """Whether carrying it out changes anything."""
+        """Whether the edit changes the file."""
         return self.before != self.after
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstallPlan:
-    """All that an installation or removal would write. No edits = nothing to do.
+    """All edits of one installation or removal. No edits = nothing to do.
 
     `notes` say what was met and left alone. `permits` = the tools that the host calls without asking by a rule of ours.
     """
@@ -61,17 +61,17 @@ class InstallPlan:
 
 
 def is_there(path: Path) -> bool:
-    """Return whether there is a file or folder at `path`; False where its folder is closed, which `read_text` reports."""
+    """Return whether a file or folder exists at `path`; False also if its folder cannot be entered, which `read_text` then reports."""
     return os.path.exists(path)  # noqa: PTH110 - `Path.exists` raises an error there before Python 3.14
 
 
 def is_link(path: Path) -> bool:
-    """Return whether `path` is a symbolic link; False where its folder is closed, which `read_text` reports."""
+    """Return whether `path` is a symbolic link; False also if its folder cannot be entered, which `read_text` then reports."""
     return os.path.islink(path)  # noqa: PTH114 - `Path.is_symlink` raises an error there before Python 3.14
 
 
 def read_text(path: Path) -> str | None:
-    """The file as it is, line ends included; None if there is none.
+    """Return the text of a file with its line ends as they are; None = there is no file.
 
     Raises:
         HostError: if it cannot be read or is not UTF-8.
@@ -98,7 +98,7 @@ def read_text(path: Path) -> str | None:
 
 
 def apply(plan: InstallPlan) -> None:
-    """Carry out `plan`; when one file fails, the earlier ones are put back.
+    """Write all edits of `plan`. If one fails, those before it are undone.
 
     Raises:
         HostError: if a file changed since the plan was made, or cannot be written. Nothing is changed then.
@@ -147,7 +147,7 @@ def _make_folders(folder: Path, *, mode: int) -> list[Path]:
 
 
 def missing_folders(folder: Path) -> tuple[Path, ...]:
-    """Return `folder` and the folders around it, as far as they do not exist, outermost first."""
+    """Return `folder` and those of its parents that do not exist, outermost first."""
     missing: list[Path] = []
     while not is_there(folder):
         missing.append(folder)
@@ -156,7 +156,7 @@ def missing_folders(folder: Path) -> tuple[Path, ...]:
 
 
 def _remove_folders(edits: Iterable[FileEdit]) -> None:
-    """Remove the folders that were made for deleted files, if they are empty."""
+    """Remove the folders that were made for files that are deleted now, if they are empty."""
     gone = [edit for edit in edits if edit.after is None]
     folder_groups = ((edit.path.parent,) if edit.folders is None else edit.folders for edit in gone)
     folders = {folder for group in folder_groups for folder in group}
@@ -190,19 +190,19 @@ def _write(path: Path, text: str | None, *, private: bool) -> None:
 
 
 INSTALL_VERSION = 2
-"""Version of what an installation writes: the launcher, plugins, hooks and commands. A release that changes one of them raises it."""
+"""The version of what an installation writes: launcher, plugins, hooks and commands. A release that changes one of them raises it."""
 STAMP = f"tacit-install:{INSTALL_VERSION}"
-"""Stands in every file or entry that carries the version."""
+"""The text with the version that stands in every file or entry that carries one."""
 _STAMPS = re.compile(r"tacit-install:(\d+)")
 
 
 def version_in(text: str) -> int:
-    """The version that an installation left in `text`, the oldest where it holds several; 0 = none."""
+    """Return the install version that `text` carries, the oldest if there are several; 0 = none."""
     return min(map(int, _STAMPS.findall(text)), default=0)
 
 
 def describe_age(version: int) -> str:
-    """What is wrong with something of an installation that is not what this version writes."""
+    """Say, as the end of a sentence, how an entry with this `version` differs from what this Tacit writes."""
     if version == INSTALL_VERSION:
         return "differs from what this Tacit writes"
     version_text = f"version {version}" if version else "no version"
@@ -233,58 +233,58 @@ class Place:
 
 
 class OfUser:
-    """Marks a target in a user's file that belongs to an installation into a project. The record of the file is that of the user's installation."""
+    """Mixin for a target in a user's own file that is part of an installation into a project. The file's original is kept by the user's installation, not this one."""
 
     __slots__ = ()
 
 
 @runtime_checkable
 class MayBeUnread(Protocol):
-    """A target in a file that the host may ignore for its form."""
+    """A target in a file that the host ignores as a whole if its form is wrong."""
 
     @property
     def unread(self) -> Callable[[Path, str], str]:
-        """Say why the host would ignore the file at a path that holds a text; "" = it reads it."""
+        """A function of (path, text) that says why the host would ignore the file; "" = it reads it."""
         ...
 
 
 class Target(Protocol):
-    """A file that an installation changes."""
+    """Our part of one file: says whether a text has it, adds it and takes it out. Works on text; `apply` writes the files."""
 
     @property
     def path(self) -> Path:
-        """Where it is."""
+        """The file."""
         ...
 
     @property
     def why(self) -> str:
-        """What it is for, in words for the person who is asked."""
+        """What the edit is for, in words for the user who is asked."""
         ...
 
     def holds(self, text: str) -> bool:
-        """Whether ours is in it, complete and up to date."""
+        """Whether the text has our part, complete and up to date."""
         ...
 
     def present(self, text: str) -> bool:
-        """Whether anything of ours is in it."""
+        """Whether the text has anything of ours."""
         ...
 
     def version(self, text: str) -> int:
-        """Version of ours in `text`; `INSTALL_VERSION` where this sort of file carries none."""
+        """Return the install version of our part; `INSTALL_VERSION` if files of this sort carry none."""
         ...
 
     def add(self, text: str | None) -> str:
-        """The text with ours; None = there is no file yet. `text` holds nothing of ours."""
+        """Return the text with our part added. `text` holds nothing of ours; None = there is no file yet."""
         ...
 
     def remove(self, text: str) -> str | None:
-        """The text without ours; None = the file goes away."""
+        """Return the text without our part; None = the file is to be deleted."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnFile:
-    """A file that is ours as a whole. `mark` is a text that only our versions of it hold."""
+    """A target that is a whole file of ours. `mark` is a text that every version of it contains, and no other file."""
 
     path: Path
     why: str
@@ -292,19 +292,19 @@ class OwnFile:
     mark: str
 
     def holds(self, text: str) -> bool:
-        """Whether it is this very content."""
+        """Whether the file is exactly our content."""
         return text == self.content
 
     def present(self, text: str) -> bool:
-        """Whether it is one of our versions."""
+        """Whether the file is ours, in whatever version."""
         return self.mark in text
 
     def version(self, text: str) -> int:
-        """The version in `text`, if our content carries one."""
+        """Return the install version in `text`; `INSTALL_VERSION` if our content carries none."""
         return version_in(text) if STAMP in self.content else INSTALL_VERSION
 
     def add(self, text: str | None) -> str:
-        """Our content, if there is no file of someone else.
+        """Return our content; the former text is replaced.
 
         Raises:
             HostError: if there is one.
@@ -317,13 +317,13 @@ class OwnFile:
         return self.content
 
     def remove(self, text: str) -> str | None:
-        """None for our file; a file of someone else stays."""
+        """Return None to delete our file; a file of someone else is returned unchanged."""
         return None if self.present(text) else text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JsonMember:
-    """One member of a JSON file, such as `mcp.tacit`. `opening` is what a new file begins with."""
+    """A target that is one member of a JSON file, such as `mcp.tacit`. `opening` is the content of a new file."""
 
     path: Path
     why: str
@@ -332,26 +332,26 @@ class JsonMember:
     opening: str = "{}\n"
 
     def holds(self, text: str) -> bool:
-        """Whether the member has our value."""
+        """Whether the member exists and has our value."""
         node = jsonc.find(jsonc.read(text, path=self.path), self.keys)
         return node is not None and node.value == self.value
 
     def present(self, text: str) -> bool:
-        """Whether there is such a member."""
+        """Whether the member exists, with whatever value."""
         return jsonc.find(jsonc.read(text, path=self.path), self.keys) is not None
 
     def version(self, text: str) -> int:  # noqa: ARG002 - one signature for all targets
-        """A member carries none: other programs read it."""
+        """Return `INSTALL_VERSION` always: other programs read the member, so no version can be stored in it."""
         return INSTALL_VERSION
 
     def add(self, text: str | None) -> str:
-        """The text with the member."""
+        """Return the text with the member set to our value."""
         return jsonc.put(
             self.opening if not text or not text.strip() else text, self.keys, self.value, path=self.path
         )
 
     def remove(self, text: str) -> str | None:
-        """The text without the member, and without the object around it if that is empty now."""
+        """Return the text without the member, and without the objects around it that become empty; None = the file is to be deleted."""
         remaining = jsonc.cut(text, self.keys, path=self.path)
         if remaining == text:
             return text
@@ -360,7 +360,7 @@ class JsonMember:
 
 
 def plugin_text(*segments: str) -> str:
-    """A file of `plugins/`, from the installed package or the source tree.
+    """Return the text of a file of `plugins/`, from the installed package or the source tree.
 
     Raises:
         HostError: if the installation is incomplete.
@@ -381,7 +381,7 @@ LAUNCHER_NAMES = ("tacit-hook", "tacit-hook.exe")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HookSettings:
-    """The `hooks` of a settings file: one entry of ours for each event, after those of others.
+    """A target for the `hooks` of a settings file: one entry of ours for each event, after those of others.
 
     Attributes:
         path: the file.
@@ -405,22 +405,22 @@ class HookSettings:
         return sorted(actual, key=lambda pair: pair[0]) == sorted(self.groups, key=lambda pair: pair[0])
 
     def present(self, text: str) -> bool:
-        """Whether any hook of ours is in it."""
+        """Whether the text has any hook of ours."""
         return next(self._ours(text), None) is not None
 
     def version(self, text: str) -> int:
-        """The oldest version among our entries."""
+        """Return the oldest install version among our entries; 1 = there are none."""
         return min((version_in(json.dumps(group)) for _, _, group in self._ours(text)), default=1)
 
     def add(self, text: str | None) -> str:
-        """The text with an entry for each event."""
+        """Return the text with our entry appended for each event."""
         text = self.opening if not text or not text.strip() else text
         for event, group in self.groups:
             text = jsonc.append(text, ("hooks", event), group, path=self.path)
         return text
 
     def remove(self, text: str) -> str | None:
-        """The text without our handlers, and without the lists that are empty then."""
+        """Return the text without our handlers and the lists that become empty; handlers of others stay. None = the file is to be deleted."""
         touched: set[str] = set()
         while (entry := next(self._ours(text), None)) is not None:
             event, index, group = entry
@@ -436,7 +436,7 @@ class HookSettings:
         return None if text == self.opening else text
 
     def _ours(self, text: str) -> Iterator[tuple[str, int, object]]:
-        """(event, index, entry) of every entry with a handler of ours."""
+        """Yield (event, index, entry) for every entry that has a handler of ours."""
         hooks = jsonc.find(jsonc.read(text, path=self.path), ("hooks",))
         for member in hooks.members if hooks is not None else ():
             for index, item in enumerate(member.node.items):
@@ -452,14 +452,13 @@ class HookSettings:
 
 
 HookEvents = Sequence[tuple[str, str, int]]
-"""What an installation hooks: (event, matcher, timeout in the host's unit); "" = for all calls. The hook client has its own, much shorter
-deadline; the timeout only bounds a mistake."""
+"""The events to hook: (event, matcher, timeout in the host's unit); matcher "" = all calls. The hook client's own deadline is much shorter; the timeout only bounds a mistake."""
 
 
 def hook_entries(
     events: HookEvents, handler: Mapping[str, object], *, timeout: str = "timeout", grouped: bool = True
 ) -> tuple[tuple[str, Mapping[str, object]], ...]:
-    """Make our entry for each event.
+    """Build our entry for each event; return (event, entry) pairs.
 
     Args:
         events: what is hooked.
@@ -476,12 +475,12 @@ def hook_entries(
 
 
 def shell_line(launcher: Path, *words: str) -> str:
-    """Return the command line for hosts that give one to a shell. The hook client reads no more of it than the name of the host."""
+    """Return the command line of a hook for hosts that run it in a shell: the quoted launcher, then `words` as they are. The hook client reads only the host's name of it."""
     return " ".join((shlex.quote(str(launcher)), *words))
 
 
 def not_plain_json(path: Path, text: str, *, reader: str, reads_mark: bool = True) -> str:
-    """Say why the host `reader` would ignore this settings file as a whole; "" when it reads it.
+    """Return a sentence that says why the host `reader` would ignore this settings file as a whole; "" = it reads it.
 
     It reads no comments and no trailing commas, which editors allow: measured on Claude Code 2.1.328 and Codex 0.169.0. `reads_mark`
     = it reads a file that begins with a byte order mark, as Claude Code does.
@@ -504,7 +503,7 @@ def not_plain_json(path: Path, text: str, *, reader: str, reads_mark: bool = Tru
 
 
 def _handlers(entry: object) -> list[object]:
-    """The handlers of a group; a single handler counts as a group of its own."""
+    """Return the handlers of an entry; an entry without a list of them is itself one handler."""
     if not isinstance(entry, Mapping):
         return []
     fields = cast("Mapping[str, object]", entry)
@@ -535,7 +534,7 @@ def _calls_launcher(command: object) -> bool:
 
 
 TOOLS = ("memory_get", "memory_add")
-"""The tools that an agent calls by itself in an ordinary session."""
+"""The memory tools that an agent calls by itself in an ordinary session, for which hosts ask or take a rule."""
 
 
 Word = Literal["allow", "ask", "deny"]
@@ -546,7 +545,7 @@ Rule = tuple[Word, str, Path | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ruling:
-    """What a host does at a call of `tool`, and the rule of the file `path` that says so; "" = no rule does, so the host asks."""
+    """What a host does at a call of `tool`, and which rule in the file `path` says so; rule "" = none does, so the host asks."""
 
     tool: str
     word: Word
@@ -560,7 +559,7 @@ class Ruling:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Permission:
-    """The consent of the user that a host calls memory tools without asking.
+    """The rules by which a host calls memory tools without asking, as the user decided.
 
     Attributes:
         rules: rules that the host's own settings shall hold.
@@ -583,12 +582,12 @@ Settings = tuple[Path, Mapping[str, object]]
 
 
 def files_of_project(project_root: Path | None, *names: str) -> tuple[Path, ...]:
-    """Return the files of the project by these names; () without a project."""
+    """Return these files of the project; () = there is no project."""
     return tuple(project_root / name for name in names) if project_root else ()
 
 
 def read_settings(*paths: Path) -> Iterator[Settings]:
-    """The files that hold a JSON object, with or without comments."""
+    """Yield (path, settings) for each file that holds a JSON object, with or without comments; others are skipped."""
     for path in paths:
         try:
             text = read_text(path)

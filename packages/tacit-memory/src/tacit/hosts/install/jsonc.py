@@ -23,7 +23,7 @@ _GAP = re.compile(r"(?:[ \t\r\n]+|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """A value and where it stands: `text[start:end]`. `value` is its plain Python form."""
+    """A JSON value and its place in the text, `text[start:end]`. `value` is the plain Python value."""
 
     kind: Literal["object", "array", "scalar"]
     start: int
@@ -33,13 +33,13 @@ class Node:
     items: tuple[Node, ...] = ()
 
     def member(self, key: str) -> Member | None:
-        """The member called `key`; of doubled keys the last, as every JSON reader takes it."""
+        """Return the member with this key, the last one if it is doubled, as JSON readers do; None = there is none."""
         return next((member for member in reversed(self.members) if member.key == key), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
-    """One `"key": value` of an object; `start` is where the key begins."""
+    """One `"key": value` of an object; `start` is the index at which the key begins."""
 
     key: str
     start: int
@@ -137,7 +137,7 @@ class _Reader:
         return Node(kind="array", start=start, end=self.at, value=value, items=tuple(items))
 
     def comma(self, closing: str) -> bool:
-        """Step over a comma; False when the container ends here."""
+        """Move past a comma; False = the container ends here."""
         self.gap()
         if self.peek() == ",":
             self.at += 1
@@ -148,7 +148,7 @@ class _Reader:
 
 
 def read(text: str, *, path: Path) -> Node:
-    """Read a whole file that must hold one object.
+    """Parse a whole file, which must be one JSON object (comments and trailing commas allowed), into nodes with their places.
 
     Raises:
         HostError: naming file, line and column.
@@ -165,7 +165,7 @@ def read(text: str, *, path: Path) -> Node:
 
 
 def find(root: Node, keys: Sequence[str]) -> Node | None:
-    """The value at `keys`, or None."""
+    """Return the node at the path `keys`; None = there is none."""
     node: Node | None = root
     for key in keys:
         member = node.member(key) if node is not None else None
@@ -174,7 +174,7 @@ def find(root: Node, keys: Sequence[str]) -> Node | None:
 
 
 def put(text: str, keys: Sequence[str], value: object, *, path: Path) -> str:
-    """Set the member at `keys`, making the objects on the way; unchanged when it already has that value.
+    """Return the text with the member at `keys` set to `value`, with missing objects created; unchanged if it has that value already.
 
     Raises:
         HostError: if the file cannot be read or something on the way is no object.
@@ -195,7 +195,7 @@ def put(text: str, keys: Sequence[str], value: object, *, path: Path) -> str:
 
 
 def append(text: str, keys: Sequence[str], value: object, *, path: Path) -> str:
-    """Add `value` at the end of the array at `keys`, making it and the objects on the way.
+    """Return the text with `value` added at the end of the array at `keys`; a missing array and missing objects are created.
 
     Raises:
         HostError: if the file cannot be read or something on the way has the wrong type.
@@ -209,7 +209,7 @@ def append(text: str, keys: Sequence[str], value: object, *, path: Path) -> str:
 
 
 def cut(text: str, keys: Sequence[str], *, path: Path, index: int | None = None) -> str:
-    """Remove the member at `keys`, or with `index` the element of the array there, with its comma and line."""
+    """Return the text without the member at `keys`, or with `index` without that element of the array there; unchanged if there is none."""
     root = read(text, path=path)
     parent = find(root, keys if index is not None else keys[:-1])
     if parent is None:
@@ -238,7 +238,7 @@ def cut(text: str, keys: Sequence[str], *, path: Path, index: int | None = None)
 
 
 def prune(text: str, *places: Sequence[str], path: Path) -> str:
-    """Remove those of the members at `places` that are empty, in this order."""
+    """Return the text without those members at `places` that are empty objects or lists. They are tried in this order."""
     for keys in places:
         node = find(read(text, path=path), keys)
         if keys and node is not None and node.value in ([], {}):
@@ -253,7 +253,7 @@ def _after_comma(text: str, at: int) -> int:
 
 
 def _insert(text: str, parent: Node, lead: str, value: object) -> str:
-    """Write `value` behind the last child of `parent`, in the style of the file."""
+    """Return the text with `value` after the last child of `parent`, in the style of the file. `lead` = what stands before it, such as the key."""
     style = _style(text)
     newline, unit = style
     outer = _indent_at(text, parent.start)
@@ -277,7 +277,7 @@ def _insert(text: str, parent: Node, lead: str, value: object) -> str:
 
 
 def _style(text: str) -> tuple[str, str]:
-    """Line end and one step of indentation, as the file has them."""
+    """Return (line end, one step of indentation) as the file has them."""
     newline = "\r\n" if "\r\n" in text else "\n"
     first = re.search(r"\n([ \t]+)\S", text)
     return newline, first.group(1) if first else "  "

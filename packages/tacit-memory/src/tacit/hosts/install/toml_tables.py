@@ -23,7 +23,7 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Table:
-    """A table that a header opens: `text[start:end]` is the header and the lines up to the last key."""
+    """The place of a table that has a header: `text[start:end]` is the header and the lines down to the last key."""
 
     keys: Keys
     start: int
@@ -31,7 +31,7 @@ class _Table:
 
 
 def read(text: str, *, path: Path) -> dict[str, object]:
-    """Parse the file.
+    """Parse the text of the file into plain values. `path` is only for errors.
 
     Raises:
         HostError: if it is not valid TOML; it names the line.
@@ -51,7 +51,7 @@ def read(text: str, *, path: Path) -> dict[str, object]:
 
 
 def find(values: object, keys: Sequence[str]) -> object:
-    """Return the value at `keys`; None if there is none."""
+    """Return the value at the path `keys`; None = there is none."""
     value: object = values
     for key in keys:
         if not isinstance(value, dict):
@@ -61,13 +61,13 @@ def find(values: object, keys: Sequence[str]) -> object:
 
 
 def table(values: Mapping[str, object], keys: Sequence[str]) -> Mapping[str, object]:
-    """Return the table at `keys`; an empty one if there is none."""
+    """Return the table at the path `keys`; {} = there is none."""
     value = find(values, keys)
     return cast("dict[str, object]", value) if isinstance(value, dict) else {}
 
 
 def add(text: str, keys: Keys, values: Mapping[str, str | Sequence[str]], *, path: Path) -> str:
-    """Return the text with the table `keys` with `values` at its end. There must be no such table yet.
+    """Return the text with a new table `keys` holding `values` at its end. No such table may exist yet.
 
     Raises:
         HostError: if no table can be added, because the file has an inline table such as `mcp_servers = {...}`.
@@ -94,7 +94,7 @@ def add(text: str, keys: Keys, values: Mapping[str, str | Sequence[str]], *, pat
 
 
 def remove(text: str, ours: Callable[[Keys], bool], *, path: Path) -> str:
-    """Return the text without the tables whose keys `ours` accepts, and without the empty line before each.
+    """Return the text without the tables whose keys `ours` accepts, and without the one empty line before each.
 
     Raises:
         HostError: if one of them is not written as a separate table.
@@ -117,7 +117,7 @@ def remove(text: str, ours: Callable[[Keys], bool], *, path: Path) -> str:
 
 
 def _tables(text: str) -> Iterator[_Table]:
-    """Return the tables that have a header, in order."""
+    """Yield the tables that have a header, in order."""
     opened = [(match.start(), match.end()) for match in _HEADER.finditer(text)]
     real = [(start, end) for start, end in opened if _parsed(text[:start]) is not None]
     for index, (start, end) in enumerate(real):
@@ -141,7 +141,7 @@ def _keys_of(header: str) -> Keys:
 
 
 def _end_of_keys(text: str, at: int, limit: int) -> int:
-    """Return the end of the last line of a table that is no comment and not empty; `at` is the end of its header."""
+    """Return the end of a table's last line that is neither empty nor a comment; `at` = the end of its header, `limit` = where the next table begins."""
     lines: list[tuple[int, int]] = []
     start = at
     while start < limit:
@@ -158,7 +158,7 @@ def _end_of_keys(text: str, at: int, limit: int) -> int:
 
 
 def _gap_before(text: str, start: int) -> int:
-    """Return the length of the empty line that `add` wrote before a table; 0 = there is none."""
+    """Return the length of the empty line before a table, which `add` wrote; 0 = there is none."""
     for newline in ("\r\n", "\n"):
         if text[:start].endswith(2 * newline):
             return len(newline)
@@ -191,7 +191,7 @@ def _drop(values: dict[str, object], keys: Keys) -> None:
 
 
 def _without_empty(value: object) -> object:
-    """Return `value` without empty tables, which exist only because of the tables below them."""
+    """Return `value` without empty tables: these exist only because of tables below them, which are gone."""
     if not isinstance(value, dict):
         return value
     fields = {name: _without_empty(each) for name, each in cast("dict[str, object]", value).items()}

@@ -52,7 +52,7 @@ CAP_CHARS = 60_000
 
 _SYSTEM_EVENTS = frozenset({"session.start", "system", "subagent", "compacted"})
 _OUR_SERVER = "tacit_"
-"""How the names of our own tools begin: OpenCode puts the name of the server before them."""
+"""The start of our own tools' names: OpenCode puts the name of the MCP server before them."""
 _TEXT_EVENTS = frozenset({"prompt", "tool.before", "tool.after", "tool.failed"})
 _TOOLS = {"apply_patch": "edit", "patch": "edit", "multiedit": "edit", "shell": "bash"}
 _PATCHED_FILE = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
@@ -73,7 +73,7 @@ _DELIVERIES = (
 
 
 class OpenCode:
-    """The `Host` for OpenCode; also a `ReplayingHost`, because the plugin alone holds what was handed over."""
+    """The `Host` for OpenCode; also a `ReplayingHost`, because only the plugin stores the texts that were handed over."""
 
     __slots__ = ()
 
@@ -94,7 +94,7 @@ class OpenCode:
     )
 
     def parse(self, payload: Mapping[str, object], *, at_ms: int) -> Signal | None:
-        """Read what the plugin sent; None for events that mean nothing to us (`ping`, `replay`, unknown ones).
+        """Read what the plugin sent into a signal; None for events that mean nothing to us (`ping`, `replay`, unknown ones).
 
         Raises:
             InvalidPayload: naming the field that is missing or wrong.
@@ -120,7 +120,7 @@ class OpenCode:
                 return None
 
     def encode(self, payload: Mapping[str, object], block: Block, *, notice: str = "") -> str:
-        """The reply as JSON; "" when there is nothing to say or the event takes no text."""
+        """Return the reply as JSON; "" = there is nothing to say, or the event takes no text."""
         event = payload.get("event")
         takes_system, takes_text = event in _SYSTEM_EVENTS, event in _TEXT_EVENTS
         if not (takes_system or takes_text):
@@ -138,7 +138,7 @@ class OpenCode:
         return json.dumps(answer) if answer else ""
 
     def parse_replay(self, payload: Mapping[str, object]) -> ReplayRequest | None:
-        """Read `{"event": "replay", "sessionID", "messageIDs": [...]}`; None for other events.
+        """Read the event `{"event": "replay", "sessionID", "messageIDs": [...]}`, by which the plugin asks for earlier texts again; None for other events.
 
         Raises:
             InvalidPayload: naming the field that is missing or wrong.
@@ -146,7 +146,7 @@ class OpenCode:
         return read_replay(Fields(NAME, payload), session="sessionID", messages="messageIDs")
 
     def encode_replay(self, texts: Mapping[str, str]) -> str:
-        """`{"texts": {message id: exact text}}`; "" when nothing is known."""
+        """Return the answer to a replay request, `{"texts": {message id: exact text}}`; "" = no text is known."""
         return replay_reply(texts)
 
 
@@ -165,7 +165,7 @@ def _forked_from(fields: Fields) -> SessionKey | None:
 
 
 def _moment(fields: Fields, at_ms: int) -> str:
-    """The id that the plugin gave the event, else the five-second step of its arrival."""
+    """Return the id that the plugin gave the event, as a part of its key; without one, the five-second step of its arrival."""
     return fields.identifier("id") or str(time_step(at_ms))
 
 
@@ -179,7 +179,7 @@ class _Common(TypedDict):
 
 
 def _common(fields: Fields, at_ms: int, *, agent: bool = True, transcript: bool = True) -> _Common:
-    """Return the fields that signals share; not every event tells the agent and the transcript."""
+    """Return the fields that signals share. `agent` or `transcript` False = this event does not give them."""
     return _Common(
         session=_session(fields),
         at_ms=at_ms,

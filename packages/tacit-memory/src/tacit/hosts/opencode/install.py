@@ -31,7 +31,7 @@ _KEEP_MARK = "Kept by Tacit"
 
 
 def targets(place: Place) -> tuple[Target, ...]:
-    """The files of the user's scope, or of a project's."""
+    """Return the files that an installation changes: those of the user, or of the project."""
     user_home, project_root, launcher = place.user_home, place.project_root, place.launcher
     folder = user_home / ".config" / "opencode" if project_root is None else project_root / ".opencode"
     config_folder = folder if project_root is None else project_root
@@ -56,7 +56,7 @@ def targets(place: Place) -> tuple[Target, ...]:
 
 
 def plugin(*, home: Home, launcher: Path) -> str:
-    """The plugin with the home and the launcher filled in."""
+    """Return the text of our plugin with the home and the launcher filled in."""
     text = plugin_text("opencode", "tacit.js")
     if text.count(_BLANK) != 1:
         raise HostError("plugins/opencode/tacit.js has no line to fill in.", hint="Install Tacit again.")
@@ -65,7 +65,7 @@ def plugin(*, home: Home, launcher: Path) -> str:
 
 
 def _no_packages(folder: Path) -> tuple[Target, ...]:
-    """Files that keep OpenCode from running npm here; none where the folder has packages of its own."""
+    """Return the files that keep OpenCode from running npm in this folder; () = the folder has packages of its own."""
     lock = folder / "package-lock.json"
     keep = folder / "node_modules" / ".tacit"
     ours = is_there(keep) or (
@@ -95,7 +95,7 @@ _LIMIT = {"context": 200_000, "output": 8_000}
 
 
 def configuration(stub_url: str) -> dict[str, object]:
-    """OpenCode's configuration that knows only the stub model at the base URL `stub_url`."""
+    """Return an OpenCode configuration with the stub model at the base URL `stub_url` as the only provider."""
     return {
         "model": f"{PROVIDER}/{MODEL}",
         "small_model": f"{PROVIDER}/{SMALL_MODEL}",
@@ -118,7 +118,7 @@ def configuration(stub_url: str) -> dict[str, object]:
 def environment(
     stub_url: str, *, home: Path, tacit_home: Path, search_path: str = SEARCH_PATH
 ) -> dict[str, str]:
-    """Variables that make OpenCode talk to the stub model and to nothing else."""
+    """Return environment variables with which OpenCode sends requests only to the stub model."""
     return {
         **clean_environment(home, tacit_home, search_path=search_path),
         "OPENCODE_CONFIG_CONTENT": json.dumps(configuration(stub_url)),
@@ -132,7 +132,7 @@ def environment(
 
 
 def prove(job: ProofJob) -> ProbeResult:
-    """Run `opencode run` once with a copy of the plugin file, and look for the nonce in what the model is asked.
+    """Run `opencode run` once against the stub model, with a copy of our plugin file, and return whether the nonce is in a model request.
 
     The `bin/` of the throw-away Tacit home holds a launcher of its own, which the plugin starts a daemon with, and a daemon runs already: the plugin
     does not wait for one.

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def _open(path: Path) -> Generator[sqlite3.Connection]:
-    """Open read-only. `immutable` is not used: OpenCode may be writing."""
+    """Open the database read-only, and turn SQLite's errors into HostError. `immutable` is not set: OpenCode may be writing."""
     try:
         with closing(
             sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=2.0)
@@ -61,7 +61,7 @@ def _open(path: Path) -> Generator[sqlite3.Connection]:
 def list_opencode_sessions(
     path: Path, folder: str, *, subagents: bool = False
 ) -> tuple[tuple[str, int], ...]:
-    """Ids and last change (milliseconds) of the sessions that ran in `folder` or below it, oldest first.
+    """Return (id, last change in milliseconds) of the sessions that ran in `folder` or below it, oldest change first.
 
     Raises:
         HostError: if the database cannot be read.
@@ -76,7 +76,7 @@ def list_opencode_sessions(
 
 
 def every_opencode_session(path: Path, *, subagents: bool = False) -> tuple[str, ...]:
-    """Ids of all sessions of the database, oldest first.
+    """Return the ids of all sessions in the database, oldest change first.
 
     Raises:
         HostError: if the database cannot be read, or is not OpenCode's.
@@ -87,7 +87,7 @@ def every_opencode_session(path: Path, *, subagents: bool = False) -> tuple[str,
 
 
 def read_opencode(path: Path, session_id: str) -> Transcript:
-    """Read one session from `opencode.db`.
+    """Read one session from the database `opencode.db`; an unknown id gives an empty transcript.
 
     Raises:
         HostError: if the database cannot be read.
@@ -122,7 +122,7 @@ def read_opencode(path: Path, session_id: str) -> Transcript:
 
 
 def read_opencode_messages(messages: object) -> Transcript:
-    """Read what the plugin hands over: plain messages, or OpenCode's own `{info, parts}`.
+    """Read a list of messages that the plugin hands over: plain messages, or OpenCode's own `{info, parts}`.
 
     Raises:
         InvalidPayload: if it is not a list.
@@ -153,7 +153,7 @@ def _json(data: object) -> object:
 
 
 def take_opencode(builder: TurnBuilder, info: Fields, parts: Iterable[object]) -> None:
-    """Add one message of OpenCode, `{info, parts}`."""
+    """Add one message of OpenCode, given as its `info` and `parts`, to `builder`."""
     raw_time = info.get("time")
     at_ms = time_of(cast("Fields", raw_time).get("created")) if isinstance(raw_time, Mapping) else 0
     mine = [cast("Fields", part) for part in parts if isinstance(part, Mapping)]
@@ -171,7 +171,7 @@ def take_opencode(builder: TurnBuilder, info: Fields, parts: Iterable[object]) -
 
 
 def _take_tokens(builder: TurnBuilder, info: Fields, at_ms: int) -> None:
-    """`tokens` of a message as in OpenCode 1.18: `input` was read anew, `cache.read` and `cache.write` come on top of it."""
+    """Add the token counts of a message to `builder`, as in OpenCode 1.18: `cache.read` and `cache.write` come on top of `input`."""
     tokens = fields_of(info.get("tokens"))
     cache = fields_of(tokens.get("cache"))
     counts = [cache.get("read"), tokens.get("input"), cache.get("write")]
@@ -201,26 +201,26 @@ def _take_tool(builder: TurnBuilder, part: Fields, at_ms: int) -> None:
 
 
 MOST_FILES = 50_000
-"""Most files of messages and parts that are read of one session."""
+"""The most files of parts that are read of one session."""
 
 
 def is_storage_session(fields: Fields) -> bool:
-    """Whether a JSON object is the file of a session."""
+    """Whether a JSON object is the file of a session, in the form before OpenCode had a database."""
     return text_in(fields, "id").startswith("ses") and "projectID" in fields and "directory" in fields
 
 
 def is_storage_piece(fields: Fields) -> bool:
-    """Whether a JSON object is a message or part, which is read with its session."""
+    """Whether a JSON object is a message or part in that form, which is read with its session."""
     return "sessionID" in fields and text_in(fields, "id").startswith(("msg", "prt"))
 
 
 def storage_sessions(folder: Path) -> Iterator[Path]:
-    """Files of sessions below the folder `storage`, in a fixed order."""
+    """Yield the session files below the folder `storage`, in a fixed order."""
     yield from sorted((folder / "session").glob("*/ses*.json"))
 
 
 def session_facts(path: Path) -> tuple[str, str, str]:
-    """Id, folder and parent of the session of a file; empty where it says none.
+    """Return (id, folder, parent id) of the session in a file, each "" if the file does not say it.
 
     Raises:
         OSError: if it cannot be read.
@@ -230,7 +230,7 @@ def session_facts(path: Path) -> tuple[str, str, str]:
 
 
 def read_opencode_storage(path: Path) -> Transcript:
-    """Read the session whose file is `path`.
+    """Read the session whose session file is `path`, with its message and part files beside it.
 
     Raises:
         OSError: if that file cannot be read.
@@ -274,7 +274,7 @@ DATABASE = "opencode.db"
 
 
 def detect_document(fields: Fields) -> DetectedFormat | None:
-    """Recognize a session from before OpenCode had a database, or a piece of one."""
+    """Recognize a session file from before OpenCode had a database; a message or part gets no format, None = it is neither."""
     if is_storage_session(fields):
         return DetectedFormat(
             format="opencode-storage",
@@ -288,13 +288,13 @@ def detect_document(fields: Fields) -> DetectedFormat | None:
 
 
 def kept(folders: Sequence[Path], session_id: str) -> Path | None:
-    """Return the database, which holds every session."""
+    """Return the database, which holds every session; None = there is none."""
     del session_id
     return next((folder / DATABASE for folder in folders if (folder / DATABASE).is_file()), None)
 
 
 def find(folders: Sequence[Path], root: str, *, subagents: bool) -> Iterator[TranscriptInfo]:
-    """Find its databases, and what it wrote before it had one; a session that moved from there is read where it is now."""
+    """Find the databases, and the session files from before them. A session in both is read from the database."""
     moved: set[str] = set()
     for database in (folder / DATABASE for folder in folders):
         try:
@@ -339,7 +339,7 @@ _HERE = frozenset({"localhost", "127.0.0.1", "::1"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServedSession:
-    """A session of a server: its id, where it ran, the session that began it, and when it changed last (milliseconds)."""
+    """A session that a running server lists. `parent` = the session that began it or "", `changed_ms` = its last change."""
 
     session_id: str
     cwd: str
@@ -348,7 +348,7 @@ class ServedSession:
 
 
 def served_sessions(address: str) -> tuple[ServedSession, ...]:
-    """List the sessions of the server at `address`, oldest change first.
+    """Ask the OpenCode server at `address` for its sessions; return them with the oldest change first.
 
     Raises:
         InvalidInput: if the address is not one of this machine.
@@ -377,7 +377,7 @@ def served_sessions(address: str) -> tuple[ServedSession, ...]:
 
 
 def read_served(address: str, sessions: tuple[ServedSession, ...]) -> Iterator[Transcript]:
-    """The transcripts of `sessions`, in order.
+    """Ask the server for the messages of `sessions`, and yield their transcripts in order.
 
     Raises:
         InvalidInput: if the address is not one of this machine.

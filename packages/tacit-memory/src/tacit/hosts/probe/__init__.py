@@ -35,7 +35,7 @@ SEARCH_PATH = "/usr/local/bin:/usr/bin:/bin"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finished:
-    """A client that ended. `code` is None when it was ended for taking too long."""
+    """A client process that ended: exit code, output, and how long it ran. `code` None = it was killed after the timeout."""
 
     code: int | None
     out: str
@@ -44,11 +44,11 @@ class Finished:
 
 
 HOOK_DEADLINE_MS = 4500
-"""A probe asks whether text arrives, not how fast: hooks may start a daemon first. Below the hosts' own 5 seconds."""
+"""The deadline of hooks in a probe, below the hosts' own 5 seconds. It is long because a hook may have to start the daemon first."""
 
 
 def clean_environment(home: Path, tacit_home: Path, *, search_path: str = SEARCH_PATH) -> dict[str, str]:
-    """The environment every client gets: a home of its own, no proxies, no package registry.
+    """Return the environment variables of every client in a probe: a home of its own, no proxies, no package registry.
 
     Args:
         home: throw-away home folder of the client.
@@ -79,7 +79,7 @@ def run_client(
     timeout_s: float,
     standard_input: str | None = None,
 ) -> Finished:
-    """Run `command` to its end, or end its whole process group after `timeout_s`."""
+    """Run `command` and wait for its end; after `timeout_s`, kill its whole process group."""
     started = time.monotonic()
     process = subprocess.Popen(
         list(command),
@@ -106,7 +106,7 @@ def run_client(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProofJob:
-    """What a host's `prove` is given.
+    """The input of a host's `prove`.
 
     Attributes:
         files: the installed files of the host. Read only.
@@ -133,13 +133,13 @@ class ProofJob:
     timeout_s: float = 0.0
 
     def file(self, *names: str) -> Path:
-        """Return the installed file of one of these names."""
+        """Return the first installed file that has one of these names."""
         return next(path for path in self.files if path.name in names)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProbeResult:
-    """Whether injected text reached the model request of a real host.
+    """The result of a probe: whether injected text reached a model request of a real host, and what to do if not.
 
     Attributes:
         ok: the nonce was in a request of the agent.
@@ -162,7 +162,7 @@ class ProbeResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scratch:
-    """What a client runs with: a stub model, an empty home folder and an empty project folder."""
+    """The throw-away surroundings of a client in a probe: a running stub model, an empty home folder and an empty project folder."""
 
     stub: StubModel
     home: Path
@@ -171,7 +171,7 @@ class Scratch:
 
 @contextmanager
 def scratch(calls: Sequence[CallTool] = ()) -> Generator[Scratch]:
-    """Start a stub model that makes `calls` and make the folders; afterwards stop it and remove them."""
+    """Run a stub model that makes the tool calls `calls`, and make empty home and project folders; both are gone after the context."""
     from tacit.hosts.probe.stub_model import StubModel  # noqa: PLC0415 - a server, which an installation need not load
 
     folder = Path(tempfile.mkdtemp(prefix="tacit-probe-")).resolve()
@@ -196,7 +196,7 @@ def prove_client(
     variables: Mapping[str, str] = MappingProxyType({}),
     timeout_s: float = 60.0,
 ) -> ProbeResult:
-    """Run the client once in a throw-away home against a stub model, and look for the nonce in what it sends to the model.
+    """Run the client once in a throw-away home against a stub model, and return whether the nonce is in its model requests. Blocks until it ends.
 
     Args:
         job: what is proven.
@@ -230,7 +230,7 @@ def prove_client(
 
 
 def judge(finished: Finished, stub: StubModel, *, nonce: str, host: str) -> ProbeResult:
-    """Turn a finished run and the requests that the stub model recorded into a result with advice."""
+    """Decide from a finished run and the requests of the stub model whether the nonce arrived; if not, the result has advice for the user."""
     requests = stub.agent_requests
     answers = tuple(turn.text for request in requests[-1:] for turn in request.turns if turn.role == "tool")
     # What a tool answered is no injected text.
@@ -259,12 +259,12 @@ def judge(finished: Finished, stub: StubModel, *, nonce: str, host: str) -> Prob
 
 
 def not_run(advice: str) -> ProbeResult:
-    """Return the result of a probe that could not start because something is not installed."""
+    """Return the result of a probe that could not start; `advice` says why and what to do."""
     return ProbeResult(ok=False, where=(), took_ms=0.0, advice=advice)
 
 
 def hooks_only(settings: object, names: Sequence[str] = ("hooks",)) -> dict[str, object]:
-    """Return the members `names` of a settings file. Permissions, keys and helpers of the user do not reach the probe."""
+    """Return only the members `names` of a settings file, if they are objects, so that the user's permissions, keys and helpers stay out of the probe."""
     if not isinstance(settings, dict):
         return {}
     fields = cast("dict[str, object]", settings)
@@ -272,7 +272,7 @@ def hooks_only(settings: object, names: Sequence[str] = ("hooks",)) -> dict[str,
 
 
 def problem_of(hooks: str, *, file: Path, launcher: Path, host: str) -> ProbeResult | None:
-    """Return the result of a probe that cannot run; None = it can.
+    """Check that the hooks call the launcher and that it exists; return a result that says what is wrong, None = the probe can run.
 
     Args:
         hooks: the JSON text of the hooks.
@@ -297,7 +297,7 @@ _HELLO = {
 
 
 def prove_server(job: ProofJob, keys: Sequence[str]) -> ProbeResult:
-    """Start the MCP server that the client's file names at `keys`, and look for the nonce in its answer to `memory_search`."""
+    """Start the MCP server that the client's file names at `keys`, call `memory_search`, and return whether the nonce is in its answer."""
     file = job.files[0]
     try:
         node = jsonc.find(jsonc.read(read_text(file) or "{}", path=file), keys)
@@ -322,7 +322,7 @@ def prove_server(job: ProofJob, keys: Sequence[str]) -> ProbeResult:
 
 
 def prove_command(job: ProofJob, command: Sequence[str], standard_input: str) -> Finished:
-    """Run a command of an installed file with the Tacit home of the job.
+    """Run a command of an installed file with the job's Tacit home, wait for its end, and return its output.
 
     Raises:
         OSError: if it cannot be started.
@@ -337,7 +337,7 @@ def prove_command(job: ProofJob, command: Sequence[str], standard_input: str) ->
 
 
 def judge_answer(finished: Finished, ok: bool, where: str, advice: str) -> ProbeResult:
-    """Turn a finished command into a result: the memory is in `where`, or what to do."""
+    """Make a result of a finished command: `ok` with the place `where`, or not ok with `advice` and the end of its output."""
     if ok:
         return ProbeResult(ok=True, where=(where,), took_ms=finished.took_ms)
     end = (finished.out + finished.err)[-2000:]
@@ -345,7 +345,7 @@ def judge_answer(finished: Finished, ok: bool, where: str, advice: str) -> Probe
 
 
 def _answer(out: str) -> str:
-    """Return the text of the answer to the second message."""
+    """Return the text of the reply with id 2 in the server's output, which is that of the tool call; "" = there is none."""
     for line in out.splitlines():
         try:
             message = as_mapping(cast("object", json.loads(line)))

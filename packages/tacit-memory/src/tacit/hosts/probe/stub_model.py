@@ -62,7 +62,7 @@ _MAX_BODY_BYTES = 64 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRequest:
-    """One recorded request.
+    """One request that the stub model received and recorded.
 
     Attributes:
         number: from 1, in order of arrival.
@@ -81,7 +81,7 @@ class ModelRequest:
 
     @property
     def api(self) -> Api:
-        """Which model API the path belongs to."""
+        """The model API that the path belongs to; `other` = none."""
         if self.path.endswith("/messages"):
             return "anthropic"
         if self.path.endswith("/chat/completions"):
@@ -92,14 +92,14 @@ class ModelRequest:
 
     @property
     def model(self) -> str:
-        """The model asked for, or empty. The Gemini API names it in the path."""
+        """The name of the requested model, or "". The Gemini API has it in the path."""
         if self.api == "gemini":
             return self.path.rpartition("/")[2].partition(":")[0]
         return str(self.body.get("model", ""))
 
     @property
     def stream(self) -> bool:
-        """Whether the answer is to come as a stream."""
+        """Whether the client wants the answer as a stream."""
         return self.path.endswith(_GEMINI_STREAM) or bool(self.body.get("stream"))
 
     @property
@@ -112,27 +112,27 @@ class ModelRequest:
 
     @property
     def messages(self) -> tuple[object, ...]:
-        """The conversation as sent: `messages`, `input` of the Responses API, or `contents` of the Gemini API."""
+        """The raw messages of the conversation: `messages`, `input` of the Responses API, or `contents` of the Gemini API."""
         body = self.body
         return tuple(as_list(body.get("messages") or body.get("input") or body.get("contents")))
 
     @property
     def turns(self) -> tuple[Turn, ...]:
-        """The conversation, read."""
+        """The conversation as turns with role and text, oldest first."""
         return read_turns(self.body)
 
     @property
     def prompt(self) -> str:
-        """The newest text of the user."""
+        """The newest prompt of the user, without reminders that the host added."""
         return newest_prompt(self.turns)[0]
 
     def find(self, pattern: str) -> list[str]:
-        """JSON paths of every match of `pattern` in the body."""
+        """Return the JSON path of every match of the regular expression `pattern` in the body."""
         return find_text(self.body, pattern)
 
 
 class StubModel:
-    """The stub model server as a context manager.
+    """A model server on the loopback that records requests and gives scripted answers. A context manager: it listens inside `with`.
 
     Args:
         script: replies tried before the directives in the prompt.
@@ -170,7 +170,7 @@ class StubModel:
 
     @property
     def port(self) -> int:
-        """The port it listens on."""
+        """The TCP port that it listens on, chosen by the system."""
         return int(self._server.server_address[1])
 
     @property
@@ -180,27 +180,27 @@ class StubModel:
 
     @property
     def requests(self) -> tuple[ModelRequest, ...]:
-        """Everything recorded so far, in order of arrival."""
+        """All recorded requests, in order of arrival."""
         with self._arrived:
             return tuple(self._requests)
 
     @property
     def model_requests(self) -> tuple[ModelRequest, ...]:
-        """Recorded requests to a model API (without model lists, token counts and probes)."""
+        """The recorded requests to a model API, without model lists, token counts and probes."""
         return tuple(r for r in self.requests if r.method == "POST" and r.api != "other")
 
     @property
     def agent_requests(self) -> tuple[ModelRequest, ...]:
-        """Recorded requests of the agent itself: those that offer tools."""
+        """The recorded model requests of the agent itself, which are those that offer tools."""
         return tuple(r for r in self.model_requests if r.offers_tools)
 
     def clear(self) -> None:
-        """Forget what was recorded; numbers go on."""
+        """Drop the recorded requests; the numbering continues."""
         with self._arrived:
             self._requests.clear()
 
     def wait_for(self, pattern: str, *, timeout_s: float) -> ModelRequest | None:
-        """The first recorded request that matches `pattern`, waiting for it; None after `timeout_s`."""
+        """Block until a recorded request matches the regular expression `pattern`, and return the first that does; None = none did within `timeout_s`."""
         end = time.monotonic() + timeout_s
         with self._arrived:
             while True:
@@ -213,7 +213,7 @@ class StubModel:
     def keep(
         self, method: str, path: str, headers: Mapping[str, str], body: Mapping[str, object]
     ) -> ModelRequest:
-        """Record one request. Called by the server's own threads."""
+        """Record one request, with credentials replaced, and return it; also write it to the `record` folder, if there is one. Called by the server's threads."""
         shown = {
             name.lower(): "***" if name.lower() in _SECRET_HEADERS else text for name, text in headers.items()
         }
@@ -236,7 +236,7 @@ class StubModel:
         return request
 
     def answer(self, request: ModelRequest) -> tuple[Answer, int]:
-        """What to say to `request`, and the input tokens to report."""
+        """Decide the answer to `request`, from the script or the directives in its prompt. Return (answer, input tokens to report as its usage)."""
         prompt, results = newest_prompt(request.turns)
         answer = decide(self.script, prompt, results, tools=request.offers_tools, number=request.number)
         usage = read_usage_directive(prompt)
@@ -266,7 +266,7 @@ class _Handler(BaseHTTPRequestHandler):
         return cast(_Server, self.server).stub
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name belongs to the base class
-        """Print nothing: the record is the log."""
+        """Print nothing: the requests are recorded instead."""
 
     def do_HEAD(self) -> None:
         self._send(b"", "text/plain")

@@ -31,12 +31,12 @@ _REMINDER = re.compile(
     r"|\ATool \"[^\"\n]*\" failed\. Additional guidance from \w+ hooks:.*",
     re.DOTALL,
 )
-"""What hosts put into messages of the user beside the user's words."""
+"""Matches what hosts add to a user message beside the user's words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """One entry of a conversation. `text` of a tool result is what the model reads as its output."""
+    """One entry of a conversation: who spoke, and the text. The text of a `tool` turn is the result that the model reads."""
 
     role: Role
     text: str
@@ -44,7 +44,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """One match of a pattern in a request body.
+    """The position of one match of a pattern in a request body.
 
     Attributes:
         path: where, as `messages[0].content[1].text`.
@@ -58,7 +58,7 @@ class Place:
 
 
 def find_places(body: object, pattern: str) -> tuple[Place, ...]:
-    """Every match of the regular expression `pattern` in any string of `body`, in document order."""
+    """Return every match of the regular expression `pattern` in the strings of `body`, in document order."""
     compiled = re.compile(pattern)
     return tuple(
         Place(path=path, offset=match.start(), text=text)
@@ -68,22 +68,22 @@ def find_places(body: object, pattern: str) -> tuple[Place, ...]:
 
 
 def find_text(body: object, pattern: str) -> list[str]:
-    """JSON paths of every match of `pattern` in `body`, in document order, one entry per match."""
+    """Return the JSON path of every match of `pattern` in `body`, in document order, one entry per match."""
     return [place.path for place in find_places(body, pattern)]
 
 
 def as_mapping(value: object) -> Mapping[str, object]:
-    """`value` where it is a JSON object, else an empty one."""
+    """Return `value` if it is a mapping, else an empty one."""
     return cast(Mapping[str, object], value) if isinstance(value, Mapping) else {}
 
 
 def as_list(value: object) -> Sequence[object]:
-    """`value` where it is a JSON array, else an empty one."""
+    """Return `value` if it is a list, else an empty sequence."""
     return cast(Sequence[object], value) if isinstance(value, list) else ()
 
 
 def flat_text(content: object) -> str:
-    """All text of a content value: a string, or the text of its blocks joined by line ends."""
+    """Return the text of a message's content: the string itself, or the texts of its blocks joined by line ends."""
     if isinstance(content, str):
         return content
     texts = (as_mapping(block).get("text") for block in as_list(content))
@@ -91,7 +91,7 @@ def flat_text(content: object) -> str:
 
 
 def read_turns(body: Mapping[str, object]) -> tuple[Turn, ...]:
-    """The conversation of a request, oldest first; empty where the format is not known."""
+    """Return the turns of a request's conversation, oldest first; () if the format is unknown."""
     if "input" in body:
         return tuple(_responses_turns(body["input"]))
     if "contents" in body:
@@ -100,7 +100,7 @@ def read_turns(body: Mapping[str, object]) -> tuple[Turn, ...]:
 
 
 def newest_prompt(turns: Sequence[Turn]) -> tuple[str, int]:
-    """The newest text of the user without the host's reminders, and how many tool results follow it."""
+    """Return (newest user text without the host's reminders, number of tool results that follow it)."""
     text, results = "", 0
     for turn in turns:
         prompt = _REMINDER.sub("", turn.text).strip() if turn.role == "user" else ""
@@ -123,7 +123,7 @@ def _strings(value: object, path: str) -> Iterator[tuple[str, str]]:
 
 
 def _message_turns(message: object) -> Iterator[Turn]:
-    """Turns of one message. Text beside tool results is the host's, not a new prompt: it belongs to the result."""
+    """Yield the turns of one message. If it has tool results, only these: text beside them comes from the host and is no new prompt."""
     fields = as_mapping(message)
     role = _ROLES.get(str(fields.get("role")), "user")
     content = fields.get("content")
@@ -151,7 +151,7 @@ def _responses_turns(items: object) -> Iterator[Turn]:
 
 
 def _gemini_turns(content: object) -> Iterator[Turn]:
-    """Turns of one content. Text beside function responses is the host's, as in `_message_turns`."""
+    """Yield the turns of one Gemini content. If it has function responses, only these, as in `_message_turns`."""
     fields = as_mapping(content)
     responses = [
         as_mapping(as_mapping(part).get("functionResponse"))
@@ -170,14 +170,14 @@ DEFAULT_USAGE_TOKENS = 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Say:
-    """The model says `text` and ends its turn."""
+    """An answer in which the model says `text` and ends its turn."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallTool:
-    """The model calls a tool of the host, by the host's own name.
+    """An answer in which the model calls a tool, by the host's own name for it.
 
     `namespace` = the group of tools that contains the name, if a host of the Responses API has such groups.
     """
@@ -189,7 +189,7 @@ class CallTool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refuse:
-    """The model's server fails with this HTTP status."""
+    """An answer that is an HTTP error with this status."""
 
     status: int
 
@@ -199,7 +199,7 @@ Answer = Say | CallTool | Refuse
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """When the newest prompt matches `when` (regular expression, searched), give `answers` in turn.
+    """A rule of the script: if the newest prompt matches the regular expression `when`, give `answers` in turn.
 
     The k-th answer is given when k tool results follow the prompt; past the end, the last one that says something,
     else `done`.
@@ -209,7 +209,7 @@ class Reply:
     answers: tuple[Answer, ...]
 
     def answer_after(self, results: int) -> Answer:
-        """The answer when `results` tool results follow the prompt."""
+        """Return the answer for a prompt that `results` tool results follow."""
         if results < len(self.answers):
             return self.answers[results]
         says = [answer for answer in self.answers if isinstance(answer, Say)]
@@ -220,7 +220,7 @@ Script = Sequence[Reply]
 
 
 def decide(script: Script, prompt: str, results: int, *, tools: bool, number: int) -> Answer:
-    """What to answer.
+    """Choose the stub model's answer: the first matching reply of the script, else what the directives in the prompt ask for, else a fixed text.
 
     Args:
         script: replies, tried in order.
@@ -243,7 +243,7 @@ def decide(script: Script, prompt: str, results: int, *, tools: bool, number: in
 
 
 def read_tool_directives(prompt: str) -> tuple[CallTool, ...]:
-    """The tool calls that `prompt` asks for, in order; unreadable ones are left out."""
+    """Return the tool calls that `STUB_TOOL` directives in `prompt` ask for, in order; malformed ones are left out."""
     decoder = json.JSONDecoder()
     calls: list[CallTool] = []
     for match in re.finditer(r"STUB_TOOL\s+(?=\{)", prompt):
@@ -259,7 +259,7 @@ def read_tool_directives(prompt: str) -> tuple[CallTool, ...]:
 
 
 def read_usage_directive(prompt: str) -> int:
-    """Input tokens to report for this request."""
+    """Return the input tokens that `STUB_USAGE` in `prompt` asks to report, else `DEFAULT_USAGE_TOKENS`."""
     match = re.search(r"STUB_USAGE (\d+)", prompt)
     return int(match.group(1)) if match else DEFAULT_USAGE_TOKENS
 
@@ -284,7 +284,7 @@ OUTPUT_TOKENS = 5
 
 
 def encode_events(events: Sequence[Event], *, named: bool = False, done: bool = False) -> bytes:
-    """Server-sent events; `named` writes each event's `type` as its name, `done` ends with OpenAI's marker."""
+    """Encode events as server-sent events. `named` writes each event's `type` as its name, `done` ends with OpenAI's `[DONE]`."""
     lines: list[str] = []
     for event in events:
         if named:
@@ -298,13 +298,13 @@ def encode_events(events: Sequence[Event], *, named: bool = False, done: bool = 
 def anthropic_message(
     answer: Say | CallTool, *, model: str, number: int, usage_tokens: int
 ) -> dict[str, object]:
-    """The whole message of POST /v1/messages."""
+    """Return the complete JSON reply of POST /v1/messages for `answer`."""
     message = _anthropic_head(model=model, number=number, usage_tokens=usage_tokens)
     return {**message, "content": [_anthropic_block(answer, number)], "stop_reason": _anthropic_stop(answer)}
 
 
 def anthropic_events(answer: Say | CallTool, *, model: str, number: int, usage_tokens: int) -> list[Event]:
-    """The same message as a stream."""
+    """Return the same reply as `anthropic_message`, as the events of a stream."""
     block = _anthropic_block(answer, number)
     if isinstance(answer, CallTool):
         opening: dict[str, object] = {**block, "input": {}}
@@ -330,7 +330,7 @@ def anthropic_events(answer: Say | CallTool, *, model: str, number: int, usage_t
 def chat_completion(
     answer: Say | CallTool, *, model: str, number: int, usage_tokens: int
 ) -> dict[str, object]:
-    """The whole reply of POST /v1/chat/completions."""
+    """Return the complete JSON reply of POST /v1/chat/completions for `answer`."""
     delta, finish = _chat_delta(answer, number)
     return {
         "id": f"chatcmpl-stub{number:04d}",
@@ -343,7 +343,7 @@ def chat_completion(
 
 
 def chat_events(answer: Say | CallTool, *, model: str, number: int, usage_tokens: int) -> list[Event]:
-    """The same reply as a stream."""
+    """Return the same reply as `chat_completion`, as the chunks of a stream."""
     delta, finish = _chat_delta(answer, number)
     head: dict[str, object] = {
         "id": f"chatcmpl-stub{number:04d}",
@@ -361,7 +361,7 @@ def chat_events(answer: Say | CallTool, *, model: str, number: int, usage_tokens
 def response_object(
     answer: Say | CallTool, *, model: str, number: int, usage_tokens: int
 ) -> dict[str, object]:
-    """The whole reply of POST /v1/responses."""
+    """Return the complete JSON reply of POST /v1/responses for `answer`."""
     return {
         "id": f"resp_stub{number:04d}",
         "object": "response",
@@ -380,7 +380,7 @@ def response_object(
 
 
 def response_events(answer: Say | CallTool, *, model: str, number: int, usage_tokens: int) -> list[Event]:
-    """The same reply as a stream."""
+    """Return the same reply as `response_object`, as the events of a stream."""
     item = _response_item(answer, number)
     whole = response_object(answer, model=model, number=number, usage_tokens=usage_tokens)
     events: list[dict[str, object]] = [
@@ -412,7 +412,7 @@ def gemini_response(
     number: int,  # noqa: ARG001 - one signature for all formats; a Gemini answer names no request
     usage_tokens: int,
 ) -> dict[str, object]:
-    """The whole reply of POST /v1beta/models/MODEL:generateContent."""
+    """Return the complete JSON reply of POST /v1beta/models/MODEL:generateContent for `answer`."""
     if isinstance(answer, CallTool):
         part: dict[str, object] = {"functionCall": {"name": answer.name, "args": answer.input}}
     else:
@@ -431,12 +431,12 @@ def gemini_response(
 
 
 def gemini_events(answer: Say | CallTool, *, model: str, number: int, usage_tokens: int) -> list[Event]:
-    """The same reply as a stream: one chunk that holds all of it."""
+    """Return the same reply as `gemini_response`, as a stream of one chunk."""
     return [gemini_response(answer, model=model, number=number, usage_tokens=usage_tokens)]
 
 
 def error_object(status: int) -> dict[str, object]:
-    """An error body that every client understands."""
+    """Return the JSON body of an error, in a form that every client understands."""
     return {"type": "error", "error": {"type": "api_error", "message": f"the stub model answers {status}"}}
 
 

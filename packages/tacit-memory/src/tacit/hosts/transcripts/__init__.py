@@ -29,7 +29,7 @@ Role = Literal["user", "assistant"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolUse:
-    """A tool call with its result.
+    """One tool call of the agent, with its result if one was seen.
 
     Attributes:
         tool: host-neutral name (`bash`, `read`, `edit`, `write`, `todo`, else the host's own in lower case).
@@ -59,7 +59,7 @@ class ToolUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRequest:
-    """The token counts of one request to the model, from the API.
+    """The token counts of one request to the model, as the API reported them.
 
     Attributes:
         at_ms: when it was answered, milliseconds since the Unix epoch; 0 = unknown.
@@ -76,7 +76,7 @@ class ModelRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """The words of one side, with the tools it used.
+    """What one side said in one go, with the tools that it used.
 
     Attributes:
         index: position among the turns of this reading, from 0.
@@ -101,7 +101,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transcript:
-    """A reading of one session from a position on.
+    """What was read of one session, from a position on.
 
     Attributes:
         turns: what was said since the position it was read from.
@@ -119,14 +119,14 @@ class Transcript:
     unfinished: Position | None = None
 
     def finished(self) -> Transcript:
-        """Return the transcript without a last turn that still waits for the result of a call: the next reading has it whole."""
+        """Return the transcript without its last turn if a call in it has no result yet, so that the next reading gets that turn complete."""
         if self.unfinished is None:
             return self
         return replace(self, turns=self.turns[:-1], end=self.unfinished, unfinished=None)
 
 
 def turn_key(role: Role, text: str, at_ms: int, number: int, before: str = "") -> str:
-    """Key of an utterance: 12 hexadecimal digits over speaker, time and words.
+    """Return the key of an utterance: 12 hexadecimal digits of a hash over speaker, time and words.
 
     Copies of a session keep the time of what was said before the fork, so the copy has the same key. Without a time its
     number and `before`, the key of the prompt before it, stand in: two sessions that begin alike stay apart where they part.
@@ -136,7 +136,7 @@ def turn_key(role: Role, text: str, at_ms: int, number: int, before: str = "") -
 
 
 def first_key(turns: Iterable[Turn]) -> str:
-    """Key of the first thing the user said, or "" when nothing was said."""
+    """Return the key of the user's first turn; "" = the user said nothing."""
     return next((turn.key for turn in turns if turn.role == "user"), "")
 
 
@@ -154,7 +154,7 @@ _REMINDER = lazy_regex(
 _IN_TRANSCRIPTS = lazy_regex(
     r"\s*(?:API Error:|No response requested\.|Continue from where you left off\.$)", re.IGNORECASE
 )
-"""What hosts write into transcripts in a person's place; at a prompt these may be a person's own words."""
+"""Matches what hosts write into transcripts in the place of a user message. At a prompt, a person may type the same words."""
 _REFUSED_SAID = lazy_regex(
     r"the user (?:said|provided the following reason)[^:]*:\s*(.+)", re.DOTALL | re.IGNORECASE
 )
@@ -167,15 +167,15 @@ _ASKS_BACK = "The user wants to clarify these questions"
 _OWN_BLOCK = lazy_regex(
     r"^[^\n]*\bnotes(?: on record)?, not a message from the user\.[^\n]*(?:\n[^\S\n]*\S[^\n]*)*", re.MULTILINE
 )
-"""One of our blocks, pasted without its tags: its first line says what it is, and it goes on to the next empty line."""
+"""Matches one of our blocks pasted without its tags, from its first line, which says what it is, to the next empty line."""
 _PLAN = lazy_regex(r"\s*Implement the following plan:\s*(?:#+\s*(?P<title>[^\n]+))?", re.IGNORECASE)
-"""With these words a host hands the agent's own plan back to it; only the order is the user's."""
+"""Matches the message with which a host hands the agent its own plan back. Only the order to implement it is the user's."""
 MAX_TEXT = 100_000
-"""Most characters kept of one message: what lies behind is pasted matter."""
+"""The most characters kept of one message; a longer one is cut there, because the rest is pasted text."""
 
 
 def clean_prompt(text: str) -> str:
-    """The words of a user message, or "" when a program wrote it."""
+    """Return the user's own words of a message, without blocks, reminders and wrappers; "" = a program wrote it."""
     text = strip_terminal_codes(text[:MAX_TEXT])
     # A reminder may stand before a person's words; whatever else opens like a program's text is one throughout.
     bare = _REMINDER.sub("", text) if "<" in text else text
@@ -188,7 +188,7 @@ def clean_prompt(text: str) -> str:
 
 
 def clean_reply(text: str) -> str:
-    """The words of an assistant message."""
+    """Return the words of an assistant message, without terminal codes, blocks and wrappers."""
     return _clean(strip_terminal_codes(text[:MAX_TEXT]))
 
 
@@ -198,7 +198,7 @@ def _clean(text: str) -> str:
 
 
 def refusal(error: str) -> tuple[bool, str]:
-    """Whether a tool result says that the user refused the call, and the user's words in it, if any."""
+    """Return (whether a tool result says that the user refused the call, the user's words in it or "")."""
     if not any(mark in error for mark in _REFUSED):
         return False, ""
     match = _REFUSED_SAID.search(error)
@@ -207,11 +207,11 @@ def refusal(error: str) -> tuple[bool, str]:
 
 
 _HIDES_EXIT = lazy_regex(r"\||;")
-"""What stands behind these in a command line decides its exit code."""
+"""Matches characters after which another command decides the exit code of a command line."""
 MAX_ERROR = 4000
 MAX_COMMAND = 20_000
 _LATEST_MS = 4_102_444_800_000
-"""The year 2100: a number beyond it is no time."""
+"""The year 2100; a number beyond it is not taken for a time."""
 _TOOLS = {
     "bash": "bash", "shell": "bash", "exec_command": "bash", "run_shell_command": "bash", "execute": "bash",
     "shell_command": "bash", "local_shell": "bash", "run_terminal_cmd": "bash", "run_in_terminal": "bash",
@@ -228,7 +228,7 @@ _TOOLS = {
 _PATH_FIELDS = ("file_path", "filePath", "path", "notebook_path", "absolute_path", "target_file")
 SAME_MOMENT_MS = 1500
 _MAX_TOKENS = 100_000_000
-"""No request reads more; a larger number is none."""
+"""The most tokens of one request; a larger count is taken for an error and dropped."""
 _SLASH_COMMAND = lazy_regex(r"\s*<command-(?:name|message)>")
 _PATCHED = lazy_regex(r"^\*\*\* (?:Update|Add|Delete) File: (.+?)\s*$", re.MULTILINE)
 _COMMITTED = lazy_regex(r"^\[(?:[^\]\n]* )?(?P<hash>[0-9a-f]{7,12})\] (?P<subject>\S.*)$", re.MULTILINE)
@@ -238,7 +238,7 @@ _ANSWERED = lazy_regex(r'"(?:[^"\\]|\\.)*"="((?:[^"\\]|\\.)*)"')
 
 
 def text_of(content: object) -> str:
-    """The text of message content: a string, or a list of blocks of which `text` blocks count."""
+    """Return the text of a message's content: the string itself, or the text blocks of a list joined by line ends; "" = there is none."""
     if isinstance(content, str):
         return content
     if not isinstance(content, list):
@@ -256,7 +256,7 @@ def text_of(content: object) -> str:
 
 
 def time_of(value: object) -> int:
-    """Milliseconds since the epoch from an ISO 8601 text or a number; 0 when there is none."""
+    """Convert an ISO 8601 text, or a number of seconds or milliseconds, to milliseconds since the epoch; 0 = it is no time."""
     if isinstance(value, bool):
         return 0
     if isinstance(value, int | float):
@@ -272,7 +272,7 @@ def time_of(value: object) -> int:
 
 
 def tool_use(name: str, call_id: str, raw: object, *, words: str = "") -> ToolUse:
-    """A tool call from its host's name and input (a mapping, or the text of a patch)."""
+    """Make the `ToolUse` of a call, without a result, from the host's tool name and input (a mapping, or the text of a patch)."""
     arguments: Mapping[str, object] = cast("Mapping[str, object]", raw) if isinstance(raw, Mapping) else {}
     tool = _TOOLS.get(name.lower(), name.lower())
     command = arguments.get("command", arguments.get("cmd", ""))
@@ -311,7 +311,7 @@ def _todos(raw: object) -> tuple[tuple[str, str], ...]:
 
 
 def _task_changes(name: str, arguments: Mapping[str, object]) -> tuple[tuple[str, str, str], ...]:
-    """Claude Code keeps its list one task at a time: `TaskCreate` (the result tells its number), `TaskUpdate`."""
+    """Return the changes of a Claude Code task call, which keeps its list one task at a time; the number of a new task is only in its result."""
     subject = str(arguments.get("subject") or "").strip()
     if name == "taskcreate" and subject:
         return (("", subject, "pending"),)
@@ -322,7 +322,7 @@ def _task_changes(name: str, arguments: Mapping[str, object]) -> tuple[tuple[str
 
 @dataclass(slots=True, kw_only=True)
 class TurnBuilder:
-    """Collects messages in order; mutable, lives for one reading.
+    """A builder of turns from messages, tool calls and results that are added in order. Mutable, for one reading.
 
     `prompts` = user prompts counted before, `last` = key of the last one of them.
     """
@@ -341,7 +341,7 @@ class TurnBuilder:
     _command_ms: int = -1
 
     def user(self, text: str, at_ms: int) -> None:
-        """A prompt. Machine-made ones vanish, and so does the text that a slash command stands for.
+        """Add a user prompt and end the agent's turn. Nothing is added for machine-made prompts and for the text that a slash command expands to.
 
         Hosts write that text as a second prompt of the same moment, right behind the command's own.
         """
@@ -359,7 +359,7 @@ class TurnBuilder:
         self._append("user", words, (), at_ms)
 
     def reply(self, text: str, at_ms: int) -> None:
-        """A piece of the assistant's message."""
+        """Add a piece of the assistant's message to the open turn."""
         words = clean_reply(text)
         self._command_ms = -1
         if words:
@@ -369,7 +369,7 @@ class TurnBuilder:
             self._said = words
 
     def call(self, name: str, call_id: str, raw: object, at_ms: int) -> None:
-        """A tool call; its result comes later."""
+        """Add a tool call to the open turn; its result is added later with `result`."""
         self._at_ms = self._at_ms or at_ms
         use = tool_use(name, call_id, raw, words=self._said)
         self._said = ""
@@ -379,7 +379,7 @@ class TurnBuilder:
         self._tools.append(use)
 
     def result(self, call_id: str, *, failed: bool, text: str, at_ms: int) -> None:
-        """The result of a call. The user's words in it, of a refusal or an answer, become a prompt."""
+        """Put the result into its call, found by `call_id`; an unknown id is ignored. The user's words in a refusal or an answer become a prompt."""
         text = strip_terminal_codes(text)
         self._waiting.discard(call_id)
         position = self._by_id.get(call_id)
@@ -404,7 +404,7 @@ class TurnBuilder:
             self.user(words, at_ms)
 
     def request(self, request_id: str, *, read: object, cached: object, at_ms: int) -> None:
-        """Tokens that the API counted of a request. Hosts write them with every piece of its answer: its id tells them apart."""
+        """Add the token counts of a model request. Hosts repeat them with every piece of an answer, so each `request_id` counts once; implausible counts are dropped."""
         if not isinstance(read, int) or not isinstance(cached, int) or request_id in self._asked:
             return
         if request_id and 0 <= cached <= read and 0 < read <= _MAX_TOKENS:
@@ -415,7 +415,7 @@ class TurnBuilder:
 
     @property
     def is_open(self) -> bool:
-        """Whether the agent's turn has begun."""
+        """Whether the agent's current turn has any text or call."""
         return bool(self._texts or self._tools)
 
     @property
@@ -424,7 +424,7 @@ class TurnBuilder:
         return bool(self._waiting)
 
     def done(self) -> tuple[Turn, ...]:
-        """All turns."""
+        """End the open turn and return all turns."""
         self._close()
         return tuple(self.turns)
 
@@ -454,7 +454,7 @@ class TurnBuilder:
 
 
 def _commit_of(command: str, output: str) -> str:
-    """Short hash and subject of the commit that `command` made, as git said it; "" = none."""
+    """Return short hash and subject of the commit that `command` made, from git's output; "" = it made none."""
     match = _COMMITTED.search(output[:MAX_ERROR]) if command and _COMMIT.search(command) else None
     return f"{match['hash']} {match['subject'].strip()}" if match else ""
 

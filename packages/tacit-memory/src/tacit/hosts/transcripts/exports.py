@@ -43,7 +43,7 @@ _ROLES = {"human": "user"}
 
 
 def is_conversation(value: object) -> bool:
-    """Whether `value` is one object that holds a conversation of its own."""
+    """Whether `value` is a JSON object that holds a whole conversation."""
     fields = fields_of(value)
     if is_object(fields.get("mapping")):
         return True
@@ -52,7 +52,7 @@ def is_conversation(value: object) -> bool:
 
 
 def is_message(value: object) -> bool:
-    """Whether `value` is a message with a role."""
+    """Whether `value` is a JSON object that is one message with a role."""
     return _is_message(value)
 
 
@@ -67,7 +67,7 @@ def _is_message(value: object) -> bool:
 
 
 def read_conversations(path: Path) -> Iterator[Transcript]:
-    """Every conversation in the file, in order.
+    """Yield every conversation in the JSON or JSON lines file, in order. A list of messages is one conversation.
 
     Raises:
         OSError: if the file cannot be read.
@@ -87,7 +87,7 @@ def read_conversations(path: Path) -> Iterator[Transcript]:
 
 
 def _by_line(text: str) -> Iterator[Transcript]:
-    """Lines that are conversations, or lines that are the messages of one."""
+    """Yield the conversations of JSON lines: each line is one, or the lines are the messages of one. Lines that are not JSON count as bad."""
     messages: list[object] = []
     bad = 0
     for line in text.splitlines():
@@ -105,7 +105,7 @@ def _by_line(text: str) -> Iterator[Transcript]:
 
 
 def _position(text: str) -> Position:
-    """Stands for one conversation as it is now."""
+    """Return the position that stands for this exact text of a conversation: its length and a hash."""
     raw = text.encode("utf-8", "surrogatepass")
     return Position(offset=len(raw), head=hashlib.sha256(raw).hexdigest()[:16])
 
@@ -134,7 +134,7 @@ def _messages(fields: Fields) -> list[Fields]:
 
 
 def _branch(mapping: Fields, current: str) -> list[Fields]:
-    """The messages of a ChatGPT conversation from its root to the node shown last (the first leaf where it is not named)."""
+    """Return the messages of a ChatGPT conversation from its root to `current`, oldest first; "" = to the first leaf."""
     chain: list[Fields] = []
     visited: set[str] = set()
     at = current or _leaf(mapping)
@@ -175,7 +175,7 @@ def _take_exported(builder: TurnBuilder, message: Fields) -> None:
 
 
 def read_kimi(path: Path) -> Iterator[Transcript]:
-    """Kimi's wire log: prompts as whole messages, the agent's words and calls as events.
+    """Yield the one session of Kimi's wire log, which has prompts as whole messages and the agent's words and calls as events.
 
     Raises:
         OSError: if the file cannot be read.
@@ -210,7 +210,7 @@ _RAN = lazy_regex(r"^Running (.+?)\s*$")
 
 
 def read_aider(path: Path) -> Iterator[Transcript]:
-    """The chats of a history, oldest first; their ids are the moments they began at.
+    """Yield the chats of an aider history, oldest first. The id of a chat is the time at which it began.
 
     Raises:
         OSError: if the file cannot be read.
@@ -240,20 +240,20 @@ def read_aider(path: Path) -> Iterator[Transcript]:
 
 @dataclass(slots=True, kw_only=True)
 class _Line:
-    """A line, and whether it belongs to a fence."""
+    """A line of an aider history. `fenced` = it belongs to a fenced code block."""
 
     text: str
     fenced: bool = False
 
 
 def _started(lines: Sequence[_Line], number: int) -> re.Match[str] | None:
-    """The mark of a new chat, where an empty line stands on both sides of it."""
+    """Return the match if line `number` begins a new chat, which needs an empty line on both sides; else None."""
     near = (lines[at].text.strip() for at in (number - 1, number + 1) if 0 <= at < len(lines))
     return None if any(near) else STARTED.fullmatch(lines[number].text)
 
 
 def _mark_fences(lines: Sequence[_Line]) -> None:
-    """Mark the lines of fences. A fence that a reply left open ends at the next chat.
+    """Set `fenced` of all lines in fenced code blocks. A block that a reply left open ends at the next chat.
 
     The mark of a chat inside of a fence is part of the reply: the number of fence lines behind it, up to the next such mark, is odd then.
     """
@@ -277,7 +277,7 @@ def _mark_fences(lines: Sequence[_Line]) -> None:
 
 
 def _take(builder: TurnBuilder, lines: Sequence[_Line], at_ms: int) -> None:
-    """Aider gives a time to the chat alone: prompts count on from it, a millisecond each, so that they stay in order."""
+    """Add the lines of one chat to `builder`. Aider gives only the chat a time, so prompt n gets that time plus n milliseconds and the order is kept."""
     prompt_lines: list[str] = []
     reply_lines: list[str] = []
     calls = 0
@@ -320,7 +320,7 @@ def _take(builder: TurnBuilder, lines: Sequence[_Line], at_ms: int) -> None:
 
 
 def _did(builder: TurnBuilder, line: str, call_id: str, at_ms: int) -> bool:
-    """Return what aider reports of its own work: a commit, an edit, a command."""
+    """Add what a line reports of aider's own work (a commit, an edit, a command) as a tool call; return whether it was such a line."""
     if commit := _COMMIT.match(line):
         builder.call("bash", call_id, {"command": "git commit"}, at_ms)
         builder.result(call_id, failed=False, text=f"[{commit[1]}] {commit[2]}", at_ms=at_ms)
@@ -376,14 +376,14 @@ _HOSTS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heading:
-    """Whose conversation a file tells: the host and its session id, empty where it does not say."""
+    """The origin that a SpecStory file names: host and session id, each "" if it does not say."""
 
     host: str = ""
     session_id: str = ""
 
 
 def heading_of(text: str) -> Heading:
-    """Read the beginning of a SpecStory file."""
+    """Return the host and session id that the beginning of a SpecStory file names."""
     match = _SESSION.search(text[:4000])
     if not match:
         return Heading()
@@ -393,7 +393,7 @@ def heading_of(text: str) -> Heading:
 
 
 def read_specstory(path: Path, since: Position | None = None, *, subagents: bool = False) -> Transcript:
-    """Read a conversation; nothing when the file is as it was.
+    """Read the conversation of a SpecStory file; no turns if the file has not changed since `since`. Sidechains are left out unless `subagents`.
 
     Raises:
         OSError: if the file cannot be read.
@@ -414,7 +414,7 @@ def read_specstory(path: Path, since: Position | None = None, *, subagents: bool
 
 
 def _spoken(text: str) -> Iterator[tuple[str, bool, int, str]]:
-    """(speaker, sidechain, time, words) in order."""
+    """Yield (speaker, whether it is a sidechain, time in milliseconds, words) in order; speaker is `User` or `Agent`."""
     pattern = _SPOKE if GENERATED in text[:200] or "\n_**User" in text else HEADED
     open_tools = False
     speaker, side, at_ms = "", False, 0

@@ -32,9 +32,9 @@ MAX_FIRST_BYTES = 2_000_000
 Fields = Mapping[str, object]
 _PADDING = b"\0 \t\r\n"
 MAX_PADDING = 100_000
-"""Most NUL bytes between two rows of a line."""
+"""The most NUL bytes that may stand between two rows of a line."""
 MAX_FAILED = 1_000
-"""Most beginnings of objects that are tried in a damaged line."""
+"""The most starts of objects that are tried in a damaged line."""
 _CARRIAGE_RETURN = re.compile(rb"(?<=\r)(?!\n)")
 _JSON = json.JSONDecoder()
 _Row = TypeVar("_Row")
@@ -42,7 +42,7 @@ _decode = msgspec.json.Decoder().decode
 
 
 def parse_json(text: str | bytes) -> object:
-    """The value, or None where it is no JSON."""
+    """Parse JSON; None = it is not JSON, or is `null`."""
     try:
         return _decode(text)
     except (ValueError, RecursionError):
@@ -50,7 +50,7 @@ def parse_json(text: str | bytes) -> object:
 
 
 def _parse_loosely(text: str | bytes) -> object:
-    """The same, for half a pair of surrogates, a mark of byte order and `NaN`, too, which are no JSON, but written as such."""
+    """Parse JSON as `parse_json` does, but also accept lone surrogates, a byte order mark and `NaN`, which programs write although JSON forbids them."""
     try:
         return cast("object", json.loads(text))
     except (ValueError, RecursionError):
@@ -58,7 +58,7 @@ def _parse_loosely(text: str | bytes) -> object:
 
 
 def split_rows(line: bytes, parse: Callable[[bytes], object] = parse_json) -> tuple[list[object], bool]:
-    """The rows of one line, and whether the line holds nothing else.
+    """Return (the JSON values in one line, whether the line holds nothing else).
 
     Most lines hold one row. After a crash, NUL bytes can stand around it, and a row that was cut off can stand in front of it. What follows a row is then
     another one: what an object is followed by inside a row is no row of its own.
@@ -97,24 +97,24 @@ def is_list(value: object) -> bool:
 
 
 def fields_of(value: object) -> Fields:
-    """The mapping, or an empty one."""
+    """Return `value` if it is a mapping, else an empty one."""
     return cast("Fields", value) if isinstance(value, dict | Mapping) else {}
 
 
 def list_of(value: object) -> list[object]:
-    """The list, or an empty one."""
+    """Return `value` if it is a list, else an empty one."""
     return cast("list[object]", value) if isinstance(value, list) else []
 
 
 def text_in(fields: Fields, name: str) -> str:
-    """The text under `name`, or empty."""
+    """Return the text in the field `name`; "" = it is missing or no text."""
     value = fields.get(name)
     return value if isinstance(value, str) else ""
 
 
 @dataclass(slots=True, kw_only=True)
 class RowReader:
-    """A reading of a file of JSON lines: walk through it once, then ask for the transcript. Mutable.
+    """The reader of a file of JSON lines, used once: `walk` goes through the lines after `since` and returns a builder with turns, which `transcript` then makes the result of.
 
     Attributes:
         path: the file.
@@ -131,7 +131,9 @@ class RowReader:
     _builder: TurnBuilder | None = None
 
     def read(self, parse: Callable[[bytes], object], kind: type[_Row]) -> Iterator[_Row]:
-        """Yield what `parse` makes of the lines, in order, where it is of `kind`; it gives None for what is no JSON.
+        """Yield each line parsed by `parse`, if it is of `kind`; others count as bad. An incomplete last line is left for the next reading.
+
+        Sets `since` back to the start if the file is another one or has shrunk.
 
         Raises:
             OSError: if the file cannot be read.
@@ -158,7 +160,7 @@ class RowReader:
                 yield from (row for row in rows if isinstance(row, kind))
 
     def walk(self, take: Callable[[TurnBuilder, Fields], None]) -> TurnBuilder:
-        """Give each row to `take`, which says what it means; return the builder with the turns.
+        """Parse each line as JSON, call `take(builder, row)` for each object, and return the builder with the turns that it added.
 
         Raises:
             OSError: if the file cannot be read.
@@ -168,7 +170,7 @@ class RowReader:
     def walk_parsed(
         self, parse: Callable[[bytes], object], kind: type[_Row], take: Callable[[TurnBuilder, _Row], None]
     ) -> TurnBuilder:
-        """Give each row that `parse` makes of the lines to `take`, where it is of `kind`; return the builder with the turns.
+        """Parse each line with `parse`, call `take(builder, row)` for each row of `kind`, and return the builder with the turns that it added.
 
         Raises:
             OSError: if the file cannot be read.
@@ -178,12 +180,12 @@ class RowReader:
         return self._builder or self._begin()
 
     def _begin(self) -> TurnBuilder:
-        """Make the builder, which counts on from where the earlier reading stopped: known with the first row."""
+        """Make and keep the builder, with prompt numbers that continue from `since`, which `read` may have corrected."""
         self._builder = TurnBuilder(prompts=self.since.prompts, last=self.since.last)
         return self._builder
 
     def first(self) -> Fields:
-        """The first row of the file, which says whose it is; empty when it cannot be read.
+        """Return the first row of the file, whatever `since` is; empty = there is no row in its first `MAX_FIRST_BYTES`.
 
         Raises:
             OSError: if the file cannot be read.
@@ -194,7 +196,7 @@ class RowReader:
         return next((fields_of(row) for line, _ in lines for row in split_rows(line)[0]), fields_of(None))
 
     def transcript(self, builder: TurnBuilder, *, session_id: str = "", cwd: str = "") -> Transcript:
-        """Return the transcript that was read."""
+        """Return what the walk read as a transcript, with the position at which the next reading goes on."""
         waits, turns = builder.waits, builder.done()
         end = Position(offset=self._offset, head=self._head, prompts=builder.prompts, last=builder.last)
         unfinished = replace(end, offset=self._turn_offset) if waits else None
@@ -204,7 +206,7 @@ class RowReader:
 
 
 def _lines(file: BinaryIO, wide: str) -> Iterator[tuple[bytes, int]]:
-    """Return the lines of a file in UTF-8, each with its length in the file; `wide` names the encoding if that is UTF-16."""
+    """Yield the lines of a file as UTF-8, each with its length in the file; `wide` = the UTF-16 encoding of the file, "" = it is UTF-8."""
     if not wide:
         for line in file:
             pieces = _CARRIAGE_RETURN.split(line) if b"\r" in line[:-2] else (line,)
@@ -218,7 +220,7 @@ def _lines(file: BinaryIO, wide: str) -> Iterator[tuple[bytes, int]]:
 
 
 def read_whole(path: Path) -> tuple[str, Position]:
-    """A file's text, and the position that stands for having read all of it (its prompts are still to be counted).
+    """Return the text of a file, and the position that means all of it was read (its count of prompts is still 0).
 
     Raises:
         OSError: if the file cannot be read.
@@ -229,7 +231,7 @@ def read_whole(path: Path) -> tuple[str, Position]:
 
 
 def unchanged(since: Position | None, end: Position) -> Transcript | None:
-    """Return the empty transcript of a file that is as it was when it was read up to `since`; None = it changed."""
+    """Return an empty transcript if the file is as it was when it was read up to `since`; None = it changed, or was never read."""
     same = since is not None and since.head == end.head and since.offset == end.offset
     return Transcript(end=since) if since is not None and same else None
 
@@ -237,7 +239,7 @@ def unchanged(since: Position | None, end: Position) -> Transcript | None:
 def whole(
     builder: TurnBuilder, end: Position, *, session_id: str = "", cwd: str = "", bad: int = 0
 ) -> Transcript:
-    """Return the transcript of a file that was read at once."""
+    """Return the transcript of a file that is always read whole; `end` gets the builder's count of prompts."""
     waits, turns = builder.waits, builder.done()
     position = Position(offset=end.offset, head=end.head, prompts=builder.prompts, last=builder.last)
     return Transcript(
@@ -256,7 +258,7 @@ _STAMP = lazy_regex(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?Z?$")
 
 
 def read_messages(messages: object) -> Transcript:
-    """Read a list of messages, or a mapping that holds one under `messages` or `turns`.
+    """Read a list of messages with roles, or a mapping that has one under `messages` or `turns`, into a transcript.
 
     Raises:
         InvalidPayload: if there is no list of messages.
@@ -280,7 +282,7 @@ def read_messages(messages: object) -> Transcript:
 
 
 def take_message(builder: TurnBuilder, message: Fields) -> None:
-    """Add one message to `builder`."""
+    """Add one message with a role to `builder`, with its tool calls and results. Messages of other roles are ignored."""
     inner = message.get("message")
     if isinstance(inner, Mapping) and "content" in inner:  # Cursor wraps what was said once more
         message = {**message, **cast("Fields", inner), "role": message.get("role")}
@@ -305,13 +307,13 @@ def take_message(builder: TurnBuilder, message: Fields) -> None:
 
 
 def _asked(text: str) -> str:
-    """Return the words in Cursor's `<user_query>`, without what Cursor adds to a prompt; else the whole text."""
+    """Return the words inside Cursor's `<user_query>`, without what Cursor adds to a prompt; the whole text if there is none."""
     query = _QUERY.search(text)
     return query[1].strip() if query else text
 
 
 def _when(value: object) -> int:
-    """A time, also one that stands at the end of a note ("model 2026-01-16 22:18:20Z")."""
+    """Convert a time to milliseconds since the epoch, also one at the end of a note ("model 2026-01-16 22:18:20Z"); 0 = it is no time."""
     if isinstance(value, str) and len(value) > 32 and (stamp := _STAMP.search(value)):
         return time_of(stamp[0].replace(" ", "T"))
     return time_of(value.strip().replace(" ", "T", 1) if isinstance(value, str) else value)
@@ -363,12 +365,12 @@ def _mappings(value: object) -> Iterable[Fields]:
 
 
 class Reader(Protocol):
-    """Reads the one session of a file from a position on, with what subagents were told if that is wanted."""
+    """A function that reads the one session of a file from a position on; `subagents` = include what subagents were told."""
 
     def __call__(
         self, path: Path, since: Position | None = None, /, *, subagents: bool = False
     ) -> Transcript:
-        """Read it.
+        """Read the session.
 
         Raises:
             OSError: if the file cannot be read.
@@ -377,12 +379,12 @@ class Reader(Protocol):
 
 
 Readers = Mapping[str, Reader]
-"""How a host reads each of its formats."""
+"""The reader of each format of a host, by the format's name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DetectedFormat:
-    """The format of a file, and its metadata.
+    """The format of a transcript file, with what its beginning says about the session.
 
     Attributes:
         format: how it is read; "" = it holds no conversation.
@@ -401,7 +403,7 @@ class DetectedFormat:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TranscriptInfo:
-    """A file of past sessions.
+    """What is known of a file (or server) of past sessions before it is read.
 
     Attributes:
         host: whose it is; empty where only its content tells.
@@ -424,12 +426,12 @@ class TranscriptInfo:
 
     @property
     def place(self) -> str:
-        """The place of the sessions: the file, or the server."""
+        """Where the sessions are, for people: the address of the server, or the path of the file."""
         return self.server or str(self.path)
 
 
 def transcript_info(host: str, path: Path, session_ids: tuple[str, ...], root: str) -> TranscriptInfo | None:
-    """Return what is known of a file of sessions without reading it; None = it is gone."""
+    """Return what is known of a file of sessions without reading it; None = the file does not exist."""
     try:
         stat = path.stat()
     except OSError:

@@ -56,7 +56,7 @@ _MARKDOWN_TURN = lazy_regex(r"^_\*\*(?:User|Assistant|Agent)\b[^\n]*\*\*_\s*$", 
 
 
 def detect_format(path: Path) -> DetectedFormat:
-    """Look at the beginning of a file.
+    """Detect the format of a transcript file from its first `LOOKED_AT_BYTES`; `format` "" = it holds no conversation, and `reason` says why.
 
     Raises:
         OSError: if it cannot be read.
@@ -110,7 +110,7 @@ def _json(path: Path, text: str, *, more: bool) -> DetectedFormat:
 
 
 def _of_rows(rows: Sequence[Fields]) -> DetectedFormat | None:
-    """By the rows of JSON lines; None where they tell nothing."""
+    """Detect the format from the rows of JSON lines; None = they do not tell."""
     first = rows[0]
     kinds = {text_in(row, "type") for row in rows}
     if {"context.append_message", "context.append_loop_event"} & kinds:
@@ -129,7 +129,7 @@ def _of_rows(rows: Sequence[Fields]) -> DetectedFormat | None:
 def _of_document(
     path: Path, document: object, text: str, *, more: bool, rows: Sequence[Fields]
 ) -> DetectedFormat:
-    """By a JSON document as a whole, or by how a long one begins."""
+    """Detect the format of a file that is one JSON document, or of one too long to be parsed (`document` None and `more`) by its beginning. Raise InvalidPayload if it is not JSON."""
     if document is None and more:
         return _of_beginning(text)
     if document is None and not rows:
@@ -151,7 +151,7 @@ def _of_document(
 
 
 def _of_beginning(text: str) -> DetectedFormat:
-    """A document too long to be looked at whole: the names of its first fields tell."""
+    """Detect the format of a document that is too long to be parsed, by the names of its first fields."""
     begun = text[:20_000]
     for host in readable_hosts():
         detect = host.offered("transcript", "detect_beginning")
@@ -182,11 +182,11 @@ _SKIPPED = frozenset(
     {".git", "node_modules", ".venv", "venv", "__pycache__", "site-packages", "target", "dist"}
 )
 MAX_FILES = 100_000
-"""Most files looked at in one search."""
+"""The most files that one search looks at."""
 
 
 def kept_transcript(folders: HostFolders, host: str, session_id: str) -> Path | None:
-    """Return the file in which `host` keeps a session, if its place is known without a message of the host; else None."""
+    """Return the file in which `host` keeps a session, if it can be found by the session's id alone; else None."""
     known = next((each for each in readable_hosts() if each.name == host), None)
     keeps = known.offered("transcript", "kept") if known else None
     return keeps(folders.of(host), session_id) if keeps is not None else None
@@ -195,7 +195,7 @@ def kept_transcript(folders: HostFolders, host: str, session_id: str) -> Path | 
 def find_transcripts(
     folders: HostFolders, project_root: Path | None, *, subagents: bool = False
 ) -> tuple[TranscriptInfo, ...]:
-    """Past sessions that ran in `project_root` (OpenCode: or below it), oldest first; of all projects for None.
+    """Find the past sessions that ran in `project_root` (OpenCode: or below it), oldest first; None = of all projects.
 
     Files that cannot be read are left out: backfill is an offer, not a promise.
     """
@@ -216,7 +216,7 @@ def find_transcripts(
 def named_transcripts(
     paths: Sequence[Path], *, cwd: str = "", host: str = "", since_ms: int = 0
 ) -> tuple[TranscriptInfo, ...]:
-    """The transcripts at `paths`: files as they are, folders searched through; in the order of their last change.
+    """Find the transcripts at `paths`, searching through folders, and return them in the order of their last change.
 
     Args:
         paths: files and folders.
@@ -241,7 +241,7 @@ def named_transcripts(
 
 
 def served_transcripts(address: str, *, since_ms: int = 0) -> tuple[TranscriptInfo, ...]:
-    """The sessions that a running OpenCode server tells of, those of people; nothing where it has none.
+    """Return the sessions of people that a running OpenCode server lists, as one entry; () = it has none.
 
     Raises:
         InvalidInput: if the address is not one of this machine.
@@ -269,7 +269,7 @@ def served_transcripts(address: str, *, since_ms: int = 0) -> tuple[TranscriptIn
 
 
 def _named(path: Path, *, cwd: str, by_user: bool) -> TranscriptInfo | None:
-    """A file by its name; one in a folder counts only when it is a transcript, or a broken one."""
+    """Return what is known of the file at `path`. None = it is not there, or the user did not name it and it is no transcript; a broken one counts."""
     try:
         detected = detect_format(path)
     except InvalidPayload:
@@ -295,7 +295,7 @@ def _with_host(info: TranscriptInfo, host: str) -> TranscriptInfo:
 
 
 def _files_below(folder: Path) -> Iterator[Path]:
-    """Files that may be transcripts, in a fixed order. Never enters a link."""
+    """Yield the files below `folder` that may be transcripts by their suffix, in a fixed order, at most `MAX_FILES`. Follows no links."""
     looked = 0
     for place, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if name not in _SKIPPED)
@@ -310,7 +310,7 @@ def _files_below(folder: Path) -> Iterator[Path]:
 def _find_in_places(
     host: BuiltInHost, folders: Sequence[Path], root: str, *, subagents: bool
 ) -> Iterator[TranscriptInfo]:
-    """Sessions of a host whose files lie in fixed places and say themselves where they ran."""
+    """Yield the sessions of a host that keeps them in the fixed `PLACES` and names the working folder in the file; `root` "" = those of all projects."""
     del subagents
     ran_in = host.offered("transcript", "ran_in")
     places: Sequence[tuple[str, str]] = host.part("transcript").PLACES
@@ -330,7 +330,7 @@ def _find_in_places(
 
 
 def _in_project(root: Path | None) -> Iterator[TranscriptInfo]:
-    """Histories that tools keep in the project itself."""
+    """Yield the transcripts that tools (SpecStory, aider) keep inside the project; links that lead out of it are skipped."""
     if root is None:
         return
     base = root.resolve()
@@ -356,7 +356,7 @@ def _in_project(root: Path | None) -> Iterator[TranscriptInfo]:
 
 
 Since = Callable[[str, str], Position]
-"""Where reading of a session stopped: (host, session id) -> position."""
+"""Returns where reading of a session stopped: (host, session id) -> position."""
 _MANY: dict[str, Callable[[Path], Iterator[Transcript]]] = {
     "aider": read_aider,
     "conversations": read_conversations,
@@ -366,7 +366,7 @@ _MANY: dict[str, Callable[[Path], Iterator[Transcript]]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """A session of a file: its host and id, and what was said since the position it was read from."""
+    """A session of a file: host, id, and what was said after the position from which it was read."""
 
     host: str
     session_id: str
@@ -382,7 +382,7 @@ def read_sessions(
     subagents: bool = False,
     detected: DetectedFormat | None = None,
 ) -> Iterator[Session]:
-    """The sessions in a file, in order.
+    """Yield the sessions in a file, in order. Sessions of formats with several in one file are read whole, whatever `since` says.
 
     Args:
         path: the file.
@@ -419,7 +419,7 @@ def read_sessions(
 
 
 def read_one(path: Path, format_: str, since: Position, *, subagents: bool = False) -> Transcript:
-    """Read the session of a file whose format is known, from `since` on.
+    """Read the one session of a file of format `format_` from `since` on; an empty transcript if the format is unknown.
 
     Raises:
         OSError: if the file cannot be read.
