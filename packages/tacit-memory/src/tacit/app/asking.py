@@ -37,12 +37,12 @@ from tacit.state.registry import ANTICIPATION_SPENDING, JUDGE_SPENDING, PaidMode
 # restricted nor of one session; every text redacted, whatever `privacy.redact` says.
 
 REQUEST_MARGIN = 1.0
-"""As for the write-up: for a whole request the usual estimate is a quarter too high."""
+"""Factor on the token estimate of a whole request, as for the write-up: the usual factor is a quarter too high."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedNaming:
-    """A request, ready to be sent, the list it chooses from, and what it costs to send, estimated."""
+    """A request ready to be sent, the list of memories it chooses from, and the estimated tokens to send it."""
 
     request: WriterRequest
     listed: PoolList
@@ -50,7 +50,7 @@ class PreparedNaming:
 
 
 class NamingAccess:
-    """Makes the requests of one open store. Safe to use from several threads."""
+    """Builds the requests that ask a model to name memories of one open store. Safe to use from several threads."""
 
     def __init__(self, parts: Parts, projects: Projects) -> None:
         self._parts = parts
@@ -59,7 +59,7 @@ class NamingAccess:
         self._tokens = EstimateCounter(margin=REQUEST_MARGIN)
 
     def settings_of(self, state: SessionState) -> Settings:
-        """The settings that hold for a session now."""
+        """Return the settings that hold for a session now."""
         return self._parts.settings.current(state.project_root or None, agent=state.agent)
 
     def prepare(
@@ -70,7 +70,7 @@ class NamingAccess:
         *,
         prompt: str | None,
     ) -> PreparedNaming | None:
-        """The request for a session; None = there is no memory to choose from.
+        """Build the request that has a model name memories for a session; None = there is no memory to choose from.
 
         Args:
             state: of the session.
@@ -98,7 +98,7 @@ class NamingAccess:
         return PreparedNaming(request=request, listed=listed, tokens=tokens)
 
     def _scope(self, state: SessionState, project: ProjectRecord | None, settings: Settings) -> ScopeFilter:
-        """What the session's project may see, without the memories of linked projects."""
+        """Return the scopes that the session's project may see, without those of linked projects."""
         visible = self._projects.visible(
             project, agent=state.agent, share_preferences=settings.project.share_preferences
         )
@@ -127,15 +127,15 @@ def _uses_answer(state: SessionState, settings: RecallSettings, preset: Preset) 
 # counts as a failure: after it the model is not asked for a minute, then twice as long after each further one.
 
 LOCAL_MS = 300.0
-"""So much of a recall's time is left for the local search, if its own deadline is not shorter."""
+"""Milliseconds of a recall that are kept for the local search; less if `recall.deadline_ms` is shorter."""
 LEAST_MS = 100.0
-"""With less time the model is not asked."""
+"""Least milliseconds for the model; if fewer are left, it is not asked."""
 PAUSE_MS = 60_000
 LATE = "The model answered after the deadline of the prompt."
 
 
 def prompt_ms(settings: RecallSettings) -> int:
-    """Milliseconds that a prompt may take: those of the recall, and of the model where there is one."""
+    """Return the milliseconds that a prompt may take: those of the recall, plus those of the model if one is set."""
     return settings.deadline_ms + (settings.judge.deadline_ms if settings.judge.provider != "off" else 0)
 
 
@@ -160,7 +160,7 @@ class PromptJudge:
         self._busy = Lock()
 
     def of(self, state: SessionState, project: ProjectRecord | None, settings: Settings) -> Judge | None:
-        """Asks for a prompt of this session; None where no model may be asked."""
+        """Return a function that asks the model for a prompt of this session and waits for the answer; None = no model may be asked."""
         paid = self._paid
         if paid is None or settings.recall.judge.provider == "off" or not may_ask(state, settings):
             return None
@@ -247,7 +247,7 @@ class PromptJudge:
         )
 
     def close(self) -> None:
-        """Ask for nothing more."""
+        """Cancel the request that runs, wait for its thread and close the model; nothing more is asked."""
         if self._paid is not None:
             self._paid.stop()
             self._paid.writer.cancel()
@@ -257,7 +257,7 @@ class PromptJudge:
 
 
 def _gate(cause: NoteCause, detail: str = "") -> JudgeAnswer:
-    """The gate decides."""
+    """Return an answer that names no memory, so that the gate decides, with the cause as its note."""
     return JudgeAnswer(named=None, note=Note(cause=cause, detail=detail))
 
 
@@ -268,12 +268,12 @@ def _gate(cause: NoteCause, detail: str = "") -> JudgeAnswer:
 # the record as it is and stands on the account (`state.registry.ANTICIPATION_SPENDING`).
 
 TURN_S = 5.0
-"""So long an answer waits for its session's record."""
+"""Seconds that an answer waits for access to its session's record; after that it is dropped."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Pause:
-    """The end of a message of the agent."""
+    """The point of a session at which a message of the agent ended, and its project."""
 
     turn: int
     epoch: int
@@ -281,7 +281,7 @@ class _Pause:
 
 
 class Anticipation:
-    """Asks the model of `recall.anticipate` behind the answers of one engine."""
+    """Asks the model of `recall.anticipate` on a background thread and stores what it names as armed in the session."""
 
     def __init__(self, *, parts: Parts, access: NamingAccess, sessions: LiveSessions) -> None:
         self._parts = parts
@@ -302,7 +302,7 @@ class Anticipation:
         self._running: set[Future[None]] = set()
 
     def after(self, signal: Signal, handled: SignalResult) -> None:
-        """Have the model asked once the answer is out, where a message of the main agent ended."""
+        """If `signal` ends a message of the main agent, have the model asked in the background once the answer is out."""
         if self._paid is None or not isinstance(signal, MessageEnded) or signal.agent_id:
             return
         state = handled.state
@@ -357,7 +357,7 @@ class Anticipation:
             self._arm(key, pause, prepared, named, model=paid.writer.name)
 
     def _ask(self, paid: PaidModel, prepared: PreparedNaming) -> Named | None:
-        """What the model names; None = it was not asked, or failed."""
+        """Ask the model, record the cost, and return what it names; None = it was not asked (pause or budget), or failed."""
         memories = prepared.listed.memories
         with paid.asking:
             spent = paid.begin(at_once=False)
@@ -397,13 +397,13 @@ class Anticipation:
                 self._sessions.save(replace(newest, armed=armed))
 
     def flush(self) -> None:
-        """Wait for the requests that were begun."""
+        """Wait until the requests that were begun have ended, at most 60 seconds."""
         with self._lock:
             running = tuple(self._running)
         wait(running, timeout=60)
 
     def close(self) -> None:
-        """End the request that runs, and ask for nothing more."""
+        """Cancel the request that runs, wait for its thread and close the model; nothing more is asked."""
         if self._paid is not None:
             self._paid.stop()
             self._paid.writer.cancel()

@@ -44,9 +44,9 @@ from tacit.state.registry import (
 
 SESSIONS_READ = 20
 WINDOW_MS = 2 * 3_600_000
-"""What was said so long ago in another session is work of now."""
+"""Prompts of other sessions that are at most so many milliseconds old count as present work."""
 CHARS_PER_TOKEN = 4
-"""Good enough to tell a long prompt from a short one."""
+"""A rough estimate, good enough to tell a long prompt from a short one."""
 NOTHING_FOUND_CAUSES = (SilenceCause.NOTHING_FOUND, SilenceCause.NOT_RELEVANT)
 
 
@@ -58,7 +58,7 @@ def failure_of_error(error: Exception) -> Failure:
 
 
 def failure_of_trace(trace: Trace, settings: RecallSettings) -> Failure | None:
-    """The timeout that a trace tells of, with the spaces that came too late; None when all came in time."""
+    """Return the timeout that a trace reports, with the spaces that came too late; None = all came in time."""
     losses = [loss for stage in trace.stages for loss in stage.losses]
     late = [loss_text(loss) for loss in losses if loss.cause == "late"]
     if not late and trace.cause is not SilenceCause.LATE:
@@ -76,7 +76,11 @@ def announce_nothing_found(
     *,
     salvaged: Salvage | None,
 ) -> tuple[Block, SessionState]:
-    """Return the block that says with `text` that nothing was found, once per session; not over a damaged store that lost statements."""
+    """If a prompt found nothing, put `text` into its empty block, once per session; return the block and the session's state.
+
+    Both come back unchanged in shadow mode, after a timeout, or when the store was repaired and lost
+    statements.
+    """
     if (
         (salvaged is not None and salvaged.incomplete)
         or settings.shadow
@@ -99,7 +103,7 @@ def other_sessions_of_project(live: LiveSessions, state: SessionState) -> tuple[
 def turns_before(
     state: SessionState, other_sessions: Sequence[SessionState], *, at_ms: int
 ) -> tuple[str, ...]:
-    """Collect what was said within two hours in `other_sessions`, then in this session before its prompt, oldest first."""
+    """Return the prompts of the last two hours in `other_sessions`, then this session's earlier texts, oldest first."""
     lately = [s for s in reversed(other_sessions) if 0 <= at_ms - s.last_signal_at_ms <= WINDOW_MS]
     own = state.recent_prompts[:-1]
     answer = (state.last_message_end,) if own and state.last_message_end else ()
@@ -107,12 +111,12 @@ def turns_before(
 
 
 def current_hashes(store: Store, ids: tuple[str, ...], scope: ScopeFilter) -> dict[str, str]:
-    """Content hash by id of those of `ids` that are still active."""
+    """Return `{id: content hash}` for those of `ids` that are active and visible in `scope`."""
     return {m.id: m.content_hash for m in store.get(ids, scope=scope) if m.status == "active"}
 
 
 def use_counts(store: Store) -> UseCounts:
-    """Over all sessions of the home, how many memories were given and used."""
+    """Read how many memories were given and how many of them used, over all sessions of the home."""
     totals = TOTALS.read(store)
     return UseCounts(
         shown=totals.shown,
@@ -125,7 +129,7 @@ def use_counts(store: Store) -> UseCounts:
 def adjust_query_budget(
     query: Query, signal: Signal, state: SessionState, settings: RecallSettings, preset: Preset
 ) -> Query:
-    """The query with the budget that prompt, context window and use so far leave it."""
+    """Return the query with its token budget reduced for a long prompt, a small context window or recent use, as the preset says."""
     prompt = signal.text if isinstance(signal, PromptSubmitted) else ""
     budget = adjusted_budget(
         query.budget_tokens,
@@ -144,12 +148,12 @@ def adjust_query_budget(
 # In: the signal of a session that starts. Out: the line; an empty text where there is nothing to say.
 
 LATELY = 200
-"""The newest memories, among which notes of agents are looked for."""
+"""How many of the newest memories are searched for notes of agents."""
 NAMED_NOTES, NOTE_CHARS = 3, 60
 
 
 def noted_line(notes: Sequence[Memory]) -> str:
-    """One line for the user on what agents noted, newest first, and how to take it back; "" if there is nothing."""
+    """Return one line that tells the user what agents noted, newest first, and how to undo it; "" without notes."""
     if not notes:
         return ""
     texts = [" ".join(memory.content.split()) for memory in notes[:NAMED_NOTES]]
@@ -166,7 +170,7 @@ def noted_line(notes: Sequence[Memory]) -> str:
 
 
 class Notices:
-    """Makes the line and remembers what was said. Safe to use from several threads.
+    """Makes the notice line of a session's start and stores what was told, so that it is told once. Safe to use from several threads.
 
     What was said is stored behind the answer. Until then it is held here, so that a session that starts at once does not
     repeat it.
@@ -189,12 +193,12 @@ class Notices:
         self._lock = Lock()
         self._unwritten: dict[ValueName, str | None] = {}
         self._lately: tuple[tuple[int, ScopeFilter], tuple[Memory, ...]] | None = None
-        """The notes of the scope asked for last, with the change of the store that they were read at."""
+        """The notes that were read last, with the scope and the change number of the store they were read for."""
 
     def line(
         self, signal: Signal, block: Block | None, project: ProjectRecord | None, settings: Settings
     ) -> str:
-        """The line for `signal`; "" for none. `block` is None where the settings have no start pack.
+        """Return the notice line for `signal`; "" = nothing to say. `block` is None where the settings have no start pack.
 
         With `statusline` on every session has one. A session whose hook did not wait for this answer is told nothing: nobody would see it.
         """
@@ -224,7 +228,7 @@ class Notices:
     def _news(
         self, project: ProjectRecord | None, unanswered: str, scope: ScopeFilter, settings: Settings
     ) -> tuple[bool, str, str, str, dict[ValueName, str | None]]:
-        """Whether it is the project's first session, what else was not said yet, and the values that note it as said."""
+        """Return whether it is the project's first session, the texts not told yet (related memories, repair, notes), and the values that record them as told."""
         shown_values: dict[ValueName, str | None] = {}
         project_id = project.id if project else ""
         first = self._stored(FIRST_SESSION.name(project_id)) is None
@@ -251,7 +255,7 @@ class Notices:
         return first, related, repaired, "" if first else noted_line(notes), shown_values
 
     def _notes(self, scope: ScopeFilter) -> tuple[Memory, ...]:
-        """What agents noted lately and still holds or waits, newest first."""
+        """Return the agents' notes among the newest memories, active or waiting for review, newest first."""
         key = (self._store.change(), scope)
         if self._lately is not None and self._lately[0] == key:
             return self._lately[1]
@@ -290,23 +294,23 @@ NOT_KEPT = (
 NUDGED = frozenset({Surface.PROMPT, Surface.COMPACTION})
 """Surfaces of a block that may carry a reminder."""
 EVERY = 5
-"""Messages of the user from a note, or a reminder, to the next reminder."""
+"""So many messages of the user pass after a note or a reminder before the next reminder."""
 SESSIONS_TO_SETTLE = 3
-"""Sessions that are told of two memories that may not both hold; then the user is asked, or nobody."""
+"""So many sessions are told of a pair of memories that may not both hold; after that no agent is told."""
 KNOWN_FOR_MS = 30 * 86_400_000
 """How long a host counts as one that has our tools after it listed them."""
 _RENEWED_MS = 86_400_000
 _KEPT = 50
-"""Reminders that a session's record keeps."""
+"""How many reminders a session's record keeps."""
 
 
 def pair_key(pair: Relation) -> str:
-    """The name under which the sessions that were told of a pair are counted."""
+    """Return the key of a pair, the same for both directions, under which the sessions that were told of it are stored."""
     return f"{min(pair.source_id, pair.target_id)} {max(pair.source_id, pair.target_id)}"
 
 
 class Nudges:
-    """Decides which sentence a block carries. Safe to use from several threads."""
+    """Decides which sentence a block carries besides its memories. Safe to use from several threads."""
 
     def __init__(self, *, store: Store, clock: Clock, tokens: TokenCounter) -> None:
         """Work over one open store, which remembers the hosts that have our tools."""
@@ -316,7 +320,7 @@ class Nudges:
         self._known: dict[str, int] = {}
 
     def tools_listed(self, host: str) -> None:
-        """Note that an agent of `host` was told our tools; the store is written at most once a day."""
+        """Record that an agent of `host` was shown Tacit's tools. Writes the store at most once a day."""
         now = self._clock.now_ms()
         if host and now - self._listed_at(host) > _RENEWED_MS:
             self._store.apply((), values=TOOLS_LISTED.change(now, host))
@@ -325,7 +329,7 @@ class Nudges:
     def sentence(
         self, surface: Surface, state: SessionState, settings: RecallSettings, *, machine: bool = False
     ) -> str:
-        """The sentence for a block of `surface` if one is sent now; "" = none. `machine` = the prompt was made by a program."""
+        """Return the sentence that a block of `surface` carries now; "" = none. `machine` = a program made the prompt."""
         host = state.key.host
         if surface is Surface.START:
             return self.start_line(host, settings)
@@ -337,17 +341,17 @@ class Nudges:
         return NUDGE if state.turn - last >= EVERY else ""
 
     def start_line(self, host: str, settings: RecallSettings) -> str:
-        """The line for a start block of `host`; "" = none."""
+        """Return the sentence for a start block of `host`; "" = none."""
         return START_LINE if self.offers(settings.tell_memory_add, host) else ""
 
     def cost(self, sentence: str) -> int:
-        """Tokens of a sentence with its line break."""
+        """Count the tokens of a sentence and its line break; 0 = no sentence."""
         return self._tokens.count(sentence) + 1 if sentence else 0
 
     def room(
         self, outcome: Outcome[Query], state: SessionState, settings: RecallSettings, *, machine: bool
     ) -> tuple[str, Outcome[Query]]:
-        """The sentence for a block, and the query with room for it in its budget, like for all that a block says."""
+        """Return the sentence for a block, and `outcome` with the sentence's tokens taken from the query's budget."""
         sentence = self.sentence(outcome.kept.surface, state, settings, machine=machine)
         if not sentence:
             return "", outcome
@@ -357,7 +361,7 @@ class Nudges:
     def carried(
         self, sentence: str, block: Block, state: SessionState, *, holds: Callable[[str], bool]
     ) -> tuple[Block, SessionState]:
-        """`block` with a sentence as its last line, and the record of that; both as they are where nothing is to be said or it does not fit.
+        """Add a sentence to `block` as its last line and record the reminder; return block and state, unchanged if "" or too long.
 
         Args:
             sentence: what room was kept for; "" = nothing.
@@ -379,14 +383,17 @@ class Nudges:
         return carried, state
 
     def with_line(self, block: Block, sentence: str) -> Block:
-        """`block` with `sentence` as its last line; the same block where it or the sentence is empty."""
+        """Return `block` with `sentence` as its last line; the same block where it or the sentence is empty."""
         head, line, foot = block.text.rpartition("\n")
         if not sentence or not line:
             return block
         return replace(block, text=f"{head}\n{sentence}\n{foot}", tokens=block.tokens + self.cost(sentence))
 
     def settles(self, settings: RecallSettings, host: str | None) -> Callable[[Relation], bool] | None:
-        """Of a pair that may not both hold, whether an agent of `host` (None = one that called a tool of ours) may be told; None = none may."""
+        """Return a test whether a pair that may not both hold may be shown to an agent of `host`, which may settle it; None = no pair may.
+
+        `host` None = an agent that called one of Tacit's tools.
+        """
         offer = settings.tell_memory_add
         if settings.shadow or not (offer != "off" if host is None else self.offers(offer, host)):
             return None
@@ -394,7 +401,7 @@ class Nudges:
         return lambda pair: len(shown.get(pair_key(pair), ())) < SESSIONS_TO_SETTLE
 
     def settles_anywhere(self, settings: RecallSettings) -> Callable[[Relation], bool] | None:
-        """The same, of an agent of any host that listed our tools lately."""
+        """Return the same test for the first host whose agent may be told; None = there is no such host."""
         hosts = (
             "",
             *(
@@ -406,7 +413,7 @@ class Nudges:
         return None if host is None else self.settles(settings, host)
 
     def pairs_shown(self, pack: Pack, session: SessionKey) -> None:
-        """Note that a session was told of the pairs of a block; each session counts once."""
+        """Record in the store that `session` was shown the pairs of `pack`; each session counts once for a pair."""
         keys = [f"{min(pair.first, pair.second)} {max(pair.first, pair.second)}" for pair in pack.shown_pairs]
         before: Mapping[str, tuple[str, ...]] = PAIRS_SHOWN.read(self._store) if keys else {}
         told = {
@@ -419,7 +426,7 @@ class Nudges:
             self._store.apply((), values=PAIRS_SHOWN.change({**kept, **told}))
 
     def offers(self, offer: Offer, host: str) -> bool:
-        """Whether a setting lets an agent of `host` be told; `auto` = where it listed our tools lately."""
+        """Whether the setting `offer` lets an agent of `host` be told; `auto` = only if the host listed Tacit's tools lately."""
         if offer != "auto":
             return offer == "on"
         return self._clock.now_ms() - self._listed_at(host) <= KNOWN_FOR_MS

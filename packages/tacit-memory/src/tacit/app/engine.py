@@ -84,7 +84,7 @@ if TYPE_CHECKING:  # see `LazyWriting`
 _LOG = logging.getLogger(__name__)
 RECALL_THREADS = 4
 REPLAY_MS = 2_000.0
-"""An event that a hook kept may take so long; nobody waits for it."""
+"""Milliseconds that an event which a hook kept may take; nobody waits for its answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,17 +173,17 @@ class Engine:
 
     @property
     def maintenance(self) -> Maintenance:
-        """Looks after what is stored."""
+        """Upkeep of the store: rescans, backups, vectors, jobs."""
         return self._writing().maintenance
 
     @property
     def memories(self) -> Memories:
-        """Stores, changes and ends memories; asks nobody for leave."""
+        """Stores, changes and retires memories; does not check who asks."""
         return self._writing().memories
 
     @property
     def capture(self) -> CapturePipeline:
-        """Learns from transcripts."""
+        """The write path: learns from prompts and transcripts."""
         return self._writing().capture
 
     @property
@@ -202,7 +202,7 @@ class Engine:
         return self._writing().syncing
 
     def start_sync(self) -> None:
-        """Sync in the background from now on, where this home is logged in; loads nothing where it is not."""
+        """Start the background sync if this home is logged in (`sync.db` exists), else do nothing."""
         if self._syncs:
             self.sync.start()
 
@@ -212,22 +212,22 @@ class Engine:
 
     @property
     def team(self) -> Team:
-        """Sharing memories through the repository."""
+        """Team files: memories shared through the git repository."""
         return self._writing().team
 
     @property
     def shared_teams(self) -> SharedTeams:
-        """Sharing memories with teams through a server."""
+        """Share requests and teams on a server."""
         return self._writing().shared_teams
 
     @property
     def admin(self) -> Admin:
-        """The owner's views and edits."""
+        """The owner's lists, charts, edits and settings; sees everything in the store."""
         return self._writing().admin
 
     @property
     def home(self) -> Home:
-        """The folder of the data."""
+        """The home: the folder of the data."""
         return self._parts.home
 
     @property
@@ -248,7 +248,7 @@ class Engine:
         start_given: bool = False,
         project_dir: str = "",
     ) -> str:
-        """Answer one host event with the exact text for that host; "" = silence.
+        """Handle one host event and return the exact reply text for that host; "" = silence.
 
         Args:
             host: name of the host.
@@ -326,7 +326,7 @@ class Engine:
         carries: bool | None = None,
         hand_over: Callable[[Delivery], bool] | None = None,
     ) -> Delivery:
-        """Handle one signal: update its session, ask, hand over, record what was given; `adjust` changes settings for it alone.
+        """Handle one signal: update its session, recall, hand the block over and record it as given. `adjust` changes settings for it alone.
 
         `carries` = whether the reply can hand text to the model; None = the host takes text with every event. `hand_over` sends
         a delivery with a block and returns whether it was taken; None = it counts as taken.
@@ -346,7 +346,7 @@ class Engine:
         )
 
     def _after(self, signal: Signal, handled: SignalResult) -> None:
-        """What is done behind the answer to `signal`."""
+        """Start the background work that follows the answer to `signal`: learning and anticipation."""
         self.learning.after(signal, handled)
         self.anticipation.after(signal, handled)
 
@@ -385,7 +385,7 @@ class Engine:
         ahead: HostCapabilities | None = None,
         settles_for: str | None = "",
     ) -> Recalled:
-        """Answer a question, as any surface would.
+        """Recall memories for a question as `surface` would; return the pack, its block and the trace.
 
         Args:
             text: the words.
@@ -478,7 +478,7 @@ class Engine:
         settings: Settings,
         agent: str = "",
     ) -> Outcome[Query]:
-        """The query that a signal in this situation would ask."""
+        """Build the query that a signal on `surface` in the situation `inputs` would ask."""
         inputs = replace(inputs, text=text or inputs.text)
         signal, state = signal_and_state(surface, inputs, session=session, cwd=cwd, at_ms=at_ms)
         state = replace(state, agent=agent)
@@ -508,7 +508,7 @@ class Engine:
         session: SessionKey | None = None,
         ahead: bool = False,
     ) -> Query:
-        """A question by hand, or what a start asks for; `ahead` = for a later moment."""
+        """Build the query of a question by hand or of a start pack; `ahead` = for a later moment, so nothing bound to a branch is in it."""
         branches = self._projects.branches.view(self._projects.of(cwd), bound=settings.capture.branches)
         situation = self._pipeline.read_question(text, settings.recall, preset_of(settings.preset))
         budget = budget_for(settings.recall.budgets, surface) if budget_tokens is None else budget_tokens
@@ -528,11 +528,14 @@ class Engine:
         )
 
     def context(self, cwd: str) -> Block:
-        """The start pack that a session in `cwd` would get now."""
+        """Return the block of the start pack that a session in `cwd` would get now."""
         return self.recall("", cwd=cwd, surface=Surface.START, store_trace=False).block
 
     def context_answer(self, cwd: str) -> ContextAnswer:
-        """The same for an agent, which may act on its memories: its lines end with their ids."""
+        """Return the start pack of `cwd` for an agent: the block, each line ending with its memory's id, and the memories.
+
+        Records the pairs that the session was shown.
+        """
         recalled = self.recall("", cwd=cwd, surface=Surface.START, store_trace=False, settles_for=None)
         if (session := self.agents.queries.only_session(cwd)) is not None:
             self.nudges.pairs_shown(recalled.pack, session)
@@ -551,7 +554,7 @@ class Engine:
         agent: str = "",
         session: SessionKey | None = None,
     ) -> ScopeFilter:
-        """What may be seen from `cwd` while working on `paths`, by an agent of this name, in a session."""
+        """Return the scopes visible from `cwd` while working on `paths`, for an agent of this name, in this session."""
         project = self._projects.of(cwd)
         settings = self._settings_at(cwd)
         return self._projects.visible(
@@ -571,7 +574,7 @@ class Engine:
         limit: int = 10,
         speaker: Speaker = Speaker.USER,
     ) -> tuple[Trace, ...]:
-        """The newest traces: what was injected and what was not, and why, without what `speaker` may not see."""
+        """Return the newest traces (what was injected, what was not, and why), without what `speaker` may not see."""
         from tacit.app.admin.recalls import with_memory_contents  # noqa: PLC0415 - the owner asks for traces, no hook does
 
         self.live.flush()
@@ -581,7 +584,7 @@ class Engine:
         return self.visibility(speaker).traces(traces)
 
     def why_not(self, id_or_prefix: str, asked: RecallAsked, *, speaker: Speaker = Speaker.USER) -> WhyNot:
-        """Why a recall does not give a memory: the stage that leaves it out, numbers, and what would let it through.
+        """Explain why a recall does not give a memory: the stage that leaves it out, numbers, and what would let it through.
 
         Raises:
             NotFound: if the memory, or the recorded recall, is not known, or `speaker` may not see the memory.
@@ -610,13 +613,13 @@ class Engine:
         return Visibility(self.store, speaker=speaker)
 
     def replayed(self, traces: Sequence[Trace], *, threshold: float) -> tuple[Replayed, ...]:
-        """`traces` decided again with `threshold`: what would be handed over."""
+        """Apply `threshold` to recorded `traces` and return what would be injected; nothing is stored."""
         return tuple(
             replay(trace, threshold=threshold, most=self.settings.recall.max_items) for trace in traces
         )
 
     def tune(self, *, bound: float, apply: bool = False) -> TuneReport:
-        """Fit the levels before a prompt to this store, without labels; kept in the home with `apply` only."""
+        """Fit the levels for prompts to this store, without labels, and return the report; `apply` writes them to the home."""
         self.live.flush()
         return self._writing().tune(self._pipeline, bound=bound, apply=apply)
 
@@ -641,7 +644,7 @@ class Engine:
         all_branches: bool = False,
         headline: str = "",
     ) -> tuple[Change, ...]:
-        """Store one statement.
+        """Store one statement and return the changes made.
 
         Args:
             content: the statement; secrets are taken out first.
@@ -745,7 +748,7 @@ class Engine:
         ]
 
     def refuse_note(self, cwd: str, session: SessionKey | None = None) -> None:
-        """Refuse what an agent notes where nothing is to be noted. Without `session` any session at work in `cwd` may be the one.
+        """Raise if an agent may not store notes here now. Without `session`, any session at work in `cwd` may forbid it.
 
         Raises:
             RefusedByTrust: if `capture.notes` is off, incognito is on, or the session is muted or began incognito.
@@ -770,7 +773,7 @@ class Engine:
         return self._settings_at(cwd).capture.notes
 
     def _refuse_incognito(self, cwd: str) -> None:
-        """Refuse the statement of an agent where nothing may be stored.
+        """Raise if an agent may store nothing in `cwd`, because incognito is on or the settings cannot be read.
 
         Raises:
             RefusedByTrust: if incognito is on.
@@ -793,7 +796,7 @@ class Engine:
     def list_memories(
         self, where: MemoryFilter, *, scope: ScopeFilter | None = None, limit: int = 50, offset: int = 0
     ) -> tuple[Memory, ...]:
-        """Memories newest first; `scope` None = everything in the store (the owner's tools).
+        """List memories, newest first; `scope` None = everything in the store (the owner's tools).
 
         Raises:
             UnknownKind: if nothing is found because a kind asked for does not exist.
@@ -806,7 +809,7 @@ class Engine:
         return memories
 
     def show(self, id_or_prefix: str, *, speaker: Speaker = Speaker.USER) -> Memory:
-        """The one memory whose id is or begins with `id_or_prefix`.
+        """Return the one memory whose id is or begins with `id_or_prefix`.
 
         Raises:
             NotFound: if none or several match, or `speaker` may not see it.
@@ -817,14 +820,14 @@ class Engine:
     # --- projects and learning -----------------------------------------------------------------------------------
 
     def project(self, cwd: str) -> ProjectRecord:
-        """The project around `cwd`."""
+        """Return the project around `cwd`; raise `InvalidInput` if no folder is given."""
         project = self._projects.of(cwd)
         if project is None:
             raise InvalidInput("No folder was given.", hint="Name the project's folder.")
         return project
 
     def scope_called(self, name: str, cwd: str) -> Scope:
-        """The scope of a name; `project` = the project around `cwd`.
+        """Return the scope called `name`; `project` = that of the project around `cwd`.
 
         Raises:
             InvalidScope: if no scope has this name.
@@ -848,23 +851,23 @@ class Engine:
     def transcripts(
         self, cwd: str = "", *, paths: Sequence[Path] = (), host: str = "", since_ms: int = 0
     ) -> tuple[TranscriptInfo, ...]:
-        """Past transcripts at `paths`, else of the project around `cwd`, else of all; see `Learning.transcripts`."""
+        """Find past transcripts at `paths`, else of the project around `cwd`, else of all; see `Learning.transcripts`."""
         project = self.project(cwd) if cwd else None
         return self.learning.transcripts(project, paths=paths, host=host, since_ms=since_ms)
 
     # --- sessions ------------------------------------------------------------------------------------------------
 
     def sessions(self, *, limit: int = 20) -> tuple[SessionState, ...]:
-        """The newest sessions."""
+        """Return the newest sessions, after the pending writes are in the store."""
         self.live.flush()
         return self.store.list_sessions(limit=limit)
 
     def prerender(self) -> int:
-        """Write the start block of every project seen lately, for a session that starts without a daemon."""
+        """Write the start blocks of all folders seen lately, for sessions that start without a daemon; return how many."""
         return self._starts.write(self._projects.recent_folders(), self._start_block, wanted=self._starts_at)
 
     def _start_block(self, cwd: str, host: str) -> Block:
-        """The start pack that a session of `host` in `cwd` would get now, with the line that a live one has."""
+        """Return the start block that a session of `host` in `cwd` would get now, with the sentence that a live one has."""
         settings = self._settings_at(cwd).recall
         line = self.nudges.start_line(host, settings)
         left = max(0, settings.budgets.start - self.nudges.cost(line))
@@ -899,11 +902,11 @@ class Engine:
 
     @property
     def damaged(self) -> bool:
-        """Whether damage was met in the store since it was opened; opening it again puts it aside."""
+        """Whether damage was found in the store since it was opened; opening it again moves the damaged file aside."""
         return self._parts.suspect()
 
     def rescan(self, *, dry_run: bool) -> Rescan:
-        """Take secrets out of everything stored, by the rules that hold now; see `Maintenance.rescan`."""
+        """Remove secrets from everything stored, by the rules that hold now; `dry_run` only counts. See `Maintenance.rescan`."""
         report = self.maintenance.rescan(dry_run=dry_run)
         self._starts.drop()
         return report
@@ -922,7 +925,7 @@ class Engine:
         self._writing()
 
     def flush(self) -> None:
-        """Wait until what is written behind the answers, and what capture has begun, is in the store."""
+        """Wait until the writes and captures that run in the background are in the store."""
         self.learning.flush()
         self.live.flush()
 

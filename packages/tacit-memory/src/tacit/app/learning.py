@@ -46,17 +46,17 @@ if TYPE_CHECKING:  # see `LazyWriting`
 
 _LOG = logging.getLogger(__name__)
 MOST_TAKEN_BACK, MOST_VERSIONS = 20, 100
-"""Memories of a session, and versions of one, that are looked at when a prompt takes something back."""
+"""When a prompt takes something back: most memories of its session, and most versions of one, that are read."""
 FIRST_RETRY_S, LAST_RETRY_S = 15.0, 3600.0
 """The pauses between attempts to learn from a transcript that waits; each is four times as long as the one before."""
 MOST_RETRIED = 100
-"""Transcripts that are looked at, oldest first, to see whether one waits that was not tried again yet."""
+"""How many waiting transcripts are read, oldest first, to see whether one was not tried again yet."""
 COMMAND_SOURCE = "command"
 """Source of what the user told Tacit with a command typed as a prompt."""
 
 
 class Learning:
-    """The write side of the engine."""
+    """Runs capture for one engine on background threads: prompts, transcripts, rule files, branches, write-ups."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class Learning:
         return self._writing().capture
 
     def after(self, signal: Signal, handled: SignalResult) -> None:
-        """Do what `signal` leaves to do once it is answered. Keeps a transcript durably before it returns."""
+        """Submit the capture work that follows the answer to `signal`. Its transcript is stored as a handover before this returns."""
         root = handled.project.root if handled.project else None
         settings = self._parts.settings.current(root, agent=handled.state.agent)
         hidden = settings.privacy.incognito or handled.state.incognito
@@ -153,7 +153,7 @@ class Learning:
         run_after_answer(submit)
 
     def _note_project(self, project: ProjectRecord, settings: CaptureSettings) -> None:
-        """Make a project known, and follow the rule files of the folder in which it was set up with `init`.
+        """Register a project, and import its rule files and team files if they are followed in this folder.
 
         Another checkout of the same remote is the same project, but its files were never agreed to: anyone can
         write the remote's name into a repository.
@@ -172,7 +172,7 @@ class Learning:
     def _follow_host_memory(
         self, signal: Signal, project: ProjectRecord | None, settings: CaptureSettings
     ) -> None:
-        """Follow the files of the host's own memory, if it has any."""
+        """Submit the import of the host memory's files, if the host has any and `signal` starts or ends something."""
         host = self._parts.hosts.get(signal.session.host)
         told = isinstance(signal, SessionStarted | MessageEnded | SessionEnded) and not signal.agent_id
         if host is None or not (told and settings.rule_files):
@@ -202,7 +202,10 @@ class Learning:
             self._changed()
 
     def _look_at_branches(self, project: ProjectRecord) -> None:
-        """Check the branches that memories of `project` are bound to. Runs in the background, because it asks git."""
+        """Ask git about the branches that memories of `project` are bound to, and store what changed.
+
+        Blocks on git: callers submit it to the background.
+        """
         if not project.root:
             return
         self._projects.branches.begin(project)
@@ -234,7 +237,7 @@ class Learning:
         self._note_kept(state, signal.text, changes)
 
     def _take_back(self, signal: PromptSubmitted, said_in: str) -> None:
-        """Undo what the prompt before this one taught, where this one takes it back in so many words."""
+        """Undo what the previous prompt taught, if this prompt explicitly takes it back. `said_in` = the previous prompt; "" = none."""
         from tacit.reading.explicit import is_taken_back_by  # noqa: PLC0415 - loads the write side
 
         store = self._parts.store
@@ -268,7 +271,7 @@ class Learning:
             self._sessions.note_turn(state.key, unkept_turn=state.turn)
 
     def _run_typed_command(self, signal: PromptSubmitted, handled: SignalResult, *, hidden: bool) -> None:
-        """Do what the user typed as a command to Tacit, on their word.
+        """Execute the command that the user typed as a prompt (`forget` or a statement to store), as the user's word.
 
         Raises:
             TacitError: where it cannot be done; the agent, which runs the same command, shows why.
@@ -296,7 +299,7 @@ class Learning:
             self._expose(state.key, changes)
 
     def _expose(self, session: SessionKey, changes: Sequence[Change]) -> None:
-        """Count what was just said as in the context of `session`."""
+        """Enter the memories of `changes` into the session's ledger: their words stand in its context already."""
         stored = [m for change in changes if (m := _memory_of(change)) is not None]
         if not stored:
             return
@@ -342,7 +345,7 @@ class Learning:
         _LOG.info("captured", extra={"detail": str(report)})
 
     def capture_said(self, signal: MessageEnded, handled: SignalResult) -> CaptureReport:
-        """Learn from a conversation that came along whole; its words are never written down as they are."""
+        """Learn from a conversation that arrived whole with the signal, and start the write-up. Its raw words are never stored."""
         from tacit.capture.transcript import TranscriptSource  # noqa: PLC0415 - see the imports
 
         key = handled.state.key
@@ -358,7 +361,7 @@ class Learning:
         return report
 
     def capture_pending(self) -> CaptureReport:
-        """Learn from every transcript that waits; sessions that are over are written up behind it."""
+        """Learn from every waiting transcript now; then start the write-up of ended sessions in the background."""
         report = self.capture.capture_pending()
         self.write_up_soon()
         return report
@@ -381,7 +384,7 @@ class Learning:
         self._submit(lambda: self._log_capture(self.capture_pending()))
 
     def write_up_soon(self) -> None:
-        """Have sessions written up in the background, where a model is configured; returns at once. One worker at most."""
+        """Start writing up sessions in the background if a model is configured; returns at once. One run at a time."""
         if self._parts.writer is None or self._writing_up.is_set():
             return
         self._writing_up.set()
@@ -400,7 +403,7 @@ class Learning:
             _LOG.error("writing up failed: %s", type(error).__name__, extra={"detail": str(error)})
 
     def write_up_next(self, *, past: bool = False, at_once: bool = False) -> WriteUp | None:
-        """Send one request now; None = nothing waits that can be asked, or nothing may be asked for now.
+        """Send one request to the writer and return its result; None = nothing waits, or nothing may be asked now. Blocks.
 
         Args:
             past: write up a session that was imported; nothing is compared. Else a session that ended, or, where none waits, compare
@@ -450,7 +453,7 @@ class Learning:
     def transcripts(
         self, project: ProjectRecord | None, *, paths: Sequence[Path] = (), host: str = "", since_ms: int = 0
     ) -> tuple[TranscriptInfo, ...]:
-        """Past transcripts on this machine: those at `paths`, else those that hosts keep of `project`, or of every project.
+        """Find past transcripts on this machine: those at `paths`, else those that hosts keep of `project`, or of every project.
 
         Args:
             project: whose; with `paths`, whose sessions that do not say where they ran are.
@@ -470,7 +473,7 @@ class Learning:
         return tuple(i for i in transcripts if host in ("", i.host) and i.modified_ms >= since_ms)
 
     def flush(self) -> None:
-        """Wait for the jobs that were begun; none of them waits for an answer to go ahead any more."""
+        """Run the jobs that were begun without further delay, and wait for them, at most 60 seconds each."""
         with self._lock:
             running = tuple(self._running)
         self._hurry.set()
@@ -481,7 +484,7 @@ class Learning:
             self._hurry.clear()
 
     def close(self) -> None:
-        """Finish the running job and every statement; transcripts that wait stay in the store."""
+        """Finish the running job and all statements, and cancel the other jobs; waiting transcripts stay in the store."""
         self._hurry.set()
         self._closing.set()
         writer = self._parts.writer

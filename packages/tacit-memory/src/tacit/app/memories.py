@@ -48,7 +48,7 @@ IMPORTANCE_STEP = 0.05
 
 
 class Memories:
-    """Stores, changes and ends memories, and counts what is said of them. It asks nobody for leave: `tacit.verbs` does."""
+    """Stores, changes and retires memories, and records feedback on them. It checks no permission: `tacit.verbs` does."""
 
     def __init__(
         self, *, parts: Parts, projects: Projects, capture: CapturePipeline, changed: Callable[[], None]
@@ -80,7 +80,7 @@ class Memories:
         told: ChangeReason | None = None,
         headline: str = "",
     ) -> tuple[Change, ...]:
-        """Store one statement; see `Engine.remember`. `confirmed` False = what would be dangerous waits all the same.
+        """Store one statement and return the changes; see `Engine.remember`. `confirmed` False = what would be dangerous waits all the same.
 
         `told` = how an agent's note was judged; the changes that are returned say it.
 
@@ -145,7 +145,7 @@ class Memories:
         return tuple(change if isinstance(change, Edit) else _told(change, told) for change in changes)
 
     def _require_known(self, place: Scope, project: ProjectRecord | None) -> None:
-        """Refuse a scope whose project is not known; register `project`, the project of the folder, if the scope belongs to it.
+        """Raise if the project of the scope `place` is not known; register `project`, that of the folder, if the scope belongs to it.
 
         Raises:
             InvalidInput: the project is not known.
@@ -159,7 +159,7 @@ class Memories:
             )
 
     def _branch_here(self, place: Scope, project: ProjectRecord | None) -> LearnedOn | None:
-        """The unmerged branch to bind a new statement to. None if its scope `place` does not belong to `project`, the project of the folder."""
+        """Return the unmerged branch to bind a new statement to; None if the scope `place` does not belong to `project`."""
         if project is None or place.project_id != project.id:
             return None
         return self._projects.branches.learned_on(project)
@@ -179,7 +179,7 @@ class Memories:
         confirms: bool = True,
         headline: str | None = None,
     ) -> Memory:
-        """Store a new version of `memory` under its id; see `edited`. With `all_branches`, the memories that it replaced on its branch end."""
+        """Store a new version of `memory` under its id and return it; see `edited`. With `all_branches`, what it replaced on its branch ends."""
         changed = self.edited(
             memory,
             content=content,
@@ -217,7 +217,7 @@ class Memories:
         confirms: bool = True,
         headline: str | None = None,
     ) -> Memory:
-        """A new version of `memory`, not stored. The user's hand confirms it: it becomes active, tier user.
+        """Build a new version of `memory`, without storing it. As the user's edit (`confirms`) it becomes active, with tier user.
 
         `confirms` False = an agent's hand, which leaves status and tier as they are.
 
@@ -268,7 +268,7 @@ class Memories:
     def supersede(
         self, memory: Memory, content: str, *, kind: str | None, when: str | None, scope: Scope | None
     ) -> tuple[Change, ...]:
-        """Store another statement in the place of `memory`, on the user's word; what is None stays as it was there.
+        """Replace `memory` with another statement, on the user's word, and return the change; what is None stays as in `memory`.
 
         Raises:
             InvalidInput: if it is retired or superseded, or the text is empty, too long or the same.
@@ -327,7 +327,7 @@ class Memories:
         return memory
 
     def _write(self, changes: Sequence[Change], *, relations: Sequence[Relation] = ()) -> None:
-        """Store `changes`, and no digest goes on quoting what they end."""
+        """Store `changes` with their vectors, amend digests that quote what they end, and call `changed`."""
         amended = with_amended_digests(changes, self._parts.store)
         carried = [change.memory for change in amended if not isinstance(change, Retire | Skip)]
         embedder = self._parts.embedder
@@ -340,7 +340,7 @@ class Memories:
         self._changed()
 
     def feedback(self, memory: Memory, *, useful: bool) -> None:
-        """Count a use, or lower the importance of what should not have come."""
+        """Count a use of `memory` if it was useful, else lower its importance by `IMPORTANCE_STEP`."""
         if useful:
             self._parts.store.count_usage(used=[memory.id])
             return
@@ -364,7 +364,7 @@ def _trigger(when: str | Sequence[str] | Trigger | None, maker: TriggerMaker) ->
 def _refuse_secrets(
     redactor: TextRedactor, *, when: str | Sequence[str] | Trigger | None, files: Sequence[str] = ()
 ) -> None:
-    """Refuse what is said beside a statement where it holds a secret: left out in silence, nobody would know."""
+    """Raise `RefusedByRedaction` if `when` or `files` holds a secret; to leave it out silently would hide that."""
     words = words_of(when) if isinstance(when, Trigger) else (when,) if isinstance(when, str) else when or ()
     for name, terms in (("when", words), ("files", files)):
         if secrets := secrets_in(terms, redactor):
@@ -375,7 +375,7 @@ def _refuse_secrets(
 
 
 def _until_gone(memory: Memory) -> LearnedOn | None:
-    """The branch that a memory stays bound to when the user edits it; None if its branch is gone."""
+    """Return the branch that a memory stays bound to when the user edits it; None if its branch is gone."""
     return None if memory.branch is not None and memory.branch.gone else memory.branch
 
 
@@ -393,7 +393,7 @@ def _told(change: Change, why: ChangeReason) -> Change:
 
 
 def _checked(content: str, redactor: TextRedactor) -> str:
-    """A new text for a memory, held to what a new memory is held to."""
+    """Return `content` as the new text of a memory; raise if it is too long, empty, no statement, or holds a secret."""
     text = content.replace("\0", "").strip()
     refuse_long(text)
     text = checked_text(text, redactor)

@@ -25,19 +25,19 @@ from tacit.ports.host import Host
 from tacit.system.files import write_whole
 
 USUAL_MS = 650
-"""A recall that may take no longer is answered within the hook client's own deadline."""
+"""A recall that may take at most so many milliseconds fits the hook client's own deadline."""
 REPLY_MS = 150
-"""For the way to the daemon and back."""
+"""Milliseconds that are added for the way to the daemon and back."""
 
 
 def start_file(home: Home, cwd: str) -> Path:
-    """Where the start block for `cwd` is kept."""
+    """Return the path of the file that holds the start block for `cwd`."""
     digest = hashlib.sha256(os.path.normcase(cwd).encode("utf-8", "surrogatepass")).hexdigest()[:24]
     return home.start_dir / f"{digest}.json"
 
 
 class StartBlocks:
-    """Writes the files; the store is not read here."""
+    """Writes and removes the files of start blocks; the caller makes the blocks."""
 
     def __init__(self, *, home: Home, hosts: Mapping[str, Host], clock: Clock) -> None:
         self._home = home
@@ -47,11 +47,11 @@ class StartBlocks:
 
     @property
     def stale(self) -> bool:
-        """Whether a memory changed since the last writing."""
+        """Whether a memory changed since the last `write`; the blocks were removed then."""
         return self._stale
 
     def drop(self) -> None:
-        """Remove every block: one of them may hold what has just been changed or forgotten."""
+        """Remove all start blocks and mark them stale: one may hold what has just been changed or forgotten."""
         self._stale = True
         remove_blocks(self._home)
 
@@ -98,14 +98,17 @@ def remove_blocks(home: Home, *, but: Collection[Path] = ()) -> None:
 
 
 class HookDeadline:
-    """Remembers the longest time that a session of this process needs."""
+    """Tells the hook client how long a prompt may take, in the file `run/prompt_ms`."""
 
     def __init__(self, home: Home) -> None:
         self._home = home
         self._told_ms: int | None = None
 
     def tell(self, recall_ms: int) -> None:
-        """Let hooks wait for recalls of `recall_ms`; it only grows until the process ends."""
+        """Let hooks wait for recalls of `recall_ms` milliseconds: write `run/prompt_ms`, or remove it if the usual time is enough.
+
+        The time only grows until the process ends.
+        """
         wanted_ms = max(self._told_ms or 0, recall_ms + REPLY_MS if recall_ms > USUAL_MS else 0)
         if wanted_ms == self._told_ms:
             return

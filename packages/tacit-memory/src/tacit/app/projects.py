@@ -51,7 +51,7 @@ MAX_KEPT = 256
 
 
 class Branches:
-    """The branches of the folders that sessions work in. Safe to use from several threads."""
+    """Tells which git branch a folder is on and which branches count there; keeps git's answers. Safe to use from several threads."""
 
     def __init__(self, *, store: Store, clock: Clock) -> None:
         self._store = store
@@ -62,7 +62,7 @@ class Branches:
         self._looked: dict[str, tuple[str, ...]] = {}
 
     def view(self, project: ProjectRecord | None, *, bound: bool) -> BranchView | None:
-        """The branches whose memories may appear unasked in the folder of `project`; None = all, because `bound` is False."""
+        """Return the branches whose memories may appear unasked in the folder of `project`; None = all, because `bound` is False."""
         if not bound:
             return None
         tree = self._tree(project.root) if project is not None else None
@@ -79,23 +79,23 @@ class Branches:
         return BranchView(names=frozenset(names), replaced=frozenset(replaced))
 
     def learned_on(self, project: ProjectRecord | None) -> LearnedOn | None:
-        """The unmerged branch that is checked out in the folder of `project`; None = what is learned there holds on all branches."""
+        """Return the unmerged branch checked out in the folder of `project`; None = what is learned there holds on all branches."""
         tree = self._tree(project.root) if project is not None else None
         name = branch_at(tree) if tree is not None else ""
         return LearnedOn(name=name, commit=commit_at(tree, name)) if tree is not None and name else None
 
     def stand(self, project: ProjectRecord) -> tuple[str, ...]:
-        """The state of git that a look at the branches depends on; () = no default branch is known there. See `stand_of`."""
+        """Return the state of git that a look at the branches depends on; () = no default branch is known there. See `stand_of`."""
         tree = self._tree(project.root)
         return stand_of(tree) if tree is not None and tree.shared else ()
 
     def moved(self, project: ProjectRecord) -> bool:
-        """Whether another branch was checked out, or the default branch moved, since the last look began; False if none did."""
+        """Whether another branch was checked out, or the default branch moved, since the last look began; False before any look."""
         looked = self._looked.get(project.root)
         return looked is not None and self.stand(project) != looked
 
     def begin(self, project: ProjectRecord) -> None:
-        """Note the state of git that a look is about to see, so that what changes during the look counts as moved."""
+        """Record the state of git before a look at the branches, so that `moved` notices what changes during the look."""
         stand = self.stand(project)
         with self._lock:
             if len(self._looked) >= MAX_KEPT:
@@ -103,7 +103,7 @@ class Branches:
             self._looked[project.root] = stand
 
     def note(self, root: str, seen: BranchesSeen) -> None:
-        """Store the result of a look at the work tree at `root`."""
+        """Keep in memory the result of a look at the work tree at `root`; `view` uses it."""
         with self._lock:
             if len(self._seen) >= MAX_KEPT:
                 self._seen.clear()
@@ -135,16 +135,16 @@ CACHE_MS = 60_000
 REAL_MS = 2_000.0
 MAX_CACHED = 256
 GIT_S = 2.0
-"""So long may git look for the first commits of a repository."""
+"""Seconds that git may take to find the first commits of a repository."""
 LANGUAGE_SHARE = 0.1
 MOST_LISTED = 500
 FIRST_LOOK_S = 0.3
-"""How long git may take to list a project's files while somebody waits."""
+"""Seconds that git may take to list a project's files while somebody waits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Related:
-    """Memories that a folder does not see and may belong to it.
+    """A project whose memories a folder does not see and that may belong to it.
 
     Args:
         project: whose they are: the git remote is the same, or the first commit, and the folder of the project is gone.
@@ -164,7 +164,7 @@ class Related:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Membership:
-    """The project of a folder, and what else may belong to it. `folder` stands for the repository on this machine."""
+    """The project of a folder, and other projects it may belong to. `folder` stands for the repository on this machine."""
 
     project: ProjectRecord
     folder: str
@@ -172,12 +172,12 @@ class Membership:
 
     @property
     def notice(self) -> str:
-        """Return the question that the user has not answered yet, or ""."""
+        """Return the questions that the user has not answered yet, as one text; "" = none."""
         return " ".join(related.text for related in self.related if not related.declined)
 
 
 class Projects:
-    """Looks projects up and remembers them. Safe to use from several threads."""
+    """Finds and registers the projects of folders, with their languages and visible scopes. Safe to use from several threads."""
 
     def __init__(self, *, store: Store, clock: Clock) -> None:
         self._store = store
@@ -191,7 +191,7 @@ class Projects:
         self._first_commits: dict[str, frozenset[str]] = {}
 
     def real_folder(self, cwd: str) -> str:
-        """The folder that `cwd` leads to, looked up once for a burst of events; "" for none."""
+        """Return the folder that `cwd` leads to through links, kept for two seconds; "" for ""."""
         if not cwd or is_user_folder(cwd):
             return cwd
         now = self._clock.monotonic_ms()
@@ -207,11 +207,11 @@ class Projects:
         return real
 
     def of(self, cwd: str) -> ProjectRecord | None:
-        """The project around `cwd`; None for no folder at all."""
+        """Return the project around `cwd`; None if `cwd` is empty."""
         return self.membership(cwd).project if cwd else None
 
     def membership(self, cwd: str) -> Membership:
-        """The project around `cwd`, and what else may belong to it. `cwd` must not be empty."""
+        """Return the project around `cwd`, and what else may belong to it; kept for a minute. `cwd` must not be empty."""
         now = self._clock.monotonic_ms()
         with self._lock:
             cached = self._found.get(cwd)
@@ -225,7 +225,7 @@ class Projects:
         return resolved
 
     def _resolve(self, cwd: str) -> Membership:
-        """The stored project whose folder it is, a project nobody works in yet, or one of its own."""
+        """Find the project of `cwd`: the stored one of this folder, an imported one that nobody works in yet, or a new one. Stores nothing."""
         identified = identify_project(cwd)
         if is_user_folder(cwd):
             return Membership(project=self._stored(identified.id) or identified, folder="")
@@ -262,7 +262,7 @@ class Projects:
         return Membership(project=project, folder=folder, related=tuple(related))
 
     def _moved_to(self, project: ProjectRecord, projects: Mapping[str, ProjectRecord]) -> list[ProjectRecord]:
-        """The projects whose folders are gone and whose repository may be that of `project` under another name."""
+        """Return the projects whose folders are gone and whose repository may be that of `project` under another name."""
         gone = [
             other
             for other in projects.values()
@@ -280,7 +280,7 @@ class Projects:
         return [other for other in found if other.id not in joined]
 
     def _commits_of(self, root: str) -> frozenset[str]:
-        """The first commits of the repository at `root`; empty for none. Asked once, for they hardly ever change."""
+        """Ask git for the first commits of the repository at `root`, for `GIT_S` seconds at most, and keep them; empty = none found."""
         with self._lock:
             commits = self._first_commits.get(root)
         if commits is None:
@@ -297,12 +297,12 @@ class Projects:
             ROOT_COMMITS.write(self._store, tuple(sorted(commits)), project.id)
 
     def unanswered(self, cwd: str) -> str:
-        """What the user has not answered of memories that may belong to the project of `cwd`; "" = nothing."""
+        """Return the questions about memories that may belong to the project of `cwd` and that the user has not answered; "" = none."""
         membership = self.membership(cwd) if cwd else None
         return membership.notice if membership else ""
 
     def register(self, project: ProjectRecord) -> ProjectRecord:
-        """Make sure the store knows `project`; returns the one that its folder belongs to now."""
+        """Store `project` if the store does not know it in this form; return the record that its folder belongs to now."""
         self._note_commits(project)
         stored = self._stored(project.id)
         if stored and stored.root == project.root and set(project.folders) <= set(stored.folders):
@@ -316,7 +316,7 @@ class Projects:
         return next((project for project in self._store.projects() if project.id == project_id), None)
 
     def join(self, cwd: str) -> Membership:
-        """Let the folder share the memories that may belong to it.
+        """Let the folder share the memories of the projects it may belong to; stores this and returns the new membership.
 
         Raises:
             InvalidInput: if there are none.
@@ -341,7 +341,7 @@ class Projects:
             return self._resolve(cwd)
 
     def separate(self, cwd: str) -> Membership:
-        """Keep the folder apart from the projects it may belong to, or take it out of the one it shares.
+        """Keep the folder apart from the projects it may belong to, or take it out of the one it shares; return the new membership.
 
         Raises:
             InvalidInput: if it shares nothing.
@@ -375,14 +375,14 @@ class Projects:
         return record
 
     def _earlier(self, identified: ProjectRecord, projects: Mapping[str, ProjectRecord]) -> tuple[str, ...]:
-        """Return the earlier project of the same folder, which a project with its first remote continues to read."""
+        """Return the id of the earlier project of the same folder, which a project with its first remote still reads; () = none."""
         if not identified.remote:
             return ()
         before = identify_project(identified.root, by_remote=False).key
         return tuple(project.id for project in projects.values() if project.key == before)
 
     def languages(self, project: ProjectRecord) -> tuple[str, ...]:
-        """Languages of a tenth or more of the project's files; of a project that was never read those of a first look at it."""
+        """Return the languages of a tenth or more of the project's files, as counted last; if never counted, after a first quick look."""
         with self._lock:
             cached = self._languages.get(project.id)
         if cached is not None:
@@ -395,7 +395,7 @@ class Projects:
         return languages
 
     def read_languages(self, project: ProjectRecord) -> tuple[str, ...]:
-        """Count the languages of the project's files, and keep the answer."""
+        """Count the languages of the project's files anew, store them and return them."""
         languages = _languages_at(project.root, timeout_s=TIMEOUT_S)
         LANGUAGES.write(self._store, languages, project.id)
         with self._lock:
@@ -403,7 +403,7 @@ class Projects:
         return languages
 
     def with_id(self, scope: Scope, *, here: ProjectRecord | None) -> Scope:
-        """`scope` with the id of the project that it names: `here`, else the only one of that name; as it is where there is none.
+        """Return `scope` with the id of the project that it names: `here`, else the only one of that name; unchanged if there is none.
 
         Raises:
             InvalidInput: if several projects have the name.
@@ -425,7 +425,7 @@ class Projects:
         return replace(scope, key=matches[0].id + scope.key.removeprefix(name)) if matches else scope
 
     def recent_folders(self) -> tuple[str, ...]:
-        """Working folders seen lately, and the roots of all known projects."""
+        """Return the working folders seen lately, and the roots of all known projects."""
         with self._lock:
             folders = tuple(cwd for cwd in self._found if not is_user_folder(cwd))
         roots = (
@@ -476,14 +476,14 @@ class Projects:
         return ScopeFilter.of(*scopes)
 
     def relative(self, paths: tuple[str, ...], project: ProjectRecord | None, cwd: str) -> tuple[str, ...]:
-        """`paths` relative to the project root, without repeats."""
+        """Return `paths` relative to the project root, each once; unchanged without a project."""
         if project is None:
             return paths
         return tuple(dict.fromkeys(relative_path(path, root=project.root, cwd=cwd) for path in paths))
 
 
 def _languages_at(root: str, *, timeout_s: float) -> tuple[str, ...]:
-    """Languages of a tenth or more of the files that git tracks at `root`, else of those in the folder itself."""
+    """Return the languages of a tenth or more of the files that git tracks at `root`, else of those in the folder itself."""
     if not root:
         return ()
     names = tracked_files(root, timeout_s=timeout_s) or _listed_files(root)
@@ -493,14 +493,14 @@ def _languages_at(root: str, *, timeout_s: float) -> tuple[str, ...]:
 
 
 def tracked_files(root: str, *, timeout_s: float) -> tuple[str, ...]:
-    """The paths that git tracks in the work tree at `root`; of very many the first ones."""
+    """List the paths that git tracks in the work tree at `root`; of very many only the first ones, () without git."""
     git = git_at(resolve_folder(root))
     listed = git.ask("ls-files", "-z", timeout_s=timeout_s, cut=True) if git is not None else None
     return tuple((listed or b"").decode("utf-8", "replace").split("\0")[:-1])
 
 
 def _listed_files(root: str) -> tuple[str, ...]:
-    """Names of the files that lie in `root` itself, `MOST_LISTED` entries at most; () where it cannot be read."""
+    """Return the names of files directly in `root`, hidden ones aside, of `MOST_LISTED` entries at most; () = it cannot be read."""
     try:
         with os.scandir(root) as entries:
             names = [entry.name for entry in islice(entries, MOST_LISTED) if entry.is_file()]
@@ -510,7 +510,7 @@ def _listed_files(root: str) -> tuple[str, ...]:
 
 
 def _is_there(folder: str) -> bool:
-    """Whether the folder of a project is still that folder, and not gone or a link that took its place."""
+    """Whether the folder of a project still exists, and is not a link that took its place."""
     return os.path.lexists(folder) and os.path.realpath(folder) == folder
 
 
@@ -523,7 +523,7 @@ def _without(names: tuple[str, ...], name: str) -> tuple[str, ...]:
 
 
 def _is_unclaimed(project: ProjectRecord, identified: ProjectRecord) -> bool:
-    """Whether `project` was imported, nobody has worked in it yet, and it is the one that `identified` is."""
+    """Whether `project` was imported, nobody has worked in it yet, and `identified` is the same project."""
     if project.key or project.root:
         return False
     return project.id == identified.id or bool(project.remote and project.remote == identified.remote)

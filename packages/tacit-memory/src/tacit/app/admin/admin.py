@@ -37,7 +37,7 @@ from tacit.state.registry import MARKS, VERDICTS
 LABEL_CHARS = 80
 MOST_EDGES = 20_000
 STEPS = 2
-"""How many relations away a neighborhood reaches."""
+"""Greatest distance of a memory in a neighborhood, in relations."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +50,7 @@ class ProjectCount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """One memory. `label` = its first words."""
+    """One memory as a node of the graph. `label` = its first words."""
 
     id: str
     kind: str
@@ -64,7 +64,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edge:
-    """One relation between two nodes."""
+    """One relation as an edge of the graph."""
 
     source: str
     target: str
@@ -104,7 +104,7 @@ class Verdicts:
     def say(
         self, trace: Trace, memory_ids: Sequence[str], *, useful: bool, at_ms: int
     ) -> tuple[tuple[Verdict, ...], tuple[Verdict, ...]]:
-        """Store a verdict on each of `memory_ids`; () = on everything that was injected.
+        """Store one verdict, `useful` or not, on each of `memory_ids`; () = on everything that the recall injected.
 
         Returns:
             The verdicts, and those of them that are new.
@@ -149,7 +149,7 @@ class Verdicts:
 
 
 class Admin:
-    """Answers the owner, over one open store. `settle` waits for what is written behind answers."""
+    """The owner's requests over one open store. `settle` waits for pending writes; `changed` is called after a change."""
 
     def __init__(
         self,
@@ -185,7 +185,7 @@ class Admin:
     # --- looking
 
     def scopes(self, selected: Sequence[Scope], *, within: ScopeFilter | None = None) -> ScopeFilter:
-        """These scopes alone; () = all of `within`, which is every scope of the store when None.
+        """Return a filter of the scopes `selected`; () = all of `within`, and None for that = every scope of the store.
 
         A project stands for its paths and tasks, too.
         """
@@ -203,11 +203,11 @@ class Admin:
         )
 
     def count(self, where: MemoryFilter, *, scope: ScopeFilter | None) -> int:
-        """Return the length of the whole list; `scope` None = everything."""
+        """Count all memories that fit `where`, whatever its page; `scope` None = everything."""
         return self._store.count_memories(replace(where, after=None), scope=scope or self._store.scopes())
 
     def relations(self, memory_id: str) -> tuple[tuple[Relation, ...], tuple[Memory, ...]]:
-        """The relations of a memory, strongest first, and the memories at their other ends."""
+        """Return the relations of a memory, strongest first, and the memories at their other ends."""
         everything = self._store.scopes()
         relations = [
             relation
@@ -228,13 +228,13 @@ class Admin:
     def graph(
         self, where: MemoryFilter, *, scope: ScopeFilter, limit: int, around: str | None = None
     ) -> Graph:
-        """Memories and how they hang together; `around` = only those at most two relations away from this memory."""
+        """Return memories and the relations between them; `around` = only memories at most two relations away from this one."""
         if around is not None:
             return neighborhood_of(self._store, around, where, scope=scope, limit=limit)
         return graph_of(self._store, where, scope=scope, limit=limit)
 
     def projects(self, *, levels: tuple[Sensitivity, ...] | None = None) -> tuple[ProjectCount, ...]:
-        """Projects by name; memories of other sensitivities than `levels` (None = any) are not counted."""
+        """List projects by name, each with its active memories; only memories of these `levels` (None = any) count."""
         where = MemoryFilter(sensitivities=levels)
         counts = [
             ProjectCount(
@@ -245,23 +245,23 @@ class Admin:
         return tuple(sorted(counts, key=lambda row: (row.project.name, row.project.id)))
 
     def membership(self, cwd: str) -> Membership:
-        """The project of a folder, and what else may belong to it."""
+        """Return the project of a folder, and what else may belong to it."""
         return self._projects.membership(cwd)
 
     def stored(self) -> StoreStats:
-        """Counts of what is stored; cheap."""
+        """Return counts of what is stored; cheap."""
         return self._store.stats()
 
     def kinds(self) -> tuple[Kind, ...]:
-        """The kinds that hold."""
+        """Return the kinds that are defined now."""
         return tuple(self._parts.kinds)
 
     def spaces(self) -> tuple[Space, ...]:
-        """The ways to measure closeness, in their fixed order."""
+        """Return the spaces that measure similarity, in their fixed order."""
         return tuple(SPACES.values())
 
     def as_of(self, memory_id: str, at_ms: int) -> Memory | None:
-        """The version of a memory that was known at that time; None = it was not there yet."""
+        """Return the version of a memory that was stored at `at_ms`; None = there was none yet."""
         scope = self._store.scopes()
         versions = self._store.recorded(scope=scope, limit=10_000, memory_id=memory_id)
         return next((version.memory for version in versions if version.at_ms <= at_ms), None)
@@ -281,7 +281,7 @@ class Admin:
         return separated
 
     def merge(self, memory: Memory, into: str) -> tuple[Change, ...]:
-        """Let `memory` go into another that says the same.
+        """Merge `memory` into the memory `into`, which says the same; return the changes made.
 
         Raises:
             NotFound, InvalidInput: if there is no such memory, or it is the same or holds no more.
@@ -289,7 +289,7 @@ class Admin:
         return self._review.decide(memory.id, "merge", into=into)
 
     def say(self, trace_id: str, memory_ids: Sequence[str], *, useful: bool) -> tuple[Verdict, ...]:
-        """Keep the owner's word on a recall, and let its memories count for it, once.
+        """Store the owner's verdict on memories of a recall, and apply each new one to the memory as feedback; return the verdicts.
 
         Raises:
             NotFound, InvalidInput: see `Verdicts.say`.
@@ -335,7 +335,7 @@ def neighborhood_of(
 
 
 def _drawn(store: MemoryStore, memories: Sequence[Memory], *, scope: ScopeFilter, total: int) -> Graph:
-    """`memories`, and the relations between them."""
+    """Build the graph of `memories` and the relations between them."""
     names = {memory.id for memory in memories}
     relations = [
         relation
@@ -383,7 +383,9 @@ FINGERPRINT_CHARS = 12
 
 
 class MarkReader:
-    """Changes of settings and imports, with their times, for charts. Safe to use from several threads.
+    """Reads the marks of charts: changes of settings, and imports, with their times.
+
+    A read stores a new mark if the settings changed since the last one. Safe to use from several threads.
 
     Changes of settings are found by comparing fingerprints with the last look, so that it does not matter whether the page, a command
     or an editor made them. Stores names of settings, never their values.
@@ -394,7 +396,7 @@ class MarkReader:
         self._lock = Lock()
 
     def between(self, since_ms: int, until_ms: int) -> tuple[Mark, ...]:
-        """Return the marks of that time, oldest first."""
+        """Return the marks of that time, oldest first. First stores a mark if the settings changed since the last call."""
         return tuple(mark for mark in self._looked().marks if since_ms <= mark.at_ms < until_ms)
 
     def _looked(self) -> Marks:
@@ -413,7 +415,7 @@ class MarkReader:
             return after
 
     def _written_ms(self) -> int:
-        """When the user's settings were written last."""
+        """Return when the user's settings file was written last, in milliseconds; now if it cannot be read."""
         try:
             return self._parts.home.config_file.stat().st_mtime_ns // 1_000_000
         except OSError:

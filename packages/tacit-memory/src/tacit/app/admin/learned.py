@@ -31,7 +31,7 @@ _KIND = MemoryFilter(kinds=(DIGEST,))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DigestLine:
-    """One line: `code` is impl, dec, block, next, done or fix."""
+    """One line of a digest: `code` is impl, dec, block, next, done or fix."""
 
     code: str
     text: str
@@ -75,7 +75,7 @@ class Digests:
 
 
 class DigestReader:
-    """Looks digests up. `settle` waits until what was said so far is stored; `captures` = whether sessions are learned from."""
+    """Reads digests of sessions. `settle` waits for pending writes; `captures` tells whether sessions are learned from."""
 
     def __init__(self, store: Store, *, settle: Callable[[], None], captures: Callable[[], bool]) -> None:
         self._store = store
@@ -83,7 +83,7 @@ class DigestReader:
         self._captures = captures
 
     def of_session(self, name: str, *, visibility: Visibility) -> SessionDigest:
-        """The digest of a session by `host/id`, by its id, or by the beginning of its id where that is unique.
+        """Return the digest of a session, or why it has none; `name` as for `named`.
 
         Raises:
             NotFound: if there is no such session, or several.
@@ -96,7 +96,7 @@ class DigestReader:
         return self._told(key, state, shown, visibility)
 
     def newest(self, project: ProjectRecord | None, *, limit: int, visibility: Visibility) -> Digests:
-        """The newest digests of `project`, of every project when None; and why a newer session has none."""
+        """Return the newest digests of `project` (None = of every project), and why a newer session has none."""
         self._settle()
         scope = self._store.scopes()
         if project is not None:
@@ -120,7 +120,7 @@ class DigestReader:
     def _why_none(
         self, states: dict[SessionKey, SessionState], ranked: list[Memory], visibility: Visibility
     ) -> str:
-        """Explain why the newest known session has no digest; "" = it has one."""
+        """Return one sentence about why the newest session has no digest; "" = it has one, or a newer digest exists."""
         digested = {_key_of(memory) for memory in ranked}
         if not states:
             return "" if ranked else "no session has been recorded here yet"
@@ -130,7 +130,7 @@ class DigestReader:
         return f"{newest.key} has none: {self._reason(newest.key, newest, visibility)}"
 
     def _states(self, project: ProjectRecord | None) -> list[SessionState]:
-        """Sessions of a person, newest signal first: those of subagents have no digest of their own."""
+        """List sessions of `project` (None = of all), newest signal first, without those of subagents."""
         states = self._store.list_sessions(limit=LOOKED_AT)
         return [
             state
@@ -145,7 +145,7 @@ class DigestReader:
         ]
 
     def newest_session(self, project: ProjectRecord | None) -> SessionKey | None:
-        """The session of `project`, of any project when None, that was heard of last; None = there was none."""
+        """Return the session of `project` (None = of any project) that was heard of last; None = there is none."""
         scope = self._store.scopes()
         if project is not None:
             scope = ScopeFilter.of(
@@ -159,7 +159,7 @@ class DigestReader:
         return max(heard, key=lambda key: (heard[key], str(key)), default=None)
 
     def named(self, name: str) -> SessionKey:
-        """The session called `name`: `host/id`, its id, or the beginning of it where that is unique.
+        """Return the key of the session called `name`: `host/id`, its id, or a beginning that no other session shares.
 
         Raises:
             NotFound: if there is no such session, or several.
@@ -226,7 +226,7 @@ class DigestReader:
         return CHECKPOINT.read(self._store, key).work
 
     def _reason(self, key: SessionKey, state: SessionState | None, visibility: Visibility) -> str:
-        """Explain in a sentence without full stop why a session has no digest."""
+        """Return why a session has no digest, as a sentence without a full stop."""
         waiting = [
             handover for handover in self._store.pending_handovers(limit=LOOKED_AT) if handover.session == key
         ]
@@ -255,7 +255,7 @@ def _key_of(memory: Memory) -> SessionKey:
 
 
 def _heard(memory: Memory, state: SessionState | None) -> int:
-    """When its session was heard of last: a digest of an old transcript is written long after what it tells of."""
+    """Return when the session of a digest was heard of last, in milliseconds; a digest may be written long after it."""
     return max(memory.validity.valid_from_ms, state.last_signal_at_ms if state else 0)
 
 
@@ -266,7 +266,7 @@ def _heard(memory: Memory, state: SessionState | None) -> int:
 # never writes.
 
 MAX_STATEMENTS = 500
-"""Statements of one session that are told."""
+"""Most statements of one session that are read."""
 _LIVE = ("active", "quarantined")
 
 
@@ -289,7 +289,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearnedStatement:
-    """One statement.
+    """One statement learned from a session, with its evidence and its fate.
 
     Attributes:
         memory: the memory that holds it, as it is now.
@@ -356,7 +356,10 @@ class Learned:
 
 
 class LearnedReader:
-    """Looks up what sessions taught. `settle` waits until what was said so far is stored."""
+    """Reads what was learned from sessions: statements, their evidence and fate, and pending work.
+
+    Writes nothing. `settle` waits for pending writes.
+    """
 
     def __init__(self, store: Store, *, digests: DigestReader, settle: Callable[[], None]) -> None:
         self._store = store
@@ -364,7 +367,7 @@ class LearnedReader:
         self._settle = settle
 
     def of_session(self, name: str, *, visibility: Visibility) -> Learned:
-        """Return the statements learned from a session; `name` as for a digest.
+        """Return the statements learned from a session; `name` as for `DigestReader.named`.
 
         Raises:
             NotFound: if there is no such session, or several.
@@ -397,7 +400,7 @@ class LearnedReader:
         )
 
     def _with_counts(self, learned: Learned, key: SessionKey, outcomes: Iterable[Outcome]) -> Learned:
-        """Add the counts that only the user may see."""
+        """Add the dropped statements, the requests to a model and the waiting work, which only the user may see."""
         spent = SESSION_SPENDING.read(self._store, key)
         requests = tuple(map(request_in_words, spent.requests))
         reasons = Counter(outcome_text(outcome) for outcome in outcomes if outcome.fate == "dropped")
@@ -454,7 +457,7 @@ class LearnedReader:
     def _questions(
         self, names: tuple[str, ...], candidates: dict[str, Memory]
     ) -> Mapping[str, tuple[Memory, ...]]:
-        """Memories that contradict those of these ids, where both still stand."""
+        """Return `{id: memories}`: for each of `names`, the live memories that may contradict it and that the user has not decided about."""
         scope = self._store.scopes()
         live = [name for name in names if name in candidates and candidates[name].status in _LIVE]
         edges = [relation for relation in self._store.relations(live, scope=scope) if relation.asks]
@@ -511,7 +514,7 @@ def _turn(statement: LearnedStatement) -> int:
 
 
 def believed_in_words(memory: Memory) -> str:
-    """Say in words whose statement a memory is."""
+    """Return a phrase that says whose word a memory is, such as "your word"."""
     provenance = memory.provenance
     if provenance.tier is TrustTier.USER:
         word = "your words, quoted by the agent" if provenance.vouched else "your word"

@@ -84,7 +84,7 @@ class Purged:
 
 
 class Purger:
-    """Forgets for good, in one open store.
+    """Removes memories, sessions and projects for good from one open store, with everything that quotes them.
 
     `settle` waits until everything said so far is written; `reread` lets go of what was read before; `changed` is told. `jobs` lists the
     removal while it runs.
@@ -109,7 +109,7 @@ class Purger:
     # --- what is meant
 
     def named(self, names: Sequence[str]) -> PurgeTarget:
-        """These memories, each by its id or the beginning of it.
+        """Return as a target the memories of these ids, or of these beginnings of ids.
 
         Raises:
             NotFound: if there is none, or several, of a name.
@@ -121,16 +121,16 @@ class Purger:
         return PurgeTarget(memories=tuple(memories.values()))
 
     def still_there(self, ids: Sequence[str]) -> PurgeTarget:
-        """Return the memories among `ids` that still exist; `ids` are whole."""
+        """Return as a target the memories among `ids` (whole ids) that still exist; it may be empty."""
         return PurgeTarget(memories=self._store.get(ids, scope=self._store.scopes()), shown=True)
 
     def matching(self, *, scope: ScopeFilter | None, source: str | None, text: str | None) -> PurgeTarget:
-        """Everything of a source, or with these words, whatever its state."""
+        """Return as a target all memories of this source and with these words, whatever their state; None = any."""
         where = MemoryFilter(statuses=None, source=source, text=text)
         return PurgeTarget(memories=self._list(where, scope or self._store.scopes()))
 
     def of_project(self, project: ProjectRecord) -> PurgeTarget:
-        """A project: its memories, its paths' and tasks' too, its sessions, what was asked there, and the project itself.
+        """Return a project as a target: its memories, including those of its paths and tasks, its sessions, and its record.
 
         Raises:
             NotFound: if nothing is known of it.
@@ -160,7 +160,7 @@ class Purger:
         )
 
     def of_session(self, key: SessionKey) -> PurgeTarget:
-        """A session, and those of its subagents: what was learned from them alone, and their records.
+        """Return a session and those of its subagents as a target: the memories learned in them, and their records.
 
         Raises:
             NotFound: if nothing is known of it.
@@ -188,7 +188,7 @@ class Purger:
     # --- doing it
 
     def purge(self, purge_target: PurgeTarget, *, dry_run: bool) -> Purged:
-        """Remove what is meant from everything that is stored; with `dry_run` only tell it.
+        """Remove the target from everything stored and report what went; with `dry_run` only report what would go.
 
         Raises:
             NotFound: if nothing is meant.
@@ -224,7 +224,7 @@ class Purger:
         )
 
     def _texts(self, memories: Iterable[Memory]) -> list[str]:
-        """Everything that the memories have ever said, and the words they were made from; see `words_to_forget`."""
+        """Return all texts of all versions of the memories, and the words they were made from; see `words_to_forget`."""
         return words_to_forget(
             version
             for memory in memories
@@ -243,7 +243,7 @@ class Purger:
         )
 
     def _alike(self, words: ForgottenWords, removal: Removal) -> tuple[str, ...]:
-        """Other memories that hold the same words, notes apart, which are cleaned."""
+        """Return ids of other memories that hold the same words and stay, at most `MOST_ALIKE`. Notes are not named, because they are cleaned."""
         going = set(removal.memories)
         matches = [
             memory.id

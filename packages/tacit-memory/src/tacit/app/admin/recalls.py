@@ -47,7 +47,7 @@ class RecallRow:
 
 
 def row_of(trace: Trace) -> RecallRow:
-    """`trace` in one line."""
+    """Return `trace` as one row of a list."""
     return RecallRow(
         id=trace.id,
         session=trace.session,
@@ -71,7 +71,7 @@ def row_of(trace: Trace) -> RecallRow:
 
 
 def with_memory_contents(store: Store, traces: Sequence[Trace]) -> tuple[Trace, ...]:
-    """`traces` with the words of those candidates of which a trace keeps the numbers alone, as the store has them now."""
+    """Return `traces` with the missing texts of candidates filled in from the memories as they are now."""
     missing_ids = {
         candidate.memory_id for trace in traces for candidate in trace.candidates if not candidate.content
     }
@@ -94,7 +94,7 @@ def with_memory_contents(store: Store, traces: Sequence[Trace]) -> tuple[Trace, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionRow:
-    """One session. `title` = its first prompt; `exposures` = number of injected memories, `tokens` = their tokens."""
+    """One session as a row. `title` = its first prompt; `exposures` = number of injected memories, `tokens` = their tokens."""
 
     key: str
     title: str
@@ -118,7 +118,7 @@ class SessionRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InjectedMemory:
-    """One injected memory. `used` = null until the session was read."""
+    """One injected memory. `used` = null until the session's transcript was assessed."""
 
     session: str
     memory_id: str
@@ -156,7 +156,7 @@ class SessionView:
 
 
 def session_row(state: SessionState) -> SessionRow:
-    """`state` in one line. What a host itself loaded is no exposure of ours."""
+    """Return a session as one row of a list. Its counts leave out what the host itself loaded."""
     ours = [entry for entry in state.ledger if entry.surface is not Surface.HOST]
     return SessionRow(
         key=str(state.key),
@@ -181,7 +181,7 @@ def session_row(state: SessionState) -> SessionRow:
 
 
 class Recalls:
-    """Looks recalls, exposures and sessions up. `settle` waits until what was said so far is stored."""
+    """Reads recalls, injected memories and sessions for the owner's pages. `settle` waits for pending writes."""
 
     def __init__(self, store: Store, *, settle: Callable[[], None]) -> None:
         self._store = store
@@ -190,7 +190,7 @@ class Recalls:
     def rows(
         self, where: TraceFilter, *, root: str = "", limit: int, visibility: Visibility
     ) -> tuple[RecallRow, ...]:
-        """Recalls, newest first; with `root` only of sessions of the project in that folder."""
+        """List recalls, newest first; `root` = only of sessions of the project in that folder, "" = of all."""
         self._settle()
         if root:
             states = self._store.list_sessions(limit=MOST_SESSIONS)
@@ -207,7 +207,7 @@ class Recalls:
         return tuple(row_of(trace) for trace in page)
 
     def trace(self, trace_id: str) -> Trace:
-        """One recall.
+        """Return one recall, with the texts of its memories.
 
         Raises:
             NotFound: if it is unknown.
@@ -238,7 +238,7 @@ class Recalls:
     def sessions(
         self, *, visibility: Visibility, root: str = "", text: str = "", limit: int, offset: int = 0
     ) -> tuple[SessionRow, ...]:
-        """Sessions, newest signal first.
+        """List sessions, newest signal first.
 
         `root` = only of the project in that folder; `text` = only those that have all its words in their
         title, agent, project or name.
@@ -257,7 +257,7 @@ class Recalls:
         return tuple(session_row(visibility.session(state)) for state in states[offset : offset + limit])
 
     def session(self, key: SessionKey, *, visibility: Visibility) -> SessionView:
-        """One session, turn by turn.
+        """Return one session, turn by turn.
 
         Raises:
             NotFound: if it is unknown.
@@ -280,19 +280,19 @@ class Recalls:
         )
 
     def _used_in(self, key: SessionKey) -> tuple[frozenset[str], frozenset[str]]:
-        """Ids of the memories that a session used, and of all memories whose use was assessed there."""
+        """Return two sets of ids: the memories that a session used, and all whose use was assessed there."""
         usage = USAGE.read(self._store, key)
         return frozenset(usage.used), frozenset(usage.counted)
 
 
 def _has_words(row: SessionRow, words: Sequence[str]) -> bool:
-    """Whether each of `words`, in folded case, stands somewhere in what a list shows of the session."""
+    """Whether each of `words` (in folded case) occurs in the title, agent, folder name or key of the row."""
     shown = " ".join((row.title, row.agent, row.project_root.rpartition("/")[2], row.key)).casefold()
     return all(word in shown for word in words)
 
 
 def _fits(trace: Trace, where: TraceFilter) -> bool:
-    """Whether `trace`, as it may be shown, has the words, the outcome and the memory that are asked for."""
+    """Whether `trace`, as it may be shown, fits the outcome, words and memory of `where`."""
     return (where.injected is None or bool(trace.injected) == where.injected) and (
         (where.text is None or where.text.casefold() in trace.text.casefold())
         and (where.memory_id is None or where.memory_id in trace.candidate_ids)

@@ -125,7 +125,7 @@ class Fact:
 
 
 def fact_of(trace: Trace) -> Fact:
-    """The numbers of `trace`."""
+    """Return the numbers of `trace` that charts need."""
     return Fact(
         at_ms=trace.at_ms,
         surface=trace.surface.value,
@@ -138,7 +138,7 @@ def fact_of(trace: Trace) -> Fact:
 
 
 def tokens_by_kind(trace: Trace) -> dict[str, int]:
-    """The block's tokens shared out by the length of its memories' words; what rounding leaves goes to the first kind."""
+    """Return `{kind: tokens}`: the block's tokens shared out by the length of its memories' words; the largest kind gets the rounding rest."""
     chosen = set(trace.injected)
     lengths: Counter[str] = Counter()
     for candidate in trace.candidates:
@@ -154,7 +154,7 @@ def tokens_by_kind(trace: Trace) -> dict[str, int]:
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """Nearest rank of ordered `values`; 0 of none."""
+    """Return the value at `share` (0 to 1) of sorted `values`, by nearest rank; 0 if there are none."""
     return round(values[max(0, math.ceil(share * len(values)) - 1)], 3) if values else 0.0
 
 
@@ -168,7 +168,7 @@ def series_of(
     used: Use,
     complete: bool,
 ) -> Series:
-    """Put numbers into buckets; `since_ms` is rounded down to a whole bucket, and at most `MOST_BUCKETS` are told."""
+    """Sum up facts and verdicts in buckets; `since_ms` is rounded down to a whole bucket, and at most the last `MOST_BUCKETS` are returned."""
     first = max(since_ms // bucket_ms, (until_ms - 1) // bucket_ms - MOST_BUCKETS + 1)
     count = max(0, (until_ms - 1) // bucket_ms - first + 1)
     since_ms = first * bucket_ms
@@ -253,7 +253,7 @@ def _feedback(verdicts: Sequence[Verdict]) -> FeedbackCounts:
 
 
 class Charts:
-    """Reads the store for `series_of`, new traces only. Safe to use from several threads."""
+    """Makes the series of charts from one store, and keeps the numbers of traces already read. Safe to use from several threads."""
 
     def __init__(self, store: Store, *, retention: Callable[[], RetentionSettings]) -> None:
         """Read `store`; `retention` tells how long it keeps traces."""
@@ -262,10 +262,10 @@ class Charts:
         self._lock = Lock()
         self._facts: OrderedDict[str, Fact] = OrderedDict()
         self._complete = False
-        """Whether everything that the store holds was read once."""
+        """Whether all traces of the store were read once."""
 
     def series(self, *, since_ms: int, until_ms: int, bucket_ms: int) -> Series:
-        """Numbers of that time."""
+        """Return the numbers from `since_ms` to `until_ms`, in buckets of `bucket_ms`; reads only new traces."""
         with self._lock:
             self._read()
             facts = tuple(self._facts.values())
@@ -285,7 +285,7 @@ class Charts:
         return replace(series, cache=self._cache(since_ms=since_ms, until_ms=until_ms))
 
     def _cache(self, *, since_ms: int, until_ms: int) -> tuple[cache_meter.CacheShare, ...]:
-        """What prompt caches can keep, by placement; then what they gave, by host."""
+        """Return the prompt-cache shares of that time: what can be kept, by placement, then what was kept, by host."""
         placement_days = CACHE_DAYS.read(self._store)
         host_days = CACHE_DAYS_OF_HOSTS.read(self._store)
         return (

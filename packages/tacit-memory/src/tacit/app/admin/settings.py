@@ -35,7 +35,7 @@ from tacit.model.pack import Surface
 
 SESSIONS_READ = 500
 INJECTION = "recall."
-"""What the ambient seed calls `memory_injection`."""
+"""Prefix of the injection settings; the ambient seed calls them `memory_injection`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,7 +176,7 @@ class SettingsAdmin:
         )
 
     def explain(self, key: str, *, cwd: str = "", agent: str = "") -> SettingRow:
-        """One setting with every layer's value.
+        """Return one setting with the value of every layer.
 
         Raises:
             UnknownSetting: if there is none of this name; names the nearest one.
@@ -188,12 +188,12 @@ class SettingsAdmin:
         return _row(about, self._report(cwd, agent).origins[key])
 
     def differences(self, *, cwd: str = "", agent: str = "") -> tuple[SettingRow, ...]:
-        """The settings whose value is not the shipped one."""
+        """Return the settings whose value is not the shipped one."""
         report, described = self._report(cwd, agent), describe_settings()
         return tuple(_row(described[key], report.origins[key]) for key in report.changed())
 
     def agents(self) -> tuple[AgentSettings, ...]:
-        """Agents with settings of their own, and those seen in sessions, by name."""
+        """List agents with settings of their own and agents seen in sessions, by name."""
         last_signal_ms: dict[str, int] = {}
         for state in self._parts.store.list_sessions(limit=SESSIONS_READ):
             if state.agent:
@@ -202,7 +202,7 @@ class SettingsAdmin:
         return tuple(self._agent(name, last_signal_ms.get(name)) for name in sorted(names))
 
     def agent(self, name: str) -> AgentSettings:
-        """What one agent has of its own, known or not."""
+        """Return the settings of one agent, even if no such agent is known."""
         return next((agent for agent in self.agents() if agent.name == name), None) or self._agent(name, None)
 
     def etag(self) -> str:
@@ -237,7 +237,7 @@ class SettingsAdmin:
     # --- changing
 
     def change(self, place: SettingsTarget, values: Mapping[str, object]) -> None:
-        """Put values into one place; dotted names and nested values are both understood.
+        """Write values into one place of the settings; keys may be dotted names or nested. They hold at once.
 
         Raises:
             UnknownSetting, InvalidSetting: naming what is wrong and what is allowed; nothing is written.
@@ -247,7 +247,7 @@ class SettingsAdmin:
         self._settle()
 
     def revert(self, place: SettingsTarget, *, key: str = "") -> bool:
-        """Take back what one place says, all of it or one dotted name; False where there is nothing.
+        """Remove what one place sets, all of it or one dotted name, from its file; return False if there was nothing.
 
         Raises:
             InvalidSetting: if the file cannot be read; nothing is written.
@@ -262,7 +262,7 @@ class SettingsAdmin:
         self._changed()
 
     def _resolved(self, place: SettingsTarget) -> SettingsTarget:
-        """A project is named by a folder in it; its section by the project's root."""
+        """Return `place` with a project's folder replaced by the project's root; raise `InvalidInput` if no name is given."""
         if place.holder == "agents" and not place.name:
             raise InvalidInput("No agent was named.", hint="Name one.")
         if place.holder not in ("projects", "project_file"):

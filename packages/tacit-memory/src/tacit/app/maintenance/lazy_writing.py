@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class LazyWriting:
-    """Call it for the write side. Safe to use from several threads."""
+    """Holds the write side; call it to get that, which loads it the first time. Safe to use from several threads."""
 
     def __init__(
         self,
@@ -35,17 +35,17 @@ class LazyWriting:
         self._lock = Lock()
 
     def __call__(self) -> Writing:
-        """The write side, by the settings of now; the first call loads it, which takes a few tenths of a second."""
+        """Return the write side with the present settings; the first call loads it, which takes a few tenths of a second."""
         writing = self._made or self._make()
         writing.follow_settings()
         return writing
 
     def working(self) -> bool:
-        """Whether long work is running; parts that are not loaded do none."""
+        """Whether a long job is running; False while the write side is not loaded."""
         return self._made is not None and self._made.maintenance.jobs.running
 
     def close(self) -> None:
-        """End the jobs that still run."""
+        """End the jobs that still run, if the write side was loaded."""
         if self._made is not None:
             self._made.close()
 

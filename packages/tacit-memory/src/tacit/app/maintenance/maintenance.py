@@ -41,12 +41,12 @@ from tacit.upkeep.rounds import (
 
 _LOG = logging.getLogger(__name__)
 PENDING_FIX_DAYS = 45
-"""So long an unresolved failure waits for its fix."""
+"""Days that an unresolved failure waits for its fix; then upkeep deletes it."""
 
 BegunJob = Literal["check", "reindex"]
-"""What `Jobs.begin` takes."""
+"""Names of the jobs that `Jobs.begin` can start."""
 WaitedFor = Literal["backup", "import", "purge", "rescan"]
-"""What a request waits for; listed while it runs."""
+"""Names of work that a request itself does; it is listed as a job while it runs."""
 JobName = Literal["backup", "check", "import", "purge", "reindex", "rescan"]
 JobState = Literal["running", "done", "failed"]
 ProgressCallback = Callable[[int, int], None]
@@ -78,7 +78,7 @@ class Job:
 
 
 class _JobCancelled(Exception):
-    """The store is being closed: what is done stays, the rest is for another time."""
+    """Raised inside a job to stop it, because the store is being closed; finished parts stay."""
 
 
 class Jobs:
@@ -93,7 +93,7 @@ class Jobs:
         self._executor: ThreadPoolExecutor | None = None
 
     def begin(self, name: BegunJob) -> Job:
-        """Begin a job, or join the one of that name that has not ended.
+        """Start a job in the background and return it; if one of that name has not ended, return that one.
 
         Raises:
             StoreError: if the store is being closed.
@@ -113,13 +113,13 @@ class Jobs:
             return job
 
     def all(self) -> tuple[Job, ...]:
-        """The last job of every name that was begun since the store was opened, by name."""
+        """Return the last job of each name since the store was opened, including the requests' work that runs now."""
         with self._lock:
             return tuple(self._jobs[name] for name in get_args(JobName) if name in self._jobs)
 
     @contextmanager
     def listed(self, name: WaitedFor) -> Generator[ProgressCallback]:
-        """List the work of the caller's thread until the block ends; call the value with how far it is."""
+        """List the caller's own work as a running job until the block ends; yields the function that reports its progress."""
         began_ms = self._parts.clock.now_ms()
         with self._lock:
             self._waited_for[name] += 1
@@ -146,7 +146,7 @@ class Jobs:
             return any(job.state == "running" for job in self._jobs.values())
 
     def close(self) -> None:
-        """End what runs at its next step, and wait for that."""
+        """Stop the running job at its next step and wait for that; no job can begin any more."""
         with self._lock:
             self._leaving.set()
         if self._executor is not None:
@@ -178,7 +178,7 @@ class Jobs:
 
 
 def _words_of(name: JobName, error: BaseException) -> tuple[str, str]:
-    """Describe an error and its remedy. The message of a foreign error may hold the text of a memory, so only its class is named."""
+    """Return the message and the remedy of a failed job. A foreign error may quote a memory, so only its class is named."""
     if isinstance(error, TacitError):
         return error.message, error.hint
     if isinstance(error, _JobCancelled):
@@ -241,7 +241,7 @@ class Maintenance:
         self.jobs = Jobs(parts)
 
     def rescan(self, *, dry_run: bool) -> Rescan:
-        """Take out of everything stored what the rules of today find; with `dry_run` only count it.
+        """Remove from everything stored what today's redaction rules find; with `dry_run` only count it.
 
         Raises:
             StoreError: if the store cannot be written; nothing of it is changed then.
@@ -263,7 +263,7 @@ class Maintenance:
         return report
 
     def reindex(self, *, progress: Callable[[int, int], None] | None = None) -> int:
-        """Renew the vectors of another embedder; returns how many were renewed."""
+        """Recompute the vectors that another embedder made; return how many."""
         return reindex(self._parts.store, self._parts.embedder, progress=progress)
 
     def backup(self, target: Path) -> None:
@@ -303,7 +303,7 @@ class Maintenance:
         return tuple(sorted(found, key=lambda copy: copy.at_ms, reverse=True))
 
     def back_up_if_due(self, *, interrupted: Callable[[], bool]) -> Outcome:
-        """Write the automatic backup of the day, as the settings say.
+        """Write the automatic backup of the day if one is due, and return the outcome; deletes backups beyond `backup.keep`.
 
         Raises:
             StoreError: as the store; older backups stay.
@@ -317,7 +317,7 @@ class Maintenance:
         )
 
     def upkeep(self, *, interrupted: Callable[[], bool] = lambda: False) -> UpkeepReport:
-        """Write the backup of the day, then let go what has had its time; what the user stated stays.
+        """Write the backup of the day, then delete expired data; what the user stated stays.
 
         Running it again at once changes nothing more. `interrupted` says when the process has to leave.
 
@@ -339,7 +339,7 @@ class Maintenance:
         return UpkeepReport(records=records, tended=tended, pending=self._age_pending())
 
     def _age_pending(self) -> int:
-        """Forget failures that nobody fixed for so long; returns how many."""
+        """Delete pending failures older than `PENDING_FIX_DAYS`; return how many."""
         store, forgotten = self._parts.store, 0
         before_ms = int(self._parts.clock.now_ms() - PENDING_FIX_DAYS * DAY_MS)
         for name in PENDING.names(store):
@@ -351,7 +351,7 @@ class Maintenance:
         return forgotten
 
     def statistics(self, *, levels: tuple[Sensitivity, ...] | None = None) -> StoreUse:
-        """Counts of what is stored of these sensitivities (None = any), and of what injections were good for."""
+        """Count what is stored of these sensitivities (None = any), and how much of what was injected was used."""
         self._settle()
         store = self._parts.store
         totals = TOTALS.read(store)

@@ -40,7 +40,7 @@ from tacit.text.tokens import PATH_WORD
 
 
 def plan_undo(versions: Sequence[Recorded], *, clock: Clock, keep_both: bool = False) -> tuple[Change, ...]:
-    """The changes that take `versions` back; they are the whole change, or `connected_versions` ones of it.
+    """Return the changes that take `versions` back: those of one whole change, or the `connected_versions` of it. Writes nothing.
 
     Args:
         versions: what one change wrote.
@@ -66,7 +66,7 @@ def plan_undo(versions: Sequence[Recorded], *, clock: Clock, keep_both: bool = F
 
 
 def connected_versions(versions: Sequence[Recorded], memory_id: str) -> tuple[Recorded, ...]:
-    """The version of `memory_id` and those of what it replaced or was replaced by, in the order given."""
+    """Return the version of `memory_id` and those of memories that it replaced or that replaced it, in the order given."""
     connected_ids = {memory_id}
     while True:
         more = {
@@ -81,7 +81,7 @@ def connected_versions(versions: Sequence[Recorded], memory_id: str) -> tuple[Re
 
 
 def _superseding_ids(version: Recorded) -> tuple[str, ...]:
-    """Ids of the memory that superseded it with this version, or whose supersession this version undid."""
+    """Return the id of the superseding memory that this version set or removed; () = it did neither."""
     after = version.memory.validity.superseded_by
     before = version.before.validity.superseded_by if version.before is not None else None
     return tuple(name for name in (after, before) if name and after != before)
@@ -131,7 +131,7 @@ def _split_merged(merged: Recorded, clock: Clock) -> Add:
 LIVE: tuple[Literal["active"], Literal["quarantined"]] = ("active", "quarantined")
 MAX_ENTRIES = 100_000
 MIN_SHARED_WORDS = 0.5
-"""Least share of words in common at which two statements are said to differ in the others."""
+"""Least share of common words of two statements at which their difference is explained word by word."""
 SHOWN_CHARS = 160
 SHOWN_WORDS = 4
 
@@ -162,7 +162,7 @@ class ReviewItem:
 
     @property
     def groups(self) -> Mapping[ReviewGroup, str]:
-        """The group of each sort that it belongs to."""
+        """Return `{group: value}` for this entry, for example its kind and its source."""
         scope = self.memory.scope
         return {
             "kind": self.memory.kind,
@@ -210,12 +210,12 @@ _Place = tuple[int, int, str, str]
 
 
 class ReviewQueue:
-    """Reads what waits, from one store."""
+    """Reads the review queue from one store; writes nothing."""
 
     def __init__(
         self, store: SearchableStore, *, settles: Callable[[], Callable[[Relation], bool] | None]
     ) -> None:
-        """`settles`: of a pair, whether agents may still settle it; None = they settle none."""
+        """`settles` returns a test whether agents may still settle a pair; None instead = they settle none."""
         self._store = store
         self._settles = settles
 
@@ -228,7 +228,7 @@ class ReviewQueue:
         after: tuple[int, str] | None = None,
         levels: tuple[Sensitivity, ...] | None = None,
     ) -> ReviewPage:
-        """The entries that `where` asks for, from the one after `after`, which is a `following`.
+        """Return up to `limit` entries that fit `where`; `after` = the `following` of the page before, None = from the start.
 
         Memories of other sensitivities than `levels` (None = any) are neither shown nor counted.
         """
@@ -256,7 +256,7 @@ class ReviewQueue:
         )
 
     def matching(self, where: ReviewFilter, *, scope: ScopeFilter | None) -> tuple[Memory, ...]:
-        """The statements in question of all entries that `where` asks for, each once."""
+        """Return the memories in question of all entries that fit `where`, each once."""
         entries = _filtered(self._entries(scope or self._store.scopes()), where)
         return tuple({memory.id: memory for memory, _ in entries}.values())
 
@@ -287,7 +287,7 @@ class ReviewQueue:
         return sorted(entries, key=_place)
 
     def _is_shown(self, pair: Relation, by_id: Mapping[str, Memory]) -> bool:
-        """Whether agents are shown a pair: both of it are active."""
+        """Whether both memories of a pair are active; only such pairs are shown to agents."""
         return all(by_id[end].status == "active" for end in (pair.source_id, pair.target_id))
 
     def _item(self, memory: Memory, other: Memory | None) -> ReviewItem:
@@ -309,7 +309,7 @@ class ReviewQueue:
 
 
 def _place(entry: _Entry) -> _Place:
-    """Pairs first, then the newest statement first; ties by id."""
+    """Return the sort key of an entry: pairs first, then the newest memory first, ties by id."""
     memory, other = entry
     return int(other is None), -memory.created_at_ms, memory.id, other.id if other else ""
 
@@ -353,7 +353,7 @@ def _cause(memory: Memory, other: Memory | None) -> ReviewCause:
 
 
 def _source_text(memory: Memory) -> str:
-    """Describe the source of a memory in words."""
+    """Return a phrase that says where a memory came from."""
     provenance = memory.provenance
     if provenance.speaker == "agent":
         if provenance.source == BY_TOOL:
@@ -365,14 +365,14 @@ def _source_text(memory: Memory) -> str:
 
 
 def _shared(text: str, other: str) -> list[str]:
-    """Words of `text` as they are written there that mean something and stand in `other`, too."""
+    """Return the meaningful words of `text`, as written there, that also occur in `other`; at most `SHOWN_WORDS`."""
     words = dict.fromkeys(PATH_WORD.findall(text))
     others = {word.lower() for word in PATH_WORD.findall(other)} - STATEMENT_STOP_WORDS
     return [word for word in words if word.lower() in others][:SHOWN_WORDS]
 
 
 def _is_about(reason: ChangeReason, memory_id: str) -> bool:
-    """Whether a reason tells how the memory `memory_id` differs."""
+    """Whether the reason names the memory `memory_id`."""
     return memory_id in reason.memory_ids
 
 
@@ -409,12 +409,12 @@ BulkAction = Literal["accept", "reject", "keep"]
 MAX_EVIDENCE = 8
 NO_LIMIT = 1_000_000
 DECISIONS = (ChangeCause.ACCEPTED, ChangeCause.REJECTED, ChangeCause.KEPT)
-"""Causes of the changes that are a decision itself; others come with one."""
+"""Causes of changes that are a decision themselves; other changes only come with one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _DecisionWrites:
-    """The writes of one decision."""
+    """The writes of one decision: changes, memories to remember as rejected or no longer, and relations."""
 
     changes: tuple[Change, ...]
     rejected: tuple[Memory, ...] = ()
@@ -423,7 +423,7 @@ class _DecisionWrites:
 
 
 class Review:
-    """Answers what waits for the user, over one open store."""
+    """Decides on entries of the review queue and undoes changes, over one open store."""
 
     def __init__(
         self,
@@ -453,7 +453,7 @@ class Review:
         content: str | None = None,
         into: str | None = None,
     ) -> tuple[Change, ...]:
-        """Decide on one statement of the queue.
+        """Decide on one statement of the queue, store the decision, and return the changes made.
 
         Args:
             id_or_prefix: either statement of a pair, or one that waits.
@@ -493,7 +493,7 @@ class Review:
         scope: ScopeFilter | None = None,
         count: int | None = None,
     ) -> tuple[Change, ...]:
-        """Decide on many entries alike, in one change: those of `ids`, else all that `where` asks for.
+        """Decide on many entries alike, in one change, and return the changes made: those of `ids`, else all that fit `where`.
 
         Args:
             action: as for `decide`.
@@ -555,7 +555,7 @@ class Review:
         return self._rejected.changed(add=writes.rejected, drop=writes.forgiven)
 
     def _others(self, memory: Memory) -> tuple[Memory, ...]:
-        """Live memories that contradict `memory`, undecided so far."""
+        """Return the live memories that contradict `memory` and are undecided so far."""
         everything = self._store.scopes()
         edges = self._store.relations([memory.id], scope=everything)
         ids = [
@@ -564,13 +564,13 @@ class Review:
         return tuple(m for m in self._store.get(ids, scope=everything) if m.status in LIVE)
 
     def _replaced(self, memory: Memory) -> tuple[Memory, ...]:
-        """The memories that `memory` replaces, if it was learned on a branch that is gone. They end when the user accepts it."""
+        """Return the memories that `memory` replaces, if its branch is gone; they end when the user accepts it."""
         if memory.branch is None or not memory.branch.gone:
             return ()
         return replaced_on_branch(self._store, memory)
 
     def _better(self, memory: Memory, content: str | None) -> Memory:
-        """The memory in the user's words, not stored yet."""
+        """Return the memory with the user's better words, or as it is if `content` is None; nothing is stored."""
         if content is None:
             return memory
         return self._memories.edited(
@@ -591,7 +591,7 @@ class Review:
         return _DecisionWrites(changes=(retired,), rejected=(memory,))
 
     def _keep(self, memory: Memory, others: Sequence[Memory]) -> _DecisionWrites:
-        """Both hold: the pair is no question any more.
+        """Return the writes that let both memories of a pair hold, so that it is no question any more.
 
         Raises:
             InvalidInput: if it is no pair. To keep one statement that waits is to accept it, which is to be said.
@@ -673,7 +673,7 @@ class Review:
     def undo(
         self, change_or_memory: str, *, memory_id: str | None = None, keep_both: bool = False
     ) -> tuple[Change, ...]:
-        """Take a change back.
+        """Undo a change, whole or for one memory, and return the changes that do so. An undo can be undone, too.
 
         Args:
             change_or_memory: the id of a change; or of a memory, for the last change of that memory.
@@ -709,7 +709,7 @@ class Review:
         )
 
     def undo_session(self, key: SessionKey) -> tuple[Change, ...]:
-        """Take back all that a session and its subagents taught: what was captured or noted there goes, what that ended or changed is as before.
+        """Undo all that a session and its subagents taught: what was learned there goes, what it ended or changed is restored.
 
         What goes is not learned again unasked. It is one change.
 
@@ -746,7 +746,11 @@ class Review:
         forgiven: Sequence[ChangeCause] = (),
         rejects: bool = False,
     ) -> tuple[Change, ...]:
-        """Write what takes `versions` back; with `rejects` what was added is not learned again, what was changed for a cause of `forgiven` may be."""
+        """Write and return the changes that take `versions` back.
+
+        `expected` = the newest change id of each memory, else `Conflict`. With `rejects` what was added is
+        not learned again; what was changed for a cause of `forgiven` may be.
+        """
         changes = plan_undo(versions, clock=self._parts.clock, keep_both=keep_both)
         self._write(
             changes,
@@ -765,7 +769,7 @@ class Review:
         return bool(newest) and newest[0].change_id == change_id
 
     def _questioned_again(self, versions: Sequence[Recorded]) -> tuple[Relation, ...]:
-        """The pairs that were settled by keeping both, as questions again."""
+        """Return the relations of pairs that were settled by keeping both, as open questions again."""
         kept_ids = [version.memory.id for version in versions if version.reason.cause is ChangeCause.KEPT]
         if not kept_ids:
             return ()
@@ -820,7 +824,7 @@ def _session_of(memory: Memory) -> SessionKey | None:
 def _touched_by(
     log: Sequence[Recorded], sessions: AbstractSet[SessionKey], taught_ids: AbstractSet[str]
 ) -> Recorded | None:
-    """The version with which sessions changed a memory first; None = they did not, or it has ended otherwise since.
+    """Return the version to undo for one memory, the first that `sessions` wrote; None = they changed nothing, or it has ended otherwise since.
 
     Args:
         log: all versions of one memory, newest first.

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from tacit.sync.team_server import TeamServer
 
 REQUEST_MARGIN = 1.0
-"""On 25 real sessions 1.14 times the exact count."""
+"""Factor on the estimated tokens of a request; without more, the estimate was 1.14 times the exact count on 25 real sessions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +60,7 @@ class WritingParts:
 
 
 class Writing:
-    """Everything that writes memories."""
+    """Builds and holds all objects that write memories of one open store."""
 
     def __init__(self, made_of: WritingParts) -> None:
         self._made_of = made_of
@@ -86,24 +86,24 @@ class Writing:
         self.review = Review(parts, memories=self.memories, show=self._show, changed=made_of.changed)
 
     def _project_of(self, cwd: str) -> ProjectRecord:
-        """The project that what is learned in `cwd` belongs to; known from now on, so that no other folder gets its name."""
+        """Register the project that what is learned in `cwd` belongs to, and return it, so that no other folder gets its name."""
         projects = self._made_of.projects
         return projects.register(projects.membership(cwd).project)
 
     def _capture_settings(self, scope: Scope, session: SessionKey | None) -> CaptureSettings:
-        """The settings of the session's project and agent, else of the project that the scope belongs to."""
+        """Return the capture settings of the session's project and agent, else of the project that the scope belongs to."""
         state = self._sessions.load(session) if session else None
         if state is not None and state.project_root:
             return self._parts.settings.current(state.project_root, agent=state.agent).capture
         return self._parts.settings.current(self._parts.redactor.root_at(scope)).capture
 
     def follow_settings(self) -> None:
-        """Capture by the settings of now: a changed file holds without a restart."""
+        """Give capture the present settings, so that a changed file takes effect without a restart."""
         self.capture.follow(self._parts.settings.current().capture)
 
     @cached_property
     def admin(self) -> Admin:
-        """What the owner looks at and changes by hand."""
+        """The owner's views and edits."""
         from tacit.app.admin.admin import Admin  # noqa: PLC0415 - for pages and programs alone
 
         return Admin(
@@ -169,7 +169,7 @@ class Writing:
         )
 
     def close(self) -> None:
-        """End what still runs."""
+        """Stop the sync, the writer and the jobs; waits for the running job."""
         if "syncing" in self.__dict__:
             self.syncing.close()
         if self.capture.paid is not None:
@@ -178,7 +178,7 @@ class Writing:
 
     @cached_property
     def team(self) -> Team:
-        """Sharing through the repository."""
+        """Sharing through team files in the repository."""
         from tacit.app.sharing.team import Team  # noqa: PLC0415 - hardly ever asked for
 
         return Team(
@@ -192,13 +192,13 @@ class Writing:
         return self._parts.store.resolve(id_or_prefix, scope=self._parts.store.scopes())
 
     def as_of(self, query: Query, as_of_ms: int) -> RecallPipeline:
-        """A read path that knows what was known at `as_of_ms`."""
+        """Return a recall pipeline over a copy in memory of what was known at `as_of_ms`."""
         from tacit.app.queries.store_copies import pipeline_as_of  # noqa: PLC0415 - a store in memory, which hardly anybody asks
 
         return pipeline_as_of(self._parts, query, as_of_ms)
 
     def tune(self, pipeline: RecallPipeline, *, bound: float, apply: bool) -> TuneReport:
-        """Fit the levels before a prompt to this store; see `tacit.app.tuning`."""
+        """Fit the levels for prompts to this store and return the report; see `tacit.app.tuning`."""
         return tune(self._parts, pipeline, bound=bound, apply=apply)
 
 

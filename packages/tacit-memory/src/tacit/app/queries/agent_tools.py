@@ -40,19 +40,19 @@ from tacit.statements.same import same_statement
 from tacit.text.stemming import content_words
 
 MAX_LISTED = 500
-"""Most memories that one listing counts."""
+"""Most memories that one listing reads and counts."""
 MAX_JUDGED = 2000
-"""Memories whose feedback is remembered, so that an agent's word counts once."""
+"""How many verdicts are remembered, so that the same one of an agent counts once."""
 TRACES = 50
 MAX_ADDED_BY_SEARCH = 5
-"""Memories that the search may add to an answer."""
+"""Most memories that the search adds to an answer."""
 READ_FIRST = 8
-"""So many memories of an answer are surely read."""
+"""So many memories at the top of an answer are surely read."""
 _LINE_START = re.compile(r"^\s*-?\s*(?:\[[^\]]{1,40}\]\s*)?")
 _LINE_END = re.compile(r"\s*\([^()]*\)\s*$")
-"""What stands around a memory's words in a block: its kind, and where it comes from."""
+"""Patterns of what stands around a memory's words in a block: its kind before, where it comes from after."""
 MIN_WORD_SIMILARITY = 0.75
-"""Similarity of two words from which one may be a slip of the other."""
+"""Similarity of two words, 0 to 1, from which one may be a slip of the other."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +82,7 @@ class FetchedMemory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentStats:
-    """Counts of what may be seen, and of the session at work.
+    """Counts of the memories that an agent may see, and of the recalls of the session at work.
 
     Attributes:
         active: memories that may be handed over.
@@ -109,7 +109,7 @@ class AgentStats:
 
 
 class AgentTools:
-    """Answers tool calls. Safe to use from several threads."""
+    """What the tools of agents do: answer, list, fetch, check rights. Safe to use from several threads."""
 
     def __init__(
         self,
@@ -142,11 +142,11 @@ class AgentTools:
         self._lock = Lock()
 
     def count(self, text: str) -> int:
-        """Tokens of `text`, at most a few too many."""
+        """Count the tokens of `text`; the estimate is at most a few too many."""
         return self._parts.tokens.count(text)
 
     def in_its_session(self, caller: Caller, tool: str, argument: Callable[[str], object]) -> Caller:
-        """The caller of a tool that writes, with the session that it calls from where that is known."""
+        """Return `caller` with the session that its call of the writing tool `tool` comes from, if that is known."""
         return replace(
             caller, session=self.queries.session_of_call(caller.cwd, mark_of_write(tool, argument))
         )
@@ -163,7 +163,7 @@ class AgentTools:
         budget_tokens: int | None = None,
         for_task: bool = False,
     ) -> ContextAnswer:
-        """What is known of `query`; counts for the session where the preset limits answers.
+        """Recall what is known of `query` and return it; counts for the session where the preset limits answers.
 
         Args:
             caller: who asks.
@@ -207,7 +207,7 @@ class AgentTools:
         limit: int = 20,
         offset: int = 0,
     ) -> MemoryListing:
-        """Memories that may be seen, newest first; with `text`, those that the search finds, best first.
+        """List memories that the caller may see, newest first; with `text`, those that the search finds, best first.
 
         Raises:
             UnknownKind, InvalidScope: naming what is wrong.
@@ -231,7 +231,7 @@ class AgentTools:
         )
 
     def matching(self, caller: Caller, query: str, *, besides: ContextAnswer) -> tuple[Memory, ...]:
-        """The best of what the search finds, slips and word order aside, that recall left out; () where answers are limited.
+        """Return memories that the search finds, slips aside, and that the answer `besides` leaves out; () where answers are limited.
 
         Where a word of the query stands nowhere in the answer, it may be a slip, of which recall knows nothing: then also what
         the answer has far below.
@@ -280,7 +280,7 @@ class AgentTools:
     def _beside(
         self, caller: Caller, memories: Sequence[Memory]
     ) -> dict[str, tuple[tuple[Memory, ...], tuple[Memory, ...]]]:
-        """For each memory what it replaced, and what is active and linked to it as near or contradicting; each newest first."""
+        """Return for each memory's id the memories it replaced, and the active ones linked to it as near or contradicting; newest first."""
         scope = self._visible(caller.cwd, "")
         ids = [memory.id for memory in memories]
         pairs = [
@@ -308,7 +308,7 @@ class AgentTools:
         return beside
 
     def rivals(self, caller: Caller, ids: Sequence[str]) -> tuple[Memory, ...]:
-        """The active memories beside which those of `ids` may not hold, as far as anybody knows."""
+        """Return the active memories that may contradict those of `ids`, as long as this is undecided."""
         scope = self._visible(caller.cwd, "")
         pairs = [pair for pair in self._store.relations(ids, scope=scope) if pair.may_disagree] if ids else []
         others = {end for pair in pairs for end in (pair.source_id, pair.target_id)}.difference(ids)
@@ -329,13 +329,13 @@ class AgentTools:
         return MemoryListing(memories=tuple(ranked), more=listing.more)
 
     def digests(self, caller: Caller) -> MemoryListing:
-        """The newest digest of a session in this project."""
+        """Return the newest digest of a session in this project."""
         return self.listing(caller, kinds=(DIGEST,), limit=1)
 
     def require_may_change(
         self, caller: Caller, memory: Memory, what: Literal["end", "change"], *, user_words: str
     ) -> None:
-        """Go on only where `caller` may end or change `memory`; `user_words` = the user's words that an agent quotes for it.
+        """Raise unless `caller` may end or change `memory`; `user_words` = the user's words that an agent quotes for it.
 
         Raises:
             RefusedByTrust: see `tacit.safety.trust.require_may_change`.
@@ -349,7 +349,7 @@ class AgentTools:
         )
 
     def counts_once(self, caller: Caller, memory: Memory, *, useful: bool) -> bool:
-        """Whether this verdict on `memory` counts: the same one of one client counts once."""
+        """Whether this verdict on `memory` counts: the same one, repeated by one client, does not. Remembers the verdict."""
         word = (caller.client or caller.cwd, memory.id)
         with self._lock:
             counted = self._judged.get(word) is not useful
@@ -359,7 +359,7 @@ class AgentTools:
         return counted
 
     def traces(self, caller: Caller, *, memory: str = "", limit: int = 3) -> tuple[Trace, ...]:
-        """The newest recalls of the session at work; with an id, those that looked at that memory.
+        """Return the newest recalls of the session at work; with an id in `memory`, those that looked at that memory.
 
         Raises:
             NotFound: if there is no memory of this id here.
@@ -377,7 +377,7 @@ class AgentTools:
         return self._visibility(caller).traces(with_memory_contents(self._store, shown))
 
     def stats(self, caller: Caller) -> AgentStats:
-        """Counts of what may be seen from here, and of the session at work."""
+        """Count what may be seen from the caller's folder, and the recalls of the session at work."""
         scope = self._visible(caller.cwd, "")
         levels = self._visibility(caller).levels
         live = self._store.list_memories(
@@ -416,7 +416,7 @@ class AgentTools:
         return narrowed(visible, scope, project) if scope else visible
 
     def seen(self, caller: Caller, id_or_prefix: str) -> Memory:
-        """The memory of this id that the caller may see.
+        """Return the memory whose id is or begins with `id_or_prefix`, if the caller may see it.
 
         Raises:
             InvalidInput, NotFound: if it names none.
@@ -429,7 +429,7 @@ class AgentTools:
         return memory
 
     def named(self, caller: Caller, name: str) -> Memory:
-        """The memory of this id, or with these words as a block shows them, that the caller may see.
+        """Return the memory with this id, or with these words as a block shows them, if the caller may see it.
 
         Raises:
             InvalidInput, NotFound: if it names none.
@@ -475,7 +475,7 @@ class AgentTools:
         return next(found, None)
 
     def _saying(self, words: str, scope: ScopeFilter) -> tuple[Memory, ...]:
-        """Active memories with these words."""
+        """Return the active memories that make the same statement as `words`."""
         begin = words.strip().rstrip(".! ")
         found = (
             self._store.list_memories(MemoryFilter(begins=begin), scope=scope, limit=MAX_LISTED)
@@ -485,7 +485,7 @@ class AgentTools:
         return tuple(memory for memory in found if same_statement(memory.content, words))
 
     def _allowed(self, caller: Caller, memories: Sequence[Memory]) -> tuple[Memory, ...]:
-        """Those of `memories` that an agent may see, by their sensitivity."""
+        """Return those of `memories` that the caller may see, by their sensitivity."""
         visibility = self._visibility(caller)
         return tuple(memory for memory in memories if visibility.shows(memory))
 
@@ -494,11 +494,11 @@ class AgentTools:
         return Visibility(self._store, speaker=Speaker.AGENT, session=str(key) if key else "")
 
     def session_of(self, caller: Caller) -> SessionKey | None:
-        """The session that calls, else the only one at work in the caller's folder; None = unknown."""
+        """Return the session that the caller names, else the only one at work in the caller's folder; None = unknown."""
         return caller.session or self.queries.only_session(caller.cwd)
 
     def cleaned(self, caller: Caller, memory: Memory) -> Memory:
-        """`memory` as a tool may show it, redacted by the settings of the caller's folder."""
+        """Return `memory` with its text redacted by the settings of the caller's folder."""
         return self._clean(caller, (memory,))[0]
 
     def _clean(self, caller: Caller, memories: Sequence[Memory]) -> tuple[Memory, ...]:
@@ -506,7 +506,10 @@ class AgentTools:
         return tuple(replace(memory, content=clean(memory.content) or "-") for memory in memories)
 
     def _is_asked_for(self, caller: Caller, memory: Memory, user_words: str, *, ends: bool) -> bool:
-        """Tell whether the user typed words in the session at work that ask for the end of this memory, or with `ends` False, that speak of it."""
+        """Whether the user typed words in this session that ask to end this memory or, with `ends` False, that speak of it.
+
+        `user_words` = what the agent quotes.
+        """
         from tacit.app.user_words import asks_to_end, speaks_of, vouch  # noqa: PLC0415 - loads the write side
 
         session = self.session_of(caller)

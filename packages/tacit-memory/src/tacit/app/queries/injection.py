@@ -23,7 +23,7 @@ from tacit.presets.multispace.settings import Categories, MultispaceSettings, Re
 LIBRARY = HostCapabilities(
     arrival=((Surface.PROMPT, "before"),), cap_chars=0, stored=True, post_compaction=False
 )
-"""What a program can do that calls this: hand a text over before its model reads the words, and keep it."""
+"""Capabilities of a program that calls this: it gets the text before its model reads the prompt, and keeps it."""
 HTTP_STATUS = {"embedding": 500, "store": 500, "timeout": 408}
 
 
@@ -56,7 +56,7 @@ class InjectionResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InjectionFailed:
-    """Something broke. `reason` is embedding, store or timeout; `http_status` what an HTTP server answers with.
+    """A failed injection. `reason` is embedding, store or timeout; `http_status` = what an HTTP server answers with.
 
     `result` may be used as it is: it is empty, or, after a timeout, what was found in time.
     """
@@ -72,7 +72,7 @@ class InjectionFailed:
 
 
 class SignalEngine(Protocol):
-    """The part of the engine that this uses."""
+    """The part of the engine that `Injection` uses."""
 
     @property
     def clock(self) -> Clock:
@@ -88,15 +88,15 @@ class SignalEngine(Protocol):
         adjust: Callable[[Settings], Settings] | None = None,
         hand_over: Callable[[Delivery], bool] | None = None,
     ) -> Delivery:
-        """Handle one signal."""
+        """Handle one signal; see `Engine.handle`."""
         ...
 
 
 class Injection:
-    """Calls for one program. The setters hold for the calls after them."""
+    """Injects memories into prompts of one program. What the setters set holds for later calls."""
 
     def __init__(self, engine: SignalEngine, *, host: str = "library", cwd: str = "") -> None:
-        """Ask `engine` in the name of `host`; `cwd` is the folder of calls that name none."""
+        """Ask `engine` under the host name `host`; `cwd` is the folder of calls that name none."""
         self._engine = engine
         self._clock = engine.clock
         self._host = host
@@ -105,11 +105,11 @@ class Injection:
         self._recency: RecencyWeights | None = None
 
     def set_token_budget(self, budget: Categories) -> None:
-        """Tokens per category; their sum becomes the budget of the whole."""
+        """Set the tokens per category for later calls; their sum becomes the budget of the whole."""
         self._categories = budget
 
     def configure_recency_weights(self, weights: RecencyWeights) -> None:
-        """Factors on the priority by age."""
+        """Set the factors on the priority by age, for later calls."""
         self._recency = weights
 
     def inject_context(
@@ -121,7 +121,7 @@ class Injection:
         deadline_ms: float | None = None,
         hand_over: Callable[[Delivery], bool] | None = None,
     ) -> InjectionResult | InjectionFailed:
-        """What to put before `query` in the session `session_id`.
+        """Return the text to put before `query` in the session `session_id`, with facts about it, or the failure.
 
         Args:
             query: the user's words.

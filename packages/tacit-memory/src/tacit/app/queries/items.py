@@ -35,7 +35,7 @@ MAX_NAME_CHARS = 1000
 SOURCE = "store"
 REMOVED = "its item was removed"
 NO_SCORE = -2.0
-"""Below every cosine."""
+"""Score of an item without a memory in the ranking: below every cosine, so that it comes last."""
 _COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
     "$eq": lambda mine, wanted: mine == wanted,
     "$ne": lambda mine, wanted: mine != wanted,
@@ -57,7 +57,7 @@ class Items:
         self._refuse_incognito = refuse_incognito
 
     def get(self, namespace: tuple[str, ...], key: str) -> Item | None:
-        """The item under `key`; None = there is none."""
+        """Return the item under `key`; None = there is none."""
         return ITEM.find(self._store, *_named(namespace, key))
 
     def put(
@@ -134,7 +134,7 @@ class Items:
         limit: int = 10,
         offset: int = 0,
     ) -> list[tuple[Item, float | None]]:
-        """Items below a namespace, each with its score, or None where it has none.
+        """Return items below a namespace, each with its score, or None where it has none.
 
         Args:
             prefix: the namespace, with all below it; empty = all.
@@ -155,7 +155,7 @@ class Items:
         ]
 
     def namespaces(self) -> list[tuple[str, ...]]:
-        """All namespaces that hold items, sorted."""
+        """List all namespaces that hold items, sorted."""
         return sorted({item.namespace for item in self._below(())})
 
     def _below(self, prefix: tuple[str, ...]) -> list[Item]:
@@ -164,7 +164,7 @@ class Items:
         return [item for item in found if item is not None]
 
     def _scores(self, query: str, items: Sequence[Item]) -> dict[str, float]:
-        """Return the cosine of the query with each memory; nothing if no vector can be made."""
+        """Return `{memory id: cosine with the query}`; {} if no vector can be made."""
         ids = sorted({item.memory_id for item in items} - {""})
         scopes = {Scope(kind=ScopeKind.AGENT, key=agent_of(item.namespace)) for item in items}
         embedder = self._parts.embedder
@@ -215,7 +215,7 @@ def _item(namespace: tuple[str, ...], key: str, value: Mapping[str, Any], now: i
 
 
 def _named(namespace: tuple[str, ...], key: str) -> tuple[str, str]:
-    """The parts of an item's name in the store."""
+    """Return the two parts of an item's name in the store; raise `InvalidInput` if namespace or key cannot be used."""
     usable = 0 < len(namespace) <= MAX_LABELS and all(namespace)
     path, name = namespace_path(namespace), quote(key, safe="", errors="surrogatepass")
     if not usable or len(path) > MAX_NAME_CHARS or len(name) > MAX_NAME_CHARS:

@@ -47,29 +47,29 @@ from tacit.session.answer_priority import wait_for_pending_answers
 MAX_CHARS = 4000
 SESSIONS_READ = 8
 ACTIVE_SESSION_MS = 6 * 3_600_000
-"""A session without a signal for so long is not taken for the one that asks."""
+"""A session without a signal for so many milliseconds does not count as at work."""
 PARALLEL_SESSIONS_MS = 10 * 60_000
-"""Sessions whose last signals are no further apart are at work side by side."""
+"""Sessions whose last signals are fewer milliseconds apart count as at work side by side."""
 MIN_ANSWER_TOKENS = 100
-"""Tokens below which a rest of the session's tokens is not worth an answer: its frame alone takes most of them."""
+"""A session with fewer tokens left gets no answer: the frame of the answer alone takes most of them."""
 HOOK_WAIT_S = 0.05
-"""So long does one step of an answer wait for hooks at most."""
+"""Most seconds that one step of an answer waits for hooks."""
 CLIENTS = "mcp"
-"""Host of the records that only count what a client without a session was told."""
+"""Host name of the records that only count what a client without a session was told."""
 CATEGORIES = {"rule": "guideline"}
-"""Words that the design uses for kinds of other names."""
+"""Further names of kinds, as the design uses them."""
 FRESH_MS = 2000.0
-"""What is younger counts as asked at the same moment: so long may a line of clients be."""
+"""An answer that is at most so many milliseconds old is shared with an equal question."""
 MAX_CACHED = 64
 MOST_FETCHED = 400
-"""Fetched memories that the record of a session names."""
+"""Most fetched memories that the record of a session names."""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextAnswer:
-    """A block; empty with the reason in words. `more` memories fitted the question and not the tokens.
+    """An answer: a block, or an empty one with the reason in `refused`. `more` memories fitted the question but not the budget.
 
     `memories` = those of the block in its order, each with its words in the block as content.
     """
@@ -82,13 +82,13 @@ class ContextAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KindSelection:
-    """Names of kinds that alone are wanted (none = all) and of those that are not."""
+    """A filter by kind: `only` = names of the kinds wanted (empty = all), `never` = names of those left out."""
 
     only: frozenset[str]
     never: frozenset[str]
 
     def __call__(self, memory: Memory) -> DropReason | None:
-        """Why a memory is none of those asked for; None = it is one."""
+        """Return why `memory` is left out by this filter; None = it is wanted."""
         if self.only and memory.kind not in self.only:
             return DropReason(cause=DropCause.KIND_NOT_ASKED, detail=", ".join(sorted(self.only)))
         return (
@@ -144,7 +144,10 @@ class AnswerCache(Generic[T]):
 
 
 class SessionAnswers:
-    """Answers questions and counts them. Safe to use from several threads."""
+    """Answers agents' questions, counts the answers in the session's record, and tells which sessions are at work.
+
+    Safe to use from several threads.
+    """
 
     def __init__(
         self,
@@ -180,7 +183,7 @@ class SessionAnswers:
         budget_tokens: int | None = None,
         for_task: bool = False,
     ) -> ContextAnswer:
-        """What is known of `query`.
+        """Recall what is known of `query` and return it as a block; the session's record counts the answer.
 
         Args:
             cwd: folder whose project is asked.
@@ -240,7 +243,7 @@ class SessionAnswers:
         return state or SessionState(key=key, cwd=cwd, started_at_ms=self._parts.clock.now_ms())
 
     def _counted(self, state: SessionState, answer: ContextAnswer, packed: Pack) -> SessionState:
-        """The record after `answer`; one without memories costs nothing."""
+        """Return the session's record with `answer` counted; an answer without memories is not counted."""
         if answer.block.empty:
             return state
         now = self._parts.clock.now_ms()
@@ -248,7 +251,7 @@ class SessionAnswers:
         return replace(state, answers=(*state.answers, answer.block.tokens))
 
     def count_fetched(self, key: SessionKey, cwd: str, memories: Sequence[Memory], *, asked: str) -> None:
-        """Note in the record of a session that it fetched these memories: they stand in its context, and it chose them. `asked` = how it did."""
+        """Record that a session fetched these memories, as in its context and used, and store a trace. `asked` = the call, in words."""
         now = self._parts.clock.now_ms()
         candidates = [Candidate(memory=memory, relevance=1.0) for memory in memories]
         items = [PackItem(candidate=c, text=c.memory.content, tokens=c.memory.tokens) for c in candidates]
@@ -266,22 +269,25 @@ class SessionAnswers:
             self._sessions.save(state, trace=trace)
 
     def newest(self, cwd: str) -> SessionKey | None:
-        """The newest session at work in the project around `cwd`, or None."""
+        """Return the newest session at work in the project around `cwd`, or None."""
         sessions = self._at_work(cwd)
         return sessions[0].key if sessions else None
 
     def only_session(self, cwd: str) -> SessionKey | None:
-        """The session at work in the project around `cwd` where it is the only one, or None."""
+        """Return the session at work in the project around `cwd` if it is the only one, else None."""
         beside = self.callers(cwd)
         return beside[0].key if len(beside) == 1 else None
 
     def callers(self, cwd: str, session: SessionKey | None = None) -> tuple[SessionState, ...]:
-        """The session, or without one those at work in the project around `cwd`: any of them may be the one that calls."""
+        """Return the record of `session`; if it is None or unknown, all sessions at work around `cwd`, any of which may be the caller."""
         state = self._sessions.load(session) if session else None
         return (state,) if state is not None else _side_by_side(self._at_work(cwd))
 
     def session_of_call(self, cwd: str, mark: str) -> SessionKey | None:
-        """The session that makes the call with this mark: the one whose hook announced it, else the only one at work, or None."""
+        """Return the session that makes a tool call: the one whose hook announced `mark`, else the only one at work; None = unknown.
+
+        An announcement is used up.
+        """
         project = self._projects.of(cwd)
         announced = self._sessions.take_announced(mark, now_ms=self._parts.clock.now_ms()) if mark else ()
         state = self._sessions.load(announced[0]) if len(announced) == 1 else None
@@ -290,7 +296,7 @@ class SessionAnswers:
         return self.only_session(cwd)
 
     def _at_work(self, cwd: str) -> tuple[SessionState, ...]:
-        """Sessions at work in the project around `cwd`, newest signal first; from memory, else as stored."""
+        """Return the sessions at work in the project around `cwd`, newest signal first; from memory, else as stored."""
         project = self._projects.of(cwd)
         if project is None:
             return ()
@@ -308,7 +314,7 @@ class SessionAnswers:
         return here(self._sessions.states) or here(self._parts.store.list_sessions(limit=SESSIONS_READ))
 
     def _wanted(self, kinds: Sequence[str], without: Sequence[str], preset: Preset) -> KindSelection:
-        """The kinds that are wanted; a name stands for all kinds that the preset takes for cases of it."""
+        """Return the filter for these kinds; a name stands for all kinds that the preset takes for cases of it."""
         registry = self._parts.kinds
         only = [registry.get(CATEGORIES.get(kind, kind)).name for kind in kinds]
         only = [kind.name for kind in registry if preset.enabled(kind.name, only)] if only else []
@@ -338,7 +344,7 @@ class SessionAnswers:
         branches: BranchView | None,
         waits: bool = True,
     ) -> tuple[ContextAnswer, Pack]:
-        """The answer and what is in it; `waits` = it may give way to hooks, as no lock is held."""
+        """Return the answer and its pack, and store the trace; `waits` = it may pause for hooks, because no lock is held."""
         text = words.strip()[:MAX_CHARS]
         clean = self._parts.redactor.cleaner(settings)
         session = str(state.key) if state else ""
@@ -391,7 +397,7 @@ class SessionAnswers:
         waits: bool,
         branches: BranchView | None,
     ) -> tuple[Delivered, Trace]:
-        """The answer for whoever asks; it depends on nothing of the session that does but its name."""
+        """Run the recall for an answer. The result may be shared: it depends on nothing of the session but its name."""
         log = StageLog()
         log.note(
             "signal",
@@ -433,23 +439,23 @@ class SessionAnswers:
 
 
 def memories_of(pack: Pack, clean: Clean) -> tuple[Memory, ...]:
-    """The memories of a pack in its order, each with its words there as content."""
+    """Return the memories of a pack in its order; the content of each is its redacted words in the block."""
     return tuple(replace(item.candidate.memory, content=clean(item.text) or "-") for item in pack.items)
 
 
 def _at_once() -> float:
-    """Milliseconds that an answer may take: as many as it needs."""
+    """Return the milliseconds left for an answer: no limit."""
     return 1e9
 
 
 def _after_hooks() -> float:
-    """The same, asked before every costly step, which lets hooks go first."""
+    """Wait at most `HOOK_WAIT_S` for hooks, then return the milliseconds left: no limit. Called before every costly step."""
     wait_for_pending_answers(HOOK_WAIT_S)
     return 1e9
 
 
 def _side_by_side(states: Sequence[SessionState]) -> tuple[SessionState, ...]:
-    """The first of `states`, newest signal first, and those at work beside it: any of them may be the one that asks."""
+    """Return the first of `states` (newest signal first) and those with a signal less than `PARALLEL_SESSIONS_MS` before its last one."""
     if not states:
         return ()
     since = states[0].last_signal_at_ms - PARALLEL_SESSIONS_MS
@@ -457,7 +463,7 @@ def _side_by_side(states: Sequence[SessionState]) -> tuple[SessionState, ...]:
 
 
 def allowed_tokens(state: SessionState, settings: RecallSettings, preset: Preset) -> tuple[int, str]:
-    """Tokens of the next answer in this session, or 0 and why there is none.
+    """Return the tokens that the next answer in this session may have, and ""; or 0, and why there is none.
 
     Counted is what the context holds: a compaction takes start pack and answers out of it.
     """
@@ -479,7 +485,7 @@ def allowed_tokens(state: SessionState, settings: RecallSettings, preset: Preset
 
 
 def narrowed(visible: ScopeFilter, text: str, project: ProjectRecord | None) -> ScopeFilter:
-    """The part of `visible` that a scope written as text names; a project may be named by its id or its name.
+    """Return the part of `visible` that a scope written as text names; a project may be named by its id or its name.
 
     Raises:
         InvalidScope: if it cannot be read, or names another project or an unknown language.

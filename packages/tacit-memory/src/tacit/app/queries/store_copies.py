@@ -24,11 +24,11 @@ from tacit.safety.trust import visible_levels
 from tacit.text.stemming import stems
 
 MOST_COPIED = 3000
-"""More memories are not copied: the text indexes of the copy are made anew, which takes half a millisecond for each."""
+"""Most memories that are copied: making the text indexes of the copy takes half a millisecond for each."""
 
 
 class TrialStore:
-    """The copy, made once for a scope. `pipeline` may be called with several versions of the memory in turn."""
+    """A copy in memory of what a scope shows, to try changed versions of one memory, one after another, with `pipeline`."""
 
     def __init__(self, parts: Parts, *, scope: ScopeFilter, memory: Memory, at_ms: int) -> None:
         """Copy what `scope` shows at `at_ms`, and `memory` wherever it belongs."""
@@ -53,7 +53,7 @@ class TrialStore:
         self._pipeline = RecallPipeline(tools, tokens=parts.tokens, kinds=parts.kinds)
 
     def pipeline(self, memory: Memory) -> RecallPipeline:
-        """The read path over the copy, in which the memory of this id reads `memory`.
+        """Put this version of the memory into the copy, and return the recall pipeline over the copy.
 
         Raises:
             ProviderError: if its words cannot be embedded.
@@ -68,13 +68,16 @@ class TrialStore:
 # --- as of a moment
 
 MAX_MEMORIES = 20_000
-"""Memories of one moment that are looked at, newest first; of more than `MOST_COPIED` those with the most words of the question."""
+"""Most memories of a past moment that are read, newest first.
+
+If they are more than `MOST_COPIED`, those with the most words of the question are copied.
+"""
 EMBEDDED = 256
-"""Memories that are compared by meaning: those with the most words of the question, then the newest."""
+"""Most memories that get vectors: those with the most words of the question, then the newest."""
 
 
 def pipeline_as_of(parts: Parts, query: Query, as_of_ms: int) -> RecallPipeline:
-    """A read path that knows what was known at `as_of_ms`, and whose time it is.
+    """Return a recall pipeline over a copy in memory of what was known at `as_of_ms`, with that moment as its time.
 
     Raises:
         StoreError: as the store.

@@ -41,12 +41,12 @@ from tacit.session.transitions import NOBODY, SURFACES, signal_and_state
 #
 # Never says that a change helps: `why_not` runs the recall again with it.
 MOST_PHRASE_WORDS = 12
-"""A longer prompt is no phrase that a person would give as the moment of a rule."""
+"""A prompt with more words is not offered as a phrase for `when`."""
 LEAST_CHANCE = 0.2
-"""Least probability of an action that is offered as the moment of a memory."""
+"""Least probability of an action that is offered for `when`."""
 COMMAND_WORDS = 2
 MOST_CANDIDATES, MOST_ITEMS, MOST_TOKENS = 100, 100, 20_000
-"""Greatest values of the settings."""
+"""Greatest values that a remedy sets for these settings."""
 _CONDITIONS = (
     DropCause.NOT_FOUND,
     DropCause.SHORT_LIST,
@@ -54,12 +54,12 @@ _CONDITIONS = (
     DropCause.BELOW_SIMILARITY,
     DropCause.NO_HIT,
 )
-"""Causes that a better `when` may end."""
+"""Causes that a better `when` of the memory may remove."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lost:
-    """What the remedies are read off.
+    """Facts about a memory that a recall lost, from which the changes to try are made.
 
     Attributes:
         absence: where the memory was lost.
@@ -88,7 +88,7 @@ class Lost:
 
 
 def steps_against(lost: Lost) -> Iterator[RemedyStep]:
-    """Single changes against this absence, the smallest first."""
+    """Yield single changes that may let the memory through, the smallest first. None is tested here."""
     why, silence = lost.absence.why, lost.absence.silence
     if silence is not None:
         yield from _against_silence(silence)
@@ -129,12 +129,12 @@ def _against_silence(silence: SilenceReason) -> Iterator[RemedyStep]:
 
 
 def _below(value: float) -> float:
-    """`value` rounded down to thousandths: what a copy of the store measures may differ in the last places."""
+    """Round `value` down to thousandths: what a copy of the store measures may differ in the last places."""
     return math.floor(value * 1000) / 1000
 
 
 def _threshold(why: DropReason, lost: Lost) -> Iterator[RemedyStep]:
-    """A lower threshold, or a level that has one; a kind's own floor cannot be lowered by a setting of recall."""
+    """Yield a level or a threshold that the memory's relevance reaches; nothing if the floor of its kind keeps it out."""
     relevance, surface = why.value or 0.0, lost.query.surface if lost.query else Surface.PROMPT
     if (why.bound or 0.0) > lost.numbers.threshold:
         return
@@ -151,7 +151,7 @@ def _candidates(_why: DropReason, lost: Lost) -> Iterator[RemedyStep]:
 
 
 def _room(_why: DropReason, lost: Lost) -> Iterator[RemedyStep]:
-    """A budget that has room for its line; the room of other slots and lines before it is tried step by step."""
+    """Yield a budget with room for the memory's line, and for a start the change to pin it."""
     surface = lost.query.surface if lost.query else Surface.PROMPT
     missing = max(1, (lost.numbers.tokens or 0) - (lost.numbers.tokens_left or 0))
     wanted = lost.numbers.budget_tokens + missing
@@ -162,7 +162,7 @@ def _room(_why: DropReason, lost: Lost) -> Iterator[RemedyStep]:
 
 
 def _items(why: DropReason, lost: Lost) -> Iterator[RemedyStep]:
-    """More memories, unless the surface has a bound of its own."""
+    """Yield a larger `max_items`, unless the surface has a bound of its own."""
     if why.bound is not None and why.bound < lost.settings.max_items:
         return
     wanted = max(lost.settings.max_items + 1, lost.among or 0)
@@ -175,7 +175,7 @@ def _kinds(why: DropReason, lost: Lost) -> Iterator[RemedyStep]:
 
 
 def _similarity(why: DropReason, lost: Lost) -> Iterator[RemedyStep]:
-    """The floor that held: that of the kind, the least cosine, or the share of the best one."""
+    """Yield a lower value for the floor that the memory missed: that of its kind, the least cosine, or the share of the best."""
     settings, value, bound = lost.settings, why.value or 0.0, why.bound or 0.0
     least = _below(value)
     if lost.preset == "typed":
@@ -208,7 +208,7 @@ def _only(*steps: RemedyStep) -> Callable[[DropReason, Lost], Iterator[RemedySte
 
 
 def _conditions(lost: Lost) -> Iterator[RemedyStep]:
-    """Words for when it applies: what is about to run or to be touched, the likeliest action, the prompt itself."""
+    """Yield values for `when` that fit this moment: the command, the file, the likeliest actions, the prompt itself."""
     if lost.query is None or lost.query.surface in START_SURFACES:
         return
     own = format_when(lost.memory.trigger) if lost.memory.trigger.maker == "user" else ""
@@ -230,7 +230,7 @@ def _moments(query: Query, files: Sequence[str]) -> Iterator[str]:
 
 
 def _plain(text: str) -> str:
-    """`text` without what separates the terms of `--when`."""
+    """Return `text` without commas and line breaks, which separate the terms of `--when`."""
     return re.sub(r"[,\n]+", " ", text)
 
 
@@ -257,7 +257,7 @@ _MAKERS: dict[DropCause, Callable[[DropReason, Lost], Iterator[RemedyStep]]] = {
 
 
 def with_setting(settings: RecallSettings, key: str, value: Any, levels: Levels | None) -> RecallSettings:
-    """`settings` with the value of one dotted name below `recall`; a level sets the threshold that it stands for."""
+    """Return `settings` with the value of one dotted name below `recall` set; a level also sets the threshold it stands for."""
     if key == "recall.level" and levels is not None:
         threshold = levels.of(value).threshold
         settings = settings.model_copy(
@@ -280,9 +280,9 @@ def _with(section: Any, names: Sequence[str], value: Any) -> Any:
 # run again with it, gives the memory: settings are changed for that run, the memory in a copy of the store.
 
 MOST_TRIED = 8
-"""Most runs for one remedy; each makes one further change, or makes one larger."""
+"""Most runs for one remedy; each adds a change or makes one larger."""
 MOST_STEPS = 3
-"""Most different changes of one remedy: nobody makes more of them for one memory."""
+"""Most different changes in one remedy; nobody makes more of them for one memory."""
 MOST_REMEDIES = 4
 RANKED = 10_000
 """How many memories each space ranks when the place of one is asked for."""
@@ -316,13 +316,13 @@ class Inquiry:
 
     @property
     def key(self) -> SessionKey | None:
-        """The session's name."""
+        """The session's key; None = no session is known."""
         return self.session.key if self.session is not None else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Trial:
-    """One run: the inquiry with changes. `memory` is the version that is tried."""
+    """One recall to run: the inquiry with changes, and the version of the memory that is tried."""
 
     inquiry: Inquiry
     memory: Memory
@@ -333,7 +333,10 @@ class _Trial:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Run:
-    """What came of a trial, and the read path that it took; `state` None = the signal asked for nothing."""
+    """The result of a trial: where the memory was lost (`absence` None = it was given), the last state of the recall, and its pipeline.
+
+    `state` None = the signal asked for nothing.
+    """
 
     absence: Absence | None
     state: RecallState | None = None
@@ -354,7 +357,7 @@ class AskAgain(Protocol):
         at_ms: int,
         settings: Settings,
     ) -> Outcome[Query]:
-        """The query, and notes on how it was read."""
+        """Return the query, and notes on how it was read."""
         ...
 
 
@@ -371,12 +374,12 @@ class AskQuestion(Protocol):
         settings: Settings,
         budget_tokens: int | None,
     ) -> Query:
-        """The query."""
+        """Return the query."""
         ...
 
 
 class WhyNotExplorer:
-    """Answers for one open store. Changes nothing."""
+    """Explains why recalls of one open store do not give a memory. Changes nothing."""
 
     def __init__(
         self,
@@ -403,7 +406,7 @@ class WhyNotExplorer:
         self._question = question
 
     def explain(self, memory: Memory, asked: RecallAsked, *, by_user: bool) -> WhyNot:
-        """Where the recall of `asked` leaves `memory` out, what was measured, and what would let it through.
+        """Return where the recall of `asked` leaves `memory` out, what was measured, and what would let it through.
 
         Raises:
             NotFound: if the recorded recall is not known.
@@ -506,7 +509,7 @@ class WhyNotExplorer:
         return _Run(absence=find_absence(state, log.records, trial.memory), state=state, pipeline=pipeline)
 
     def _silence(self, trial: _Trial) -> SilenceReason | None:
-        """Why the signal gets nothing whatever is stored; a question is always answered."""
+        """Return why the signal gets nothing whatever is stored; None = it asks, as a question always does."""
         inquiry = trial.inquiry
         if inquiry.surface is Surface.ON_DEMAND:
             return None
@@ -548,7 +551,7 @@ class WhyNotExplorer:
     # --- numbers
 
     def _numbers(self, run: _Run, trial: _Trial) -> RecallNumbers:
-        """What was measured of the memory; where no space proposed it, its places in rankings of the whole scope."""
+        """Return what was measured of the memory; if no space proposed it, its places in rankings of the whole scope."""
         state, absence = run.state, run.absence
         if state is None or run.pipeline is None:
             return RecallNumbers()
@@ -562,7 +565,7 @@ class WhyNotExplorer:
         return numbers
 
     def _ranked_wide(self, pipeline: RecallPipeline, state: RecallState, trial: _Trial) -> RecallState:
-        """The same recall in which every space ranks all that it knows; it is judged as before."""
+        """Run the same recall with every space ranking all that it knows; return its state with the scores as before."""
         settings = state.settings.model_copy(update={"candidates_per_space": RANKED})
         wide, _ = pipeline.follow(
             state.query, preset=state.preset, settings=settings, context=self._context(trial)
@@ -584,7 +587,7 @@ class WhyNotExplorer:
         return tuple(sorted(found, key=lambda remedy: len(remedy.steps)))
 
     def _tried(self, step: RemedyStep, trial: _Trial, copies: _Copies) -> Remedy | None:
-        """The remedy that begins with `step`, with the further steps that it takes; None = it does not let the memory through."""
+        """Run the recall with `step` and the further steps that it takes; return them as a remedy, or None if they do not let the memory through."""
         steps: dict[tuple[RemedyKind, str], RemedyStep] = {}
         for _ in range(MOST_TRIED):
             changed = self._changed(trial, step)
@@ -637,7 +640,7 @@ class WhyNotExplorer:
         return levels_in_use(settings.embedder, self._parts.home).levels
 
     def _changed(self, trial: _Trial, step: RemedyStep) -> _Trial | None:
-        """`trial` with one change; None = it cannot be made."""
+        """Return `trial` with one change; None = it cannot be made."""
         inquiry = trial.inquiry
         match step.kind:
             case RemedyKind.SETTING:
@@ -658,7 +661,7 @@ class WhyNotExplorer:
                 return replace(trial, memory=memory, edited=True) if memory is not None else None
 
     def _edited(self, memory: Memory, step: RemedyStep) -> Memory | None:
-        """The version of `memory` that an edit of the user's would store; None = the edit would be refused."""
+        """Return the version of `memory` that an edit of the user's would store; None = the edit would be refused."""
         kind, value = step.kind, str(step.value)
         try:
             return self._writing().memories.edited(
@@ -677,14 +680,14 @@ class WhyNotExplorer:
 
 
 def _does_more(remedy: Remedy, other: Remedy) -> bool:
-    """Whether `remedy` changes all that `other` changes, which is enough."""
+    """Whether `remedy` makes all the changes of `other`, which are enough."""
     return {(step.kind, step.target) for step in other.steps} <= {
         (step.kind, step.target) for step in remedy.steps
     }
 
 
 class _Copies:
-    """The copy of the store for one inquiry, made when it is first needed."""
+    """Makes the copy of the store for one inquiry when it is first needed. `too_many` = the store was too large for one."""
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
@@ -692,7 +695,7 @@ class _Copies:
         self.too_many = False
 
     def pipeline(self, query: Query, memory: Memory) -> RecallPipeline | None:
-        """The read path over what `query` may see, in which the memory of this id reads `memory`; None = that is too much to copy."""
+        """Return the recall pipeline over a copy of what `query` may see, with this version of `memory`; None = that is too much to copy."""
         if self._made is None or self._made[0] != query.scope:
             if self._parts.store.count_active(scope=query.scope) > MOST_COPIED:
                 self.too_many = True
@@ -706,7 +709,7 @@ class _Copies:
 
 
 def _signal_of(inquiry: Inquiry) -> tuple[Signal, SessionState]:
-    """The signal that asks for the surface, and a record of a session that it opens."""
+    """Return the signal that asks for the surface, and the record of a session that it opens."""
     if inquiry.surface in SURFACES:
         return signal_and_state(
             inquiry.surface, inquiry.inputs, session=inquiry.key, cwd=inquiry.cwd, at_ms=inquiry.at_ms
@@ -718,7 +721,7 @@ def _signal_of(inquiry: Inquiry) -> tuple[Signal, SessionState]:
 
 
 def _as_of(state: SessionState, trace: Trace) -> SessionState:
-    """The record of a session as it stood when `trace` was made, as far as it tells what the context held."""
+    """Return the session's record as it stood when `trace` was made, as far as it tells what the context held."""
     before = tuple(
         entry
         for entry in state.ledger
@@ -733,7 +736,7 @@ class _Recorded(TypedDict):
 
 
 def _recorded(trace: Trace | None, memory: Memory) -> _Recorded:
-    """What the record of a recall says of the memory."""
+    """Return what the recorded recall says of the memory: whether it was given, and where it was lost."""
     if trace is None:
         return _Recorded(recorded=None, recorded_given=None)
     if memory.id in trace.injected:
@@ -762,7 +765,7 @@ _ASKED = {
     Surface.ON_DEMAND: "in answer to this question",
 }
 VERY_LOW = 0.05
-"""A threshold below it lets in memories that have nothing to do with what is asked."""
+"""Below this threshold nearly everything is let in, which `step_text` says."""
 _SEEN_BY: dict[ScopeKind, str] = {
     ScopeKind.UNIVERSAL: "Here the settings show memories of the project alone (project.share_preferences).",
     ScopeKind.LANGUAGE: "It is visible where that language is at hand.",
@@ -787,7 +790,7 @@ _EXPLAINED: dict[DropCause, str] = {
 
 
 def sentences(answer: WhyNot) -> tuple[str, ...]:
-    """What happened to the memory, with the numbers that decided, in short sentences."""
+    """Tell in short sentences what happened to the memory, with the numbers that decided."""
     when = _ASKED[answer.surface]
     told = [_recorded_sentence(answer)] if answer.recorded_given is not None else []
     absence = answer.absence
@@ -822,7 +825,7 @@ def _standing(answer: WhyNot) -> str:
 
 
 def _details(absence: Absence, answer: WhyNot) -> list[str]:
-    """What the numbers say about the stage at which it was lost."""
+    """Return sentences on what the numbers say about the stage at which the memory was lost."""
     numbers, why = answer.numbers, absence.why
     if why is None:
         asks_nothing = absence.silence is not None and absence.silence.cause is SilenceCause.NOTHING_COMING
@@ -872,7 +875,7 @@ def _without_remedy(absence: Absence, answer: WhyNot) -> str:
 
 
 def step_text(step: RemedyStep) -> str:
-    """What a step changes, as an order without a period."""
+    """Return what a step changes, in the imperative and without a period."""
     match step.kind:
         case RemedyKind.SETTING if step.target == "recall.level":
             return f"use the level {step.value}"
@@ -904,7 +907,7 @@ def step_text(step: RemedyStep) -> str:
 
 
 def step_command(step: RemedyStep, memory_id: str) -> str:
-    """The command that does what a step says; "" = there is none."""
+    """Return the command that does what a step says; "" = there is none."""
     edit = f"tacit edit {memory_id}"
     match step.kind:
         case RemedyKind.SETTING:
@@ -928,7 +931,7 @@ def step_command(step: RemedyStep, memory_id: str) -> str:
 
 
 def remedy_text(remedy: Remedy) -> str:
-    """The steps of a remedy in one sentence."""
+    """Return the steps of a remedy as one sentence."""
     text = ", and ".join(step_text(step) for step in remedy.steps)
     return f"{text[:1].upper()}{text[1:]}."
 
