@@ -161,26 +161,26 @@ _CAUSE_TEXTS: dict[str, str] = {
     SilenceCause.LATE: "the answer came after the deadline",
     SilenceCause.FAILED: "recall failed; `tacit status --log` says why",
 }
-"""A cause for counts of many recalls, where the fields of `SilenceReason` differ."""
+"""Words for a cause alone, for counts of many recalls, where the other fields of `SilenceReason` differ."""
 
 
 def cause_text(cause: str) -> str:
-    """A cause of silence in words. One of a later version stays as it is."""
+    """Return a cause of silence in words; a cause of a later version is returned as it is."""
     return _CAUSE_TEXTS.get(cause, cause)
 
 
 def silence_text(trace: Trace) -> str:
-    """Why nothing was injected, in words; empty where something was."""
+    """Return why nothing was injected, in words; "" if something was."""
     return silence_reason_text(trace.why) if trace.why is not None else ""
 
 
 def silence_reason_text(why: SilenceReason) -> str:
-    """Why a signal got nothing, in words."""
+    """Return in words why a signal got nothing."""
     return _SILENCE_TEXTS[why.cause](why)
 
 
 def _about(words: str) -> Callable[[ChangeReason], str]:
-    """Words about other memories, and how they differ."""
+    """Return a function that words a reason as `words` with the ids of the other memories, and the detail."""
     return lambda why: _with_detail(f"{words} {', '.join(why.memory_ids)}", why.detail)
 
 
@@ -314,11 +314,11 @@ _QUOTED_TEXTS = {
     "wording": "the user's own sentence was stored: your wording says more, less or something else",
 }
 _HOLDERS = (ChangeCause.UNDONE, ChangeCause.REPLACED_BY)
-"""Causes whose words hold those of `further`; the reasons beside others follow them."""
+"""Causes whose words already contain those of `further`; for other causes `change_text` appends them."""
 
 
 def change_text(why: ChangeReason) -> str:
-    """Why something was changed or left out, in words."""
+    """Return in words why something was changed or left out."""
     text = _CHANGE_TEXTS[why.cause](why)
     if why.but is not None:
         text = f"{text}, but {change_text(why.but)}"
@@ -327,23 +327,23 @@ def change_text(why: ChangeReason) -> str:
 
 
 def outcome_text(outcome: Outcome) -> str:
-    """Why a statement of a session was not stored, in words; empty where it was."""
+    """Return in words why a statement of a session was not stored; "" if it was."""
     return change_text(outcome.why) if outcome.why is not None else ""
 
 
 def request_in_words(request: RequestRecord) -> ShownRequest:
-    """A request to a model as it is shown: with the words for why statements of its answer were not believed."""
+    """Return a request to a model as it is shown, with the words for why statements of its answer were dropped."""
     words = (change_text(ChangeReason(cause=cause)) for cause in request.causes)
     return ShownRequest(**_fields(request), dropped=tuple(words))
 
 
 def reason_text(why: DropReason) -> str:
-    """A reason in words."""
+    """Return in words why a stage dropped a memory."""
     return _TEXTS[why.cause](why)
 
 
 def loss_text(loss: Loss) -> str:
-    """What a stage had to do without, in words."""
+    """Return in words what a stage had to do without."""
     if loss.cause == "late":
         return f"{loss.source} missed the deadline" + (f": {loss.detail}" if loss.detail else "")
     return f"{loss.source} failed: {loss.detail}"
@@ -405,17 +405,17 @@ _DECIDER_TEXTS: dict[Decider, str] = {
 
 
 def decider_text(decider: Decider) -> str:
-    """Who judged relevance, in words."""
+    """Return in words who judged relevance."""
     return _DECIDER_TEXTS[decider]
 
 
 def note_text(note: Note) -> str:
-    """A note in words."""
+    """Return a note of a recall in words."""
     return _NOTE_TEXTS[note.cause](note)
 
 
 def in_words(trace: Trace) -> ShownTrace:
-    """`trace` with every reason in words, and its losses among the notes, as it is shown."""
+    """Return `trace` as it is shown: every reason in words, and its losses among the notes."""
     stages = [_stage_in_words(stage) for stage in trace.stages]
     silence = silence_text(trace)
     if trace.why is not None and stages:  # the stage where the recall ended says why it did
@@ -426,7 +426,7 @@ def in_words(trace: Trace) -> ShownTrace:
 
 
 def summary_text(trace: Trace) -> str:
-    """How many memories a recall injected, of these how many because they are pinned, and the lines of its index; "" = none."""
+    """Return how many memories a recall injected, how many of these because they are pinned, and the lines of its index; "" = none."""
     total = len(trace.injected)
     listed = sum(
         note.count for stage in trace.stages for note in stage.facts if note.cause is NoteCause.INDEXED

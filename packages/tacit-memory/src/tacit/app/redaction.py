@@ -28,7 +28,7 @@ from tacit.session.transitions import ERROR_CHARS, MESSAGE_END_CHARS, PROMPT_CHA
 
 _LOG = logging.getLogger(__name__)
 Clean = Callable[[str], str]
-"""Takes a text, gives it without secrets."""
+"""A function that returns its text without secrets."""
 
 KEPT_TEXTS = 4096
 KEPT_SHORT = 1024
@@ -43,12 +43,12 @@ _FIRST_WORD = re.compile(r"\A\S{8,}")
 
 
 class RefusingRedactor:
-    """Lets nothing through: what stands in for settings that cannot be applied."""
+    """A redactor that lets no text through; used where the privacy settings cannot be applied."""
 
     __slots__ = ()
 
     def redact(self, text: str) -> Redaction:
-        """The mark alone."""
+        """Return the mark `[redacted:denied]` in place of the text; "" stays ""."""
         return (
             Redaction(text="[redacted:denied]", findings=(Finding(kind="denied", count=1),))
             if text
@@ -56,28 +56,28 @@ class RefusingRedactor:
         )
 
     def at(self, scope: Scope) -> RefusingRedactor:  # noqa: ARG002 - closed everywhere
-        """The same."""
+        """Return this redactor: it refuses everywhere."""
         return self
 
 
 class CachingRedactor:
-    """A redactor that remembers what it made of short texts: the same file names and terms come with many statements."""
+    """A redactor that keeps its results for short texts: the same file names and terms come with many statements."""
 
     def __init__(self, inner: Redactor) -> None:
         self._inner = inner
         self._short = lru_cache(maxsize=KEPT_SHORT)(inner.redact)
 
     def redact(self, text: str) -> Redaction:
-        """As the inner redactor."""
+        """Redact `text` as the inner redactor does."""
         return self._short(text) if len(text) <= SHORT_TEXT else self._inner.redact(text)
 
     def at(self, scope: Scope) -> CachingRedactor:  # noqa: ARG002 - its settings are the same everywhere
-        """The same."""
+        """Return this redactor: its settings are the same everywhere."""
         return self
 
 
 class Redactors:
-    """One redactor for each value of the privacy settings. Safe to use from several threads."""
+    """Makes and keeps one redactor for each value of the privacy settings. Safe to use from several threads."""
 
     def __init__(self, *, settings: SettingsWatcher, root_of: Callable[[str], Path | None]) -> None:
         """Follow `settings`; `root_of` gives the folder of a project id, None = unknown."""
@@ -91,23 +91,23 @@ class Redactors:
         return self.under(self._settings.current().privacy).redact(text)
 
     def at(self, scope: Scope) -> TextRedactor:
-        """The redactor of the project that `scope` belongs to, else of the user."""
+        """Return the redactor of the project that `scope` belongs to, else that of the user."""
         return self.under(self._settings.current(self.root_at(scope)).privacy)
 
     def root_at(self, scope: Scope) -> Path | None:
-        """The folder of the project that `scope` belongs to; None = of no project, or of one that is not known."""
+        """Return the folder of the project that `scope` belongs to; None = it belongs to none, or to one that is not known."""
         return self._root_of(scope.project_id) if scope.project_id else None
 
     def under(self, privacy: PrivacySettings) -> TextRedactor:
-        """The redactor of these settings."""
+        """Return the redactor of these settings."""
         return self._of(privacy)[0]
 
     def cleaner(self, settings: Settings) -> Clean:
-        """A function that cleans one text under `settings` and remembers what it cleaned."""
+        """Return a function that cleans one text under `settings` and keeps what it cleaned."""
         return self._of(settings.privacy)[1]
 
     def of_session(self, state: SessionState) -> Clean:
-        """The cleaner of the project and agent of a session."""
+        """Return the function that cleans texts by the settings of the session's project and agent."""
         return self.cleaner(self._settings.current(state.project_root or None, agent=state.agent))
 
     def _of(self, privacy: PrivacySettings) -> tuple[TextRedactor, Clean]:
@@ -139,13 +139,13 @@ def _make(privacy: PrivacySettings) -> tuple[TextRedactor, Clean]:
 
 
 def outgoing(settings: Settings, redactor: Redactors) -> Clean:
-    """Takes secrets out of what leaves for a language model, even where nothing else is redacted."""
+    """Return the function that cleans what is sent to a language model: it removes secrets even if `privacy.redact` is off."""
     privacy = settings.privacy.model_copy(update={"redact": True})
     return redactor.cleaner(settings.model_copy(update={"privacy": privacy}))
 
 
 def clean_session(state: SessionState, clean: Clean) -> SessionState:
-    """The record as it may be stored."""
+    """Return the session's record as it may be stored, with every text cleaned."""
     situation = state.last_message_situation
     lost = redacted_words_of(raw_texts_of(state), clean)
     return replace(
@@ -161,7 +161,7 @@ def clean_session(state: SessionState, clean: Clean) -> SessionState:
 
 
 def raw_texts_of(state: SessionState) -> tuple[str, ...]:
-    """The raw texts of a live record, from which situations and signatures were read."""
+    """Return the raw texts of a live record, from which situations and signatures were read."""
     failures = (text for failure in state.pending_failures for text in (failure.command, failure.error))
     return (
         state.last_message_end,
@@ -183,7 +183,7 @@ def redacted_words_of(texts: Iterable[str], clean: Clean) -> RedactedWords:
 
 
 def clean_trace(trace: Trace, clean: Clean, *, raw_texts: Iterable[str] = (), project_id: str = "") -> Trace:
-    """The trace as it may be stored; `project_id` is the project it was asked in; `raw_texts` are further raw texts that its situation was read from.
+    """Return the trace as it may be stored, for the project `project_id`; `raw_texts` = further texts that its situation was read from.
 
     What was read from a text (objects, paths, reasons) may be a piece of a secret that nobody knows by its look: it goes
     where redaction took that piece out of the text itself.
@@ -228,7 +228,7 @@ def _clean_asked(inputs: AskedWith, clean: Clean) -> AskedWith:
 def clean_situation(
     situation: Situation, clean: Clean, *, lost: RedactedWords = NOTHING_REDACTED
 ) -> Situation:
-    """The reading of what comes next without secrets, or pieces of them, in its objects, paths, commands and reasons."""
+    """Return the situation without secrets, or pieces of them, in its objects, paths, commands and notes."""
 
     def kept(terms: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(clean(term) for term in lost.clean(terms) if not is_opaque(term))
@@ -268,7 +268,7 @@ def _all(texts: tuple[str, ...], clean: Clean) -> tuple[str, ...]:
 
 
 def _cut_end(text: str, limit: int) -> str:
-    """Drop the last word of a text that was cut at `limit`, because half a secret cannot be recognized."""
+    """Replace the last word of a text of `limit` characters or more by "...": it may be half a secret, which nobody recognizes."""
     return _LAST_WORD.sub("...", text) if len(text) >= limit else text
 
 

@@ -25,14 +25,14 @@ Listener = Callable[[Trace], None]
 
 
 class TraceFeed:
-    """Hands every stored trace on. Safe to use from several threads."""
+    """Hands every stored trace to its listeners. Safe to use from several threads."""
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._listeners: tuple[Listener, ...] = ()
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
-        """Call `listener` with every trace from now on; call what comes back to end that."""
+        """Call `listener` with every trace stored from now on; return a function that ends that."""
         with self._lock:
             self._listeners = (*self._listeners, listener)
 
@@ -43,7 +43,7 @@ class TraceFeed:
         return leave
 
     def publish(self, traces: Iterable[Trace]) -> None:
-        """Hand `traces` on, in order."""
+        """Call every listener with each of `traces`, in order, on this thread."""
         listeners = self._listeners
         for trace in traces if listeners else ():
             for listener in listeners:
@@ -59,28 +59,32 @@ class TraceFeed:
 # While another holds the store for longer than a writer waits (a purge, a check), what is to be written is kept and tried again.
 
 NOBODY = SessionKey(host="", session_id="")
-"""Whose a question is that no session asks."""
+"""The session key of a question that no session asks."""
 MAX_LIVE = 500
 WRITE_DELAY_S = 0.1
-"""How long after the last signal the writer begins."""
+"""Seconds after the last signal before the writer begins."""
 MAX_WRITE_DELAY_S = 1.0
-"""So long after its signal a record is written, however busy it is."""
+"""Most seconds from a signal to the writing of its record, however busy the session is."""
 RETRY_PAUSE_S = 1.0
-"""Pause after a write that the store was too busy for; the write itself waits for the store, too."""
+"""Seconds to wait after a write that the store was too busy for; the write itself waits for the store, too."""
 RETRY_LIMIT_S = 600.0
-"""So long a write is tried again; with the store held for longer it is given up."""
+"""Seconds for which a write is tried again; if the store is busy for longer, the write is given up."""
 _MOST_AT_END = 2
-"""So many writes wait for a busy store once this is to end; the others are given up."""
+"""Most writes that still try a busy store while this closes; the others are given up."""
 
 MOST_TYPED = 400_000
-"""Characters of the prompts of one session that are kept."""
+"""Most characters of one session's prompts that are kept."""
 ANNOUNCED_MS = 60_000
-"""So long after its hook a call belongs to the session of the hook."""
+"""Milliseconds after its hook in which a call belongs to the session of the hook."""
 MOST_ANNOUNCED = 64
 
 
 class LiveSessions:
-    """The records of the sessions at work."""
+    """The newest records of the sessions at work, in memory.
+
+    It writes them to the store in the background, in order, and lets one signal of a session in at a time
+    (`turn`). Safe to use from several threads.
+    """
 
     def __init__(
         self,
@@ -118,7 +122,7 @@ class LiveSessions:
         self.feed = TraceFeed()
 
     def hear(self, key: SessionKey, prompt: str) -> None:
-        """Keep a prompt that the user typed, whole: it vouches for what the agent of its session notes. It is never written to disk."""
+        """Keep a whole prompt that the user typed, in memory only: it vouches for what the agent of its session notes."""
         with self._guard:
             typed = (*self._typed.pop(key, ()), prompt[:MOST_TYPED])
             while len(typed) > 1 and sum(map(len, typed)) > MOST_TYPED:
@@ -135,14 +139,14 @@ class LiveSessions:
         return typed or (state.recent_prompts if state else ())
 
     def note_turn(self, key: SessionKey, **turns: int) -> None:
-        """Set `noted_turn` or `unkept_turn` in the record of a session, as it is now; an unknown session is left alone."""
+        """Set `noted_turn` or `unkept_turn` in the newest record of a session; do nothing if the session is unknown or busy."""
         with self.turn(key, timeout_s=5.0) as acquired:
             state = self.load(key) if acquired else None
             if state is not None:
                 self.save(replace(state, **turns))
 
     def announce(self, key: SessionKey, mark: str, *, at_ms: int) -> None:
-        """Keep that a session is about to call one of our tools; `mark` recognizes the call."""
+        """Remember that a session is about to call one of Tacit's tools; `mark` identifies the call."""
         with self._guard:
             self._announced = [*self._announced, (mark, key, at_ms)][-MOST_ANNOUNCED:]
 
@@ -160,7 +164,7 @@ class LiveSessions:
 
     @contextmanager
     def turn(self, key: SessionKey, *, timeout_s: float) -> Generator[bool]:
-        """Hold the session `key` for one signal; yields False when it is not free in time."""
+        """Hold the session `key` for one signal; yield whether it was free within `timeout_s` seconds. Blocks meanwhile."""
         with self._guard:
             lock = self._locks.setdefault(key, RLock())
             self._locks.move_to_end(key)
@@ -184,11 +188,11 @@ class LiveSessions:
 
     @property
     def states(self) -> tuple[SessionState, ...]:
-        """The records in memory."""
+        """The records in memory, of sessions at work."""
         return tuple(self._states.copy().values())
 
     def newest(self, *, limit: int) -> tuple[SessionState, ...]:
-        """The newest records of all sessions but incognito ones, those that are not written yet included."""
+        """Return the newest records of all sessions but incognito ones, including those not written yet; newest signal first."""
         states = {state.key: state for state in self._store.list_sessions(limit=limit)}
         states |= {state.key: state for state in self.states if not state.incognito}
         not_deleted = (state for state in states.values() if state.key not in self._deleted)
@@ -197,14 +201,14 @@ class LiveSessions:
         )
 
     def load(self, key: SessionKey) -> SessionState | None:
-        """The newest record, from memory or the store."""
+        """Return the newest record of a session, from memory or the store; None = unknown or deleted."""
         state = self._states.get(key)
         if state is not None or key in self._deleted:
             return state
         return self._store.load_session(key)
 
     def save(self, state: SessionState, *, trace: Trace | None = None) -> None:
-        """Make `state` the newest record and have it written; of an incognito session nothing reaches the store.
+        """Make `state` the newest record and have it written in the background; nothing of an incognito session is written.
 
         A late signal of a deleted session brings nothing back.
         """
@@ -223,11 +227,11 @@ class LiveSessions:
             self._submit(state.key, lambda: self._write(state.key))
 
     def later(self, key: SessionKey, write: Callable[[], None]) -> None:
-        """Have something else of this session written, in order, behind the answer."""
+        """Have `write` called on the writer thread, in order with the other writes of this session; returns at once."""
         self._submit(key, write)
 
     def keep_trace(self, trace: Trace, store: TraceStore, *, clean: Clean, project_id: str) -> None:
-        """Have the trace of a question stored behind the answer; `project_id` is the project it was asked in."""
+        """Have the trace of a question cleaned and stored in the background; `project_id` is the project it was asked in."""
 
         def write() -> None:
             stored = clean_trace(trace, clean, project_id=project_id)
@@ -237,7 +241,7 @@ class LiveSessions:
         self._submit(NOBODY, write)
 
     def _write(self, key: SessionKey) -> None:
-        """Store the newest record and the traces that wait; what cannot be stored now waits for the next write.
+        """Store the newest record of a session and its waiting traces; what cannot be stored now waits for the next write.
 
         Raises:
             StoreBusy: if another writes for too long.
@@ -262,7 +266,7 @@ class LiveSessions:
         self.feed.publish(cleaned)
 
     def mute(self, session: SessionKey, *, muted: bool) -> SessionState:
-        """Switch injection off or on for one session.
+        """Switch injection off or on for one session, and return its new record.
 
         Raises:
             NotFound: if the session is unknown.
@@ -278,7 +282,7 @@ class LiveSessions:
         return state
 
     def drop(self, key: SessionKey) -> None:
-        """Drop the record of a deleted session, in memory and in the store."""
+        """Drop the record of a deleted session in memory now, and in the store in the background."""
         self._states.pop(key, None)
         self._deleted[key] = None
         while len(self._deleted) > MAX_LIVE:
@@ -286,7 +290,7 @@ class LiveSessions:
         self._submit(key, lambda: self._store.delete_session(key))
 
     def reread(self) -> None:
-        """Let go of the records in memory: the store was rewritten. Call `flush` before; what is incognito stays."""
+        """Drop the records in memory, because the store was rewritten. Call `flush` before. Incognito records stay."""
         with self._guard:
             for key, state in list(self._states.items()):
                 if not (self._waiting[key] or state.incognito):
@@ -315,7 +319,7 @@ class LiveSessions:
         run_after_answer(submit)
 
     def _write_until_stored(self, write: Callable[[], None]) -> None:
-        """Have it written, however long another holds the store, within bounds.
+        """Call `write`, again and again while the store is busy, within bounds. Blocks.
 
         Raises:
             StoreBusy: if it was held for too long, or this is to end.
@@ -360,7 +364,7 @@ class LiveSessions:
         return len(self._states)
 
     def close(self) -> None:
-        """Write what is left, each once more at most, and stop."""
+        """Write what is left, trying each once more at most, and stop the writer."""
         self._closing.set()
         self._hurry.set()
         self._writer.shutdown(wait=True)

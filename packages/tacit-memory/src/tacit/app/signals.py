@@ -92,7 +92,7 @@ HandOver = Callable[[Delivery], bool]
 
 
 class _DeliveryContext(TypedDict):
-    """What a delivery is made from, besides the signal and the record."""
+    """The arguments of a delivery besides the signal and the session's record."""
 
     capabilities: HostCapabilities
     settings: Settings
@@ -103,7 +103,7 @@ class _DeliveryContext(TypedDict):
 
 
 class SignalHandler:
-    """Handles signals of all sessions. Safe to call from several threads."""
+    """Handles signals of all sessions: updates the session, recalls, records what was given. Safe to call from several threads."""
 
     def __init__(
         self,
@@ -146,7 +146,7 @@ class SignalHandler:
         carries: bool | None = None,
         hand_over: HandOver | None = None,
     ) -> Delivery:
-        """Handle one signal.
+        """Handle one signal and return its delivery. Blocks until `deadline_ms` at most while its session is busy.
 
         If its session is busy until the deadline, the answer is silence, and the signal is handled later without injection, so that no
         turn, failure or statement is lost. `carries` = whether the reply can hand over text; None = every reply of the host can.
@@ -192,7 +192,7 @@ class SignalHandler:
         settings: Settings,
         remaining: Callable[[], float],
     ) -> bool:
-        """Let the block with what a compaction dropped wait for the reply to the first prompt after it. Return whether one waits.
+        """Let the block with what a compaction dropped wait for the reply to the first prompt after it; return whether one waits.
 
         Only for a host that sends no signal after a compaction.
         """
@@ -229,7 +229,7 @@ class SignalHandler:
         self._sessions.save(replace(self._advance(words, state, None, ()), words_at=""))
 
     def _with_task(self, signal: SubagentStarted, *, timeout_s: float) -> SubagentStarted:
-        """The start of a subagent with the task from its parent's call, where the host does not repeat it."""
+        """Return the start of a subagent with the task from its parent's call, where the host does not repeat it; takes the task."""
         if signal.task or signal.parent is None:
             return signal
         with self._sessions.turn(signal.parent, timeout_s=timeout_s) as acquired:
@@ -242,7 +242,7 @@ class SignalHandler:
         return replace(signal, task=task)
 
     def _handle_late(self, signal: Signal, capabilities: HostCapabilities, settings: Settings) -> None:
-        """Update the record for a signal whose host waits no longer."""
+        """Update the session's record for a signal whose host no longer waits; nothing is injected."""
         try:
             with self._sessions.turn(signal.session, timeout_s=LATE_S) as acquired:
                 log = StageLog(timer=self._clock.monotonic_ms)
@@ -253,7 +253,7 @@ class SignalHandler:
             _LOG.exception("a late signal could not be handled")
 
     def close(self) -> None:
-        """Finish late signals."""
+        """Finish the late signals."""
         self._late.shutdown(wait=True)
 
     def _handle(
@@ -319,7 +319,7 @@ class SignalHandler:
         return SignalResult(delivery=delivery, state=state, project=project, folder=folder, repeated=repeated)
 
     def folder_of(self, signal: Signal) -> str:
-        """The folder whose project the session of `signal` belongs to."""
+        """Return the folder whose project the session of `signal` belongs to."""
         signal = of_its_agent(signal)
         state = self._sessions.load(signal.session)
         if state is None and signal.parent:
@@ -340,7 +340,7 @@ class SignalHandler:
         settings: Settings,
         remaining: Callable[[], float],
     ) -> None:
-        """Handle the start of the session of `signal` now. Its start pack waits, and is sent with the reply to `signal`."""
+        """Handle the start of the session of `signal` now; its start pack waits for the reply to `signal`."""
         start = SessionStarted(
             session=signal.session,
             key=f"late-start:{signal.key}",
@@ -357,7 +357,7 @@ class SignalHandler:
     def _answered(
         self, signal: Signal, state: SessionState, **context: Unpack[_DeliveryContext]
     ) -> tuple[Delivery, SessionState]:
-        """The delivery; silence when asking the memory fails, so that the turn and what was said are kept all the same."""
+        """Return the delivery and the new record; if recall fails, silence and the record as it was, so that the turn is kept."""
         try:
             delivery, answered = self._deliver(signal, state, **context)
         except Exception as error:  # noqa: BLE001 - the boundary of recall: its failure must not cost the record
@@ -383,7 +383,7 @@ class SignalHandler:
     def replay(
         self, request: ReplayRequest, *, settings_of: Callable[[SessionState], Settings]
     ) -> dict[str, str]:
-        """The exact bytes handed over in this epoch, by message id, as many as the settings let stay. Changes nothing."""
+        """Return `{message id: exact text handed over in this epoch}`; "" = none, or the settings let no more blocks stay. Changes nothing."""
         state = self._sessions.load(request.session)
         if state is None:
             return {}
@@ -426,7 +426,7 @@ class SignalHandler:
         project: ProjectRecord | None,
         settings: Settings,
     ) -> SessionState:
-        """Count what the host loads by itself as exposed, so that the start pack does not repeat it."""
+        """Enter the memories of rule files that the host loads by itself into the ledger, so that the start pack does not repeat them."""
         if project is None or not capabilities.loads_rule_files:
             return state
         folder = state.folder or project.root
@@ -447,7 +447,7 @@ class SignalHandler:
         project: ProjectRecord | None,
         settings: Settings,
     ) -> SessionState:
-        """Count the notes of the host's own memory as exposed, because the host loads them. `import_host_memory` read them."""
+        """Enter the notes of the host memory into the ledger, because the host loads them. `import_host_memory` read them."""
         scope = self._projects.visible(project, share_preferences=settings.project.share_preferences)
         for file in capabilities.memory_files:
             name = file.key(signal.transcript_path, project.root if project else "")
@@ -559,7 +559,7 @@ class SignalHandler:
         remaining: Callable[[], float],
         log: StageLog,
     ) -> Context:
-        """Collect what a recall may know besides its query; `room` = the capabilities less what the block says besides memories."""
+        """Build the context of a recall: all it may know besides its query. `room` = the capabilities less what the block says besides memories."""
         preset, recall, query = preset_of(settings.preset), settings.recall, asked.kept
         may_refuse = recall.blocking and capabilities.refuses
         # A block that is rebuilt may say again what it said; where the host keeps every block, it would pile up.
@@ -600,7 +600,7 @@ class SignalHandler:
     def _told(
         self, before: StartPack | None, state: SessionState, settings: Settings, scope: ScopeFilter
     ) -> Told | None:
-        """What the session knows of the store since it was told last; None = it was not told in this epoch, or is told nothing."""
+        """Return what the session was told of the store and when; None = it was not told in this epoch, or the settings tell it nothing."""
         if before is None or before.epoch != state.epoch or not settings.recall.budgets.index:
             return None
         shown = frozenset((*ledger.held(state, reinject_after=0), *state.offered))
@@ -621,7 +621,7 @@ class SignalHandler:
         capabilities: HostCapabilities,
         log: StageLog,
     ) -> tuple[Delivery, SessionState]:
-        """The `[MEMORY]` block of the refresh cadence, for the system prompt of every call."""
+        """Return the `[MEMORY]` block of the refresh cadence, for the system prompt of every call, and the new record."""
         refresh = RefreshBlock(
             pipeline=self._pipeline,
             settings=settings.recall,
@@ -644,7 +644,7 @@ class SignalHandler:
         project: ProjectRecord | None,
         log: StageLog,
     ) -> Delivery:
-        """The delivery for a signal that gets nothing; where only the preset has no start pack, the notice stays."""
+        """Return the delivery for a signal that gets nothing; if only the preset has no start pack, it still has the notice."""
         trace = self._silent_trace(signal, state, silence, settings, log)
         failure = failure_of_trace(trace, settings.recall) if trace else None
         off = silence.cause is SilenceCause.OFF_IN_PRESET
@@ -654,7 +654,7 @@ class SignalHandler:
     def _silent_trace(
         self, signal: Signal, state: SessionState, silence: SilenceReason, settings: Settings, log: StageLog
     ) -> Trace | None:
-        """A trace of why a prompt got nothing; other silent signals ask for nothing and leave none."""
+        """Return a trace of why a prompt got nothing; None for other signals."""
         if not isinstance(signal, PromptSubmitted):
             return None
         log.note("query" if log.has("signal") else "signal")
@@ -674,7 +674,7 @@ class SignalHandler:
         )
 
     def _at_its_real_folder(self, signal: Signal) -> Signal:
-        """A folder reached through a link is the folder it leads to; the project's root is resolved the same way."""
+        """Return the signal with links in its folders resolved; the project's root is resolved the same way."""
         real, project_dir = (self._projects.real_folder(name) for name in (signal.cwd, signal.project_dir))
         unchanged = (real, project_dir) == (signal.cwd, signal.project_dir)
         return signal if unchanged else replace(signal, cwd=real, project_dir=project_dir)
@@ -694,7 +694,7 @@ def query_of(
     projects: Projects,
     at_ms: int,
 ) -> Outcome[Query]:
-    """What a signal asks of the memory, within its budget, and notes on how it was read."""
+    """Build the query of a signal, with its budget, and notes on how it was read."""
     scope = projects.visible(
         project,
         paths=(*state.recent_files, *files),
@@ -729,13 +729,13 @@ def _reaches_model(
 
 
 def _was_late(trace: Trace) -> bool:
-    """Whether nothing was given because time ran out, for the whole or for a part of the search."""
+    """Whether nothing was given because time ran out, for the whole search or a part of it."""
     losses = (loss.cause for stage in trace.stages for loss in stage.losses)
     return trace.cause is SilenceCause.LATE or (trace.silent and "late" in losses)
 
 
 def _too_late(delivery: Delivery) -> Delivery:
-    """The delivery that the host did not wait for: nothing was given."""
+    """Return the delivery as the host did not wait for it: without a block, and the trace says late."""
     trace = delivery.trace
     if trace is not None:
         why = SilenceReason(cause=SilenceCause.LATE, detail="not_taken")
@@ -764,7 +764,7 @@ def _deferred(
     carries: bool,
     holds: Callable[[str], bool],
 ) -> tuple[Delivery, SessionState]:
-    """Let blocks wait for an event that takes text, or send those that waited. A refusal never waits.
+    """Keep a block for an event that takes text, or send those that waited; return delivery and record. A refusal never waits.
 
     `carries` = whether the reply can hand over text. If so, the waiting blocks go before the block of the delivery; else that block waits.
     If all together are too long for the host (`holds`), the block of the delivery is dropped, and the record stays as `before`: the same
@@ -786,7 +786,7 @@ def _deferred(
 def _pinned_held(
     state: SessionState, surface: Surface, capabilities: HostCapabilities, settings: Settings
 ) -> Callable[[Memory], DropReason | None]:
-    """Says why a pinned memory need not come again: where every block stays, it is in the context until it changes."""
+    """Return a function that says why a pinned memory need not come again, or None: where every block stays, it is in context until it changes."""
     if not capabilities.stored and settings.recall.history_blocks is not None:
         return lambda _memory: None
     return lambda memory: ledger.why_in_context(state, memory, surface=surface, reinject_after=0)
@@ -795,7 +795,7 @@ def _pinned_held(
 def _bounded(
     signal: PromptSubmitted, delivery: Delivery, state: SessionState, settings: Settings
 ) -> tuple[Delivery, SessionState]:
-    """The delivery with the blocks that stay in the history; a prompt that got nothing is a turn like any other."""
+    """Return the delivery with the blocks that stay in the history, and the record; a prompt that got nothing counts as a turn, too."""
     if ledger.kept_block(state, signal.message_id) is None:
         state = ledger.keep_block(state, message_id=signal.message_id, text="")
     stays = ledger.staying_blocks(state, most=settings.recall.history_blocks)
@@ -803,7 +803,7 @@ def _bounded(
 
 
 def of_its_agent(signal: Signal) -> Signal:
-    """A subagent of the same host session has a context of its own, so it gets a record of its own."""
+    """Return the signal of a subagent in the same host session with a session key of its own, because it has a context of its own."""
     own = signal.session.session_id
     if not signal.agent_id or signal.agent_id == own:
         return signal
@@ -812,7 +812,7 @@ def of_its_agent(signal: Signal) -> Signal:
 
 
 def _message_id(signal: Signal) -> str:
-    """Under which name the bytes handed over for `signal` are kept for replay; "" = not kept."""
+    """Return the name under which the text for `signal` is kept for replay; "" = it is not kept."""
     match signal:
         case SessionStarted() | SubagentStarted():
             return ledger.START_MESSAGE
@@ -825,7 +825,7 @@ def _message_id(signal: Signal) -> str:
 
 
 def _kept_under(signal: Signal, capabilities: HostCapabilities) -> str:
-    """Under which name the bytes of the answer are kept; "" = a host that keeps what it was given never asks for them again."""
+    """Return the name under which the answer's text is kept on this host; "" = the host never asks for it again."""
     if not capabilities.stored:
         return _message_id(signal)
     # With the session: a fork begins with its parent's blocks.
@@ -833,7 +833,7 @@ def _kept_under(signal: Signal, capabilities: HostCapabilities) -> str:
 
 
 def _asks_again(signal: Signal, state: SessionState, capabilities: HostCapabilities) -> bool:
-    """Whether a repeated signal was never answered, because its first answer came too late or cannot be replayed."""
+    """Whether a repeated signal must be answered anew, because its first answer came too late or cannot be replayed."""
     if signal.key == state.late_key:
         return True
     starts = isinstance(signal, SessionStarted | SubagentStarted) and not capabilities.stored
@@ -844,7 +844,7 @@ def _asks_again(signal: Signal, state: SessionState, capabilities: HostCapabilit
 def _again(
     signal: Signal, state: SessionState, capabilities: HostCapabilities, settings: Settings
 ) -> Delivery:
-    """The answer to a repeated signal: the same bytes where they were kept, else nothing."""
+    """Return the answer to a repeated signal: the same text if it was kept, else an empty block."""
     name = _kept_under(signal, capabilities)
     text = ledger.kept_block(state, name) if name else None
     surface = surface_for(signal, state, settings.recall, preset_of(settings.preset))
@@ -853,7 +853,7 @@ def _again(
 
 
 def loaded_rule_files(root: str, cwd: str, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Rule files that a host working in `cwd` loads: `names` in every folder from `cwd` up to `root`, relative to it."""
+    """Return the rule files that a host working in `cwd` loads: `names` in every folder from `cwd` up to `root`, relative to `root`."""
     top = Path(root)
     folder = Path(cwd)
     rule_files: list[str] = []

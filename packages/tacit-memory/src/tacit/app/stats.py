@@ -82,7 +82,7 @@ class InjectionStats:
 
 
 def stats_of(trace: Trace) -> InjectionStats:
-    """The counts of `trace`."""
+    """Return the counts of `trace`."""
     scored = {
         memory_id
         for stage in trace.stages
@@ -165,7 +165,7 @@ RECENT_TRACES = 200
 
 
 def status_of(parts: Parts, *, settings: Settings, sessions_cached: int) -> EngineStatus:
-    """What `tacit status` shows."""
+    """Collect what `tacit status` shows, without the sync."""
     listed = parts.store.list_traces(limit=RECENT_TRACES)
     # What the preset switches off was not asked: it is no recall, and its silence says nothing of the memory.
     traces = [trace for trace in listed if trace.cause is not SilenceCause.OFF_IN_PRESET]
@@ -246,17 +246,17 @@ def _extractor(parts: Parts, settings: Settings) -> ExtractorStatus | None:
 
 _SHARDS = 32
 SHARDS = tuple(f"{number:02d}" for number in range(_SHARDS))
-"""Keys of the values that hold records: a session ends with writing one of them anew, and not all."""
+"""Keys of the named values that hold the records, so that only one of them is rewritten when a session ends."""
 Records = Mapping[str, Record]
 Seen = Mapping[str, tuple[str, int]]
-"""Digest of an error -> where it came up first: session, turn."""
+"""`{digest of an error: (digest of the session, turn)}` of its first occurrence."""
 
 
 MAX_LIVE = 256
 
 
 class HoldoutCounter:
-    """The counts of one store. Safe to use from several threads."""
+    """Counts sessions with and without memory, and the reuse of prompt caches, in one store. Safe to use from several threads."""
 
     def __init__(self, store: ValueStore, tokens: TokenCounter) -> None:
         """Keep counts in `store`; `tokens` estimates."""
@@ -266,7 +266,7 @@ class HoldoutCounter:
         self._live: OrderedDict[str, Record] = OrderedDict()
 
     def note(self, signal: Signal, handled: SignalResult, settings: RecallSettings) -> None:
-        """Count what `signal` was; called once for each, behind the answer."""
+        """Count what `signal` was; call it once for each, in the background. Writes the store when a message or session ends."""
         if isinstance(signal, MessageEnded) and signal.sent:
             with self._lock:
                 days = cache_meter.counted(CACHE_DAYS.read(self._store), signal.sent, at_ms=signal.at_ms)
@@ -327,7 +327,7 @@ class HoldoutCounter:
         HOLDOUT_SESSIONS.write(self._store, merged(stored, {name: record}), shard)
 
     def holdout(self, *, since_ms: int, until_ms: int, share: float) -> Holdout:
-        """Sessions of that time with memory and without; `share` = the share that goes without now."""
+        """Compare the sessions of that time with memory and without; `share` = the share that goes without now."""
         with self._lock:
             records = dict(self._live)
         for shard in SHARDS:
@@ -335,7 +335,7 @@ class HoldoutCounter:
         return holdout_of(within(list(records.values()), since_ms=since_ms, until_ms=until_ms), share=share)
 
     def cache(self, *, since_ms: int, until_ms: int) -> tuple[CacheShare, ...]:
-        """Share of each request that had stood at the beginning of the one before, by placement."""
+        """Return by placement which share of each request repeated the beginning of the one before."""
         return cache_meter.shares(CACHE_DAYS.read(self._store), since_ms=since_ms, until_ms=until_ms)
 
 
@@ -345,7 +345,7 @@ def shard_of(session: str) -> str:
 
 
 def failed_before(signature: str, *, session: str, turn: int, seen: Seen) -> tuple[bool, Seen]:
-    """Tell whether an error is a repetition, and return the errors seen so far with this one.
+    """Return whether an error is a repetition, and the errors seen so far with this one added.
 
     A failure is *repeated* when the same error (its signature) occurred before in this project: in another session, or at an earlier turn
     of this one.
@@ -362,7 +362,7 @@ def _digest(text: str) -> bytes:
 
 
 def merged(stored: Records, new: Records) -> Records:
-    """Merge two sets of records; the newest come last."""
+    """Merge two sets of records by session, `new` over `stored`; the newest come last."""
     return dict(sorted({**stored, **new}.items(), key=lambda pair: (pair[1].at_ms, pair[0])))
 
 
@@ -382,7 +382,7 @@ _SEED = 20_261_121
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contrast:
-    """One measure. `difference` = mean with memory less mean without; `low`, `high` = its 95 % interval.
+    """One measure compared. `difference` = mean with memory less mean without; `low`, `high` = its 95 % interval.
 
     `clear` = there are enough sessions, and the interval does not hold 0.
     """
@@ -398,7 +398,7 @@ class Contrast:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holdout:
-    """A trial: `share` = the share of sessions that go without now; sessions of each group; a contrast per measure."""
+    """The comparison: `share` = the share of sessions that go without now; sessions of each group; a contrast per measure."""
 
     share: float
     sessions_with: int
@@ -416,7 +416,7 @@ MEASURES: Mapping[str, Callable[[Record], float]] = {
 
 
 def holdout_of(records: Sequence[Record], *, share: float) -> Holdout:
-    """Compare the sessions of both groups."""
+    """Compare the sessions with memory and without, measure by measure."""
     having = [record for record in records if not record.without]
     lacking = [record for record in records if record.without]
     enough = min(len(having), len(lacking)) >= ENOUGH

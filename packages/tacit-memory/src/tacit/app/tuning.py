@@ -58,7 +58,7 @@ def best_of_null_pairs(
     traces: Sequence[Trace],
     projects: dict[str, str],
 ) -> tuple[list[float], str]:
-    """Best relevance of each pair, 0 without a candidate; and how they were paired, `projects` or `situations`."""
+    """Return the best relevance of each null pair (0 = no candidate), and how they were paired: `projects` or `situations`."""
     queries, paired = _null_queries(store, traces, projects)
     preset, context = preset_of(settings.preset), Context()
     best: list[float] = []
@@ -71,7 +71,7 @@ def best_of_null_pairs(
 
 
 def projects_of(store: Store, traces: Sequence[Trace]) -> dict[str, str]:
-    """Project by session of the traces, for sessions that are still stored."""
+    """Return `{session: project id}` for the sessions of the traces that are still stored."""
     project_of = {str(state.key): state.project_id for state in store.list_sessions(limit=SESSIONS_READ)}
     return {trace.session: project_of[trace.session] for trace in traces if project_of.get(trace.session)}
 
@@ -134,13 +134,13 @@ def _best(trace: Trace, generic: frozenset[str]) -> float:
 # they stand for unrelated ones; the bars come out slightly too high, never too low. For an embedder whose cosines ship nothing is measured.
 
 LEAST_COSINES = 2000
-"""Of fewer pairs no share below a percent means anything."""
+"""With fewer pairs no bar is measured: a share below one percent would mean nothing."""
 MEMORIES_READ = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasuredBar:
-    """One cosine bar of the preset in use.
+    """One cosine bar of the preset in use, before and after.
 
     Attributes:
         setting: its dotted name, with the kind where it is a mapping.
@@ -156,7 +156,7 @@ class MeasuredBar:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CosineReport:
-    """The cosine bars of the preset in use, as this store has them. `pairs` 0 = the embedder's cosines ship; no bars = too few pairs."""
+    """The cosine bars measured on this store. `pairs` 0 = the embedder's cosines ship with Tacit; no bars = too few pairs."""
 
     embedder: str = ""
     pairs: int = 0
@@ -166,7 +166,7 @@ class CosineReport:
 def measure_cosines(
     parts: Parts, traces: Sequence[Trace], projects: Mapping[str, str], *, apply: bool
 ) -> CosineReport:
-    """Measure the embedder in use; with `apply`, keep what was measured in the home.
+    """Measure the cosine bars for the embedder in use, if none ship for it; with `apply`, write them to the home.
 
     Args:
         parts: the store and its embedder.
@@ -208,7 +208,7 @@ def measure_cosines(
 
 
 def _told(parts: Parts, measured: UnrelatedCosines) -> tuple[MeasuredBar, ...]:
-    """The bars of the preset in use before and after."""
+    """Return the bars of the preset in use, before and after."""
     settings = parts.settings.current()
     bars: list[MeasuredBar] = []
     for key, share in stated_shares(settings.preset).items():
@@ -244,7 +244,7 @@ def _told(parts: Parts, measured: UnrelatedCosines) -> tuple[MeasuredBar, ...]:
 PROMPTS = 200
 LEAST_PAIRS = 20
 SETS_NO_LEVEL = ("default", "preset", "embedder", "level")
-"""Layers below a threshold that somebody set."""
+"""Layers that set no threshold of their own: a value from a higher layer wins over the levels."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -278,7 +278,7 @@ class TunedLevel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TuneReport:
-    """The result of tuning.
+    """The result of `tacit config tune`: for each level the present and the proposed threshold, with their measured effects.
 
     Attributes:
         surface: the surface it is about.
@@ -312,7 +312,7 @@ class TuneReport:
 
 
 def tune(parts: Parts, pipeline: RecallPipeline, *, bound: float, apply: bool) -> TuneReport:
-    """Propose a threshold for each level, and measure an embedder of the user's own; with `apply`, keep both."""
+    """Propose a threshold for each level, and measure the bars of an embedder of the user's own; with `apply`, write both to the home."""
     report = parts.settings.report()
     settings = report.settings
     traces = [
@@ -368,14 +368,14 @@ def tune(parts: Parts, pipeline: RecallPipeline, *, bound: float, apply: bool) -
 
 
 def _why_not(preset: str, best: Sequence[float]) -> str:
-    """Why no level is proposed, or ""."""
+    """Return why no level is proposed; "" = one is."""
     if not uses_levels(preset):
         return f"the preset {preset} does not use levels"
     return f"fewer than {LEAST_PAIRS} prompts to learn from" if len(best) < LEAST_PAIRS else ""
 
 
 def _explicit(origins: Sequence[SettingOrigin]) -> SettingOrigin | None:
-    """Who set the threshold that holds; None where a level did."""
+    """Return the origin of the prompt threshold that somebody set by hand; None = it comes from a level."""
     return None if origins[-1].layer in SETS_NO_LEVEL else origins[-1]
 
 
@@ -410,7 +410,7 @@ def _tuned(
 
 
 def _mean_tokens(parts: Parts, replayed: Sequence[Replayed]) -> float:
-    """Tokens of a prompt's block, in the mean of all prompts; a memory that is gone costs nothing."""
+    """Return the mean tokens of the block over all prompts; a memory that is gone costs nothing."""
     scope = parts.store.scopes()
     frame = parts.tokens.count("\n".join(frame_text(Surface.PROMPT)))
 
@@ -426,7 +426,7 @@ def _mean_tokens(parts: Parts, replayed: Sequence[Replayed]) -> float:
 
 
 def _keep(parts: Parts, levels: Sequence[TunedLevel], *, pairs: int, bound: float) -> None:
-    """Write the levels to the home."""
+    """Write the levels to the home and reload the settings."""
     tuned = {
         level.name: Level(threshold=level.after, wrongful=level.rate_after, tokens=level.tokens_after)
         for level in levels
@@ -444,7 +444,7 @@ def _keep(parts: Parts, levels: Sequence[TunedLevel], *, pairs: int, bound: floa
 
 
 def _deserved_nothing(verdicts: Sequence[Verdict]) -> list[float]:
-    """Best relevance of each prompt whose every judged memory should not have come."""
+    """Return the best relevance of each prompt all of whose judged memories were unwanted."""
     by_trace: dict[str, list[Verdict]] = {}
     for verdict in verdicts:
         by_trace.setdefault(verdict.trace_id, []).append(verdict)
@@ -462,13 +462,13 @@ def _share(flags: Sequence[bool]) -> float:
 # --- thresholds that keep a bound
 
 STEP = 1e-4
-"""Relevance is kept to four places: the next value up."""
+"""The least difference of two relevances, which are kept to four places."""
 BOUND_SHARES: Mapping[LevelName, float] = {"quiet": 5 / 12, "balanced": 1.0, "eager": 25 / 12}
-"""The bound of each level for a bound of 1 of `balanced`: .05, .12 and .25, as of the shipped ones."""
+"""Bound of each level in relation to that of `balanced`; the shipped bounds are .05, .12 and .25."""
 
 
 def bounded_levels(best: Sequence[float], before: Levels, *, bound: float) -> Levels:
-    """The levels that keep their shares of `bound`.
+    """Return the levels whose thresholds keep their shares of `bound`.
 
     A bound that is too small for so few prompts changes nothing, but for a level that would not be quieter than the next one.
     """
@@ -486,12 +486,12 @@ def bounded_levels(best: Sequence[float], before: Levels, *, bound: float) -> Le
 
 
 def level_bound(name: LevelName, bound: float) -> float:
-    """The bound of a level, where that of `balanced` is `bound`."""
+    """Return the bound of a level, if that of `balanced` is `bound`; at most 1."""
     return min(1.0, round(bound * BOUND_SHARES[name], 4))
 
 
 def bounded_threshold(best: Sequence[float], *, bound: float) -> float | None:
-    """Return the least threshold in steps of `STEP`; None when there are too few prompts to promise anything.
+    """Return the least threshold that keeps `bound`, in steps of `STEP`; None = too few prompts to promise anything.
 
     Conformal risk control (Angelopoulos, Bates, Fisch, Lei and Schuster, ICLR 2024) for the loss "anything was injected", which is at
     most 1 and falls as the threshold rises. With n prompts that deserve nothing, the least t with

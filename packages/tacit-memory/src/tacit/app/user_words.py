@@ -27,13 +27,13 @@ from tacit.text.stop_words import STATEMENT_STOP_WORDS
 Failed = NotMeant | Literal["short", "not_typed", "wording"]
 
 LEAST_WORDS = 3
-"""Fewest words of a quotation."""
+"""Fewest words that a quotation must have."""
 LEAST_FOR_SLIP = 5
-"""A word of so many letters may differ in one edit."""
+"""A word of at least so many letters may differ in one edit."""
 LEAST_SHARED = 2
-"""Words that a statement shares with a memory that it gives another value of."""
+"""Fewest words that a sentence must share with a memory to give it another value."""
 MOST_OF_IT = 0.6
-"""Share of the words of a memory that a plain denial of it holds."""
+"""Least share of a memory's words that a sentence must hold to be a plain denial of it."""
 _EDGE_BEFORE, _EDGE_AFTER = (
     "'`*\"\u201c\u201e\u00ab\u2018([{<",
     "'`*\"\u201d\u201c\u00bb\u2019)]}>,.;:!?\u2026\u3001\u3002\uff0c\uff1b\uff01\uff1f",
@@ -55,7 +55,7 @@ _BY_THE_WAY = lazy_regex(
     r"\b(?:by the way|btw|please|pls|plz|bitte|s['\u2019]il (?:te|vous) pla\u00eet|stp|svp)\b[,:]?",
     re.IGNORECASE,
 )
-"""Words that people and agents add and leave out."""
+"""Words without meaning for a comparison, which people and agents add and leave out."""
 _NUMBER = re.compile(r"\d+(?:\.\d+)*")
 _CODE = lazy_regex(r"`([^`\n]+)`")
 _PACKAGE = lazy_regex(
@@ -67,7 +67,7 @@ _PERMITS = lazy_regex(
     r"|sans|contourn\w*|d\u00e9sactiv\w*|autoris\w*|permet\w*|peut|peuvent|sauf)\b(?:\W+[\w-]+){0,2}",
     re.IGNORECASE,
 )
-"""Words that allow or exempt, with what they speak of."""
+"""Pattern of words that allow or exempt, with up to two words that follow."""
 _CLAUSES = re.compile(r"[,;:\u2026]|\.{2,}")
 _AND_NOW = lazy_regex(r",?\s+(?:and now|und jetzt|et maintenant)\b", re.IGNORECASE)
 _ENDS = lazy_regex(
@@ -89,7 +89,7 @@ _CHANGES = lazy_regex(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vouching:
-    """What the user's words vouch for.
+    """The result of looking for the user's words: what of a note they vouch for.
 
     Attributes:
         statement: what is stored as the user's word; "" = nothing is.
@@ -105,7 +105,7 @@ class Vouching:
 
 
 def vouch(content: str, quoted: str, prompts: Sequence[str]) -> Vouching:
-    """Find the quotation in what the user typed and decide what of a note is theirs.
+    """Find the quotation in what the user typed, and decide what of a note counts as the user's statement.
 
     Args:
         content: what the agent wants to store.
@@ -175,7 +175,7 @@ def names_untyped(content: str, prompts: Sequence[str]) -> tuple[str, ...]:
 
 
 def fair_headline(headline: str, content: str, prompts: Sequence[str]) -> str:
-    """Return an agent's headline for a statement where it claims no more than the statement; "" = it is made from the statement's own words.
+    """Return an agent's headline if it claims no more than the statement; "" = make one from the statement's own words.
 
     It must share a word with the statement, name nothing that stands neither there nor in what the user typed, hold no other values, and
     deny as often: a headline is read alone.
@@ -198,13 +198,13 @@ def _looks_named(token: str) -> bool:
 
 
 def speaks_of(sentences: Sequence[str], memory: str) -> bool:
-    """Tell whether the user's sentences hold half of the words of a memory."""
+    """Whether one of the user's sentences holds at least half of the meaningful words of a memory."""
     about = _content(memory)
     return any(2 * len(about & _content(sentence)) >= max(1, len(about)) for sentence in sentences)
 
 
 def asks_to_end(sentences: Sequence[str], memory: str) -> bool:
-    """Tell whether one of the user's sentences asks for the end of a memory: it names it, and ends or denies it. What affirms it ends nothing."""
+    """Whether one of the user's sentences asks to end a memory: it names it, and ends or denies it. What affirms it ends nothing."""
     about = _content(memory)
     for sentence in sentences:
         if not about & _content(sentence) or same_statement(sentence, memory):
@@ -218,7 +218,7 @@ def asks_to_end(sentences: Sequence[str], memory: str) -> bool:
 
 
 def gives_new_value(sentences: Sequence[str], memory: str) -> bool:
-    """Tell whether one of the user's sentences says in so many words that what a memory says changed, or asks for its end."""
+    """Whether one of the user's sentences says explicitly that what a memory says changed, or asks for its end."""
     if asks_to_end(sentences, memory):
         return True
     about, values = _content(memory), _values(memory)
@@ -238,7 +238,7 @@ def gives_new_value(sentences: Sequence[str], memory: str) -> bool:
 
 
 def says_which(prompts: Sequence[str], *, holds: str, ends: str, on_record: bool) -> str:
-    """Return the sentence in which the user typed which of two statements holds; "" = they typed none.
+    """Return the sentence that the user typed which says that `holds` is true rather than `ends`; "" = there is none.
 
     They mean it, and it says what only that one says, or asks for the end of the other one, or gives it a new value in so many words. A single
     plain word that only one of the two has proves nothing without a word that both have. Where what holds is an agent's new wording, not `on_record`,
@@ -265,7 +265,7 @@ def says_which(prompts: Sequence[str], *, holds: str, ends: str, on_record: bool
 
 
 def repeats(note: str, *, holds: str, ends: Sequence[str]) -> bool:
-    """Tell whether a note repeats something that the statement `holds` says and none of `ends` says.
+    """Whether a note repeats something that the statement `holds` says and none of `ends` says.
 
     One such word in the note is enough. But if `holds` has numbers that none of `ends` has, the note must have all of these numbers.
     """
@@ -278,7 +278,7 @@ def repeats(note: str, *, holds: str, ends: Sequence[str]) -> bool:
 
 
 def _affirmed(text: str, stems: frozenset[str]) -> frozenset[str]:
-    """Those of the stems that a text has without a denial right before them."""
+    """Return those of the stems that stand in `text` without a denial right before them."""
     tokens = _tokens(text)
     return frozenset(
         stem
@@ -289,7 +289,7 @@ def _affirmed(text: str, stems: frozenset[str]) -> frozenset[str]:
 
 
 def _first_failure(sentences: Sequence[Sentence], covered: Sequence[int], quoted: str) -> Failed:
-    """The first test that one of the covered sentences fails; "" = none does."""
+    """Return the first test that one of the covered sentences fails, "pasted" or a reason of `why_not_meant`; "" = none does."""
     words = _tokens(quoted)
     stretches = [stretch for at in covered for stretch in hide_quotes(sentences[at].text)[1]]
     if any(_covered(words, [stretch]) for stretch in stretches):
@@ -306,19 +306,19 @@ def _own_sentences(prompts: Sequence[str]) -> list[str]:
 
 
 def _first_part(sentence: Sentence, words: Sequence[str]) -> Sentence:
-    """A sentence without the order for now that follows the quoted words in it: "we deploy with x, and now fix the page"."""
+    """Return a sentence without the order for now that follows the quoted words: "we deploy with x, and now fix the page"."""
     head = _AND_NOW.split(sentence.text, maxsplit=1)[0]
     return replace(sentence, text=head) if head != sentence.text and _covered(words, [head]) else sentence
 
 
 def _clause_of(quoted: str, text: str) -> str:
-    """The clause of a sentence that the quotation begins in: "can you bump it, and we pin versions" asks in the first one only."""
+    """Return the clause of a sentence in which the quotation begins: "can you bump it, and we pin versions" asks in the first one only."""
     first = _tokens(quoted)[:LEAST_WORDS]
     return next((clause for clause in _CLAUSES.split(text) if _covered(first, [clause])), text)
 
 
 def _says_as_much(content: str, own: str) -> bool:
-    """Whether the agent's wording has the same words with a meaning, the same values and the same denials as the user's, in the same order of values."""
+    """Whether the agent's wording has the same meaningful words, in the same order, and as many denials as the user's."""
     if _denials(content) != _denials(own):
         return False
     mine, theirs = [w for w in _tokens(content) if _meant(w)], [w for w in _tokens(own) if _meant(w)]
@@ -326,7 +326,7 @@ def _says_as_much(content: str, own: str) -> bool:
 
 
 def _covered(words: Sequence[str], sentences: Sequence[str]) -> tuple[int, ...]:
-    """The numbers of the sentences in which the words stand one after another; () = they do not stand there."""
+    """Return the indexes of the sentences in which the words stand one after another; () = they do not stand there."""
     spoken = [(token, number) for number, sentence in enumerate(sentences) for token in _tokens(sentence)]
     for first in range(len(spoken) - len(words) + 1):
         if all(_alike(spoken[first + at][0], word) for at, word in enumerate(words)):
@@ -336,7 +336,7 @@ def _covered(words: Sequence[str], sentences: Sequence[str]) -> tuple[int, ...]:
 
 
 def _tokens(text: str) -> list[str]:
-    """The words of a text without case and without punctuation around them; a path, flag or number stays as it is."""
+    """Return the words of a text, in folded case and without punctuation around them; paths, flags and numbers stay as they are."""
     tokens: list[str] = []
     for raw in _BY_THE_WAY.sub(" ", text).split():
         word = raw.strip(_EDGE_BEFORE) if raw[:1] in _EDGE_BEFORE else raw
@@ -351,7 +351,7 @@ def _tokens(text: str) -> list[str]:
 
 
 def _alike(left: str, right: str) -> bool:
-    """Whether two words are the same, a slip of one letter in a long word aside."""
+    """Whether two words are the same, or long ones that differ by one slip; denials must be the same."""
     if left == right:
         return True
     if max(len(left), len(right)) < LEAST_FOR_SLIP or not (left.isalpha() and right.isalpha()):
@@ -378,7 +378,7 @@ def _meant(word: str) -> bool:
 
 
 def _content(text: str) -> frozenset[str]:
-    """The stems of the words with a meaning, denials aside."""
+    """Return the stems of the meaningful words of `text`, without denials."""
     return frozenset(
         statement_stem(word)
         for word in _tokens(text)
@@ -387,7 +387,7 @@ def _content(text: str) -> frozenset[str]:
 
 
 def _values(text: str) -> frozenset[str]:
-    """Numbers, and names that look like code."""
+    """Return the words of `text` that hold a number or look like code."""
     return frozenset(word for word in _tokens(text) if not word.isalpha() and any(map(str.isalnum, word)))
 
 
@@ -397,7 +397,7 @@ def _denials(text: str) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Noted:
-    """What becomes of an agent's note.
+    """The decision on an agent's note: what is stored, with which tier.
 
     Attributes:
         content: what is stored: the agent's wording, or the user's own sentence.
@@ -429,7 +429,7 @@ def note_of(
     known: Sequence[str] = (),
     own_notes: bool = True,
 ) -> Noted:
-    """Decide what an agent's note is stored as: see the table of trust in `safety.trust`.
+    """Decide what an agent's note is stored as, and with which tier: see the table of trust in `safety.trust`.
 
     Args:
         content: what the agent wants to store.

@@ -50,9 +50,9 @@ class Caller:
 
 
 PROGRAM = Caller(by_tool=False)
-"""A program that does not prove to be the user."""
+"""The caller of a program that does not prove to be the user."""
 USER = Caller(speaker=Speaker.USER, by_tool=False)
-"""The user, by hand."""
+"""The caller that is the user, by hand."""
 
 
 # The parts of the engine as one value. Only `wiring.py` builds it, so tests can replace any part by a fake.
@@ -143,7 +143,7 @@ class SignalResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recalled:
-    """An answer on demand."""
+    """The answer of a recall: its pack, its block and its trace."""
 
     pack: Pack
     block: Block

@@ -31,14 +31,14 @@ from tacit.safety.trust import visible_levels, why_hidden
 _MEMORY_ID = re.compile(r"\bmem_\w+")
 _MOST = 100_000
 HIDDEN_REASON = ChangeReason(cause=ChangeCause.HIDDEN)
-"""Stands for a reason that names a memory which the caller may not see."""
+"""The reason that is shown in place of one that names a memory which the caller may not see."""
 _UNCOUNTED = ("signal", "query")
 """Stages whose notes count no memories."""
 _Row = TypeVar("_Row")
 
 
 class Visibility:
-    """The records of one store that one caller may read."""
+    """Filters the records of one store for one caller, so that nothing of hidden memories is left in them."""
 
     def __init__(self, store: Store, *, speaker: Speaker, session: str = "") -> None:
         """`session` (`host/id`) is the one that asks, if it is known; it may see what was stated for it alone."""
@@ -48,19 +48,19 @@ class Visibility:
 
     @property
     def levels(self) -> tuple[Sensitivity, ...] | None:
-        """The levels that may be read in lists and counts; None = all."""
+        """The sensitivities that the caller may see in lists and counts; None = all."""
         return visible_levels(by_user=self.by_user)
 
     def shows(self, memory: Memory) -> bool:
-        """Whether the caller may see `memory`, by its level."""
+        """Whether the caller may see `memory`, by its sensitivity."""
         return why_hidden(memory, session=self._session, by_user=self.by_user) is None
 
     def memories(self, memories: Iterable[Memory]) -> tuple[Memory, ...]:
-        """Those of `memories` that the caller may see, by their level."""
+        """Return those of `memories` that the caller may see, by their sensitivity."""
         return tuple(memory for memory in memories if self.shows(memory))
 
     def hidden(self, ids: Iterable[str]) -> frozenset[str]:
-        """Return the ids that the caller may not see, by their present level."""
+        """Return those of `ids` that the caller may not see, by the memories' present sensitivity."""
         unique_ids = [] if self.by_user else sorted(set(ids) - {""})
         if not unique_ids:
             return frozenset()
@@ -68,20 +68,20 @@ class Visibility:
         return frozenset(memory.id for memory in memories if not self.shows(memory))
 
     def reason(self, reason: ChangeReason) -> ChangeReason:
-        """A recorded reason; without its details where it names a memory that the caller may not see."""
+        """Return `reason`, or `HIDDEN_REASON` if it names a memory that the caller may not see."""
         return HIDDEN_REASON if self.hidden(_named(reason)) else reason
 
     def words(self, text: str) -> str:
-        """A sentence made for people; another one where it names a memory that the caller may not see."""
+        """Return `text`, or a neutral phrase if it names a memory that the caller may not see."""
         return change_text(HIDDEN_REASON) if self.hidden(_MEMORY_ID.findall(text)) else text
 
     def traces(self, traces: Sequence[Trace]) -> tuple[Trace, ...]:
-        """`traces` as if hidden memories had not been there."""
+        """Return `traces` as if hidden memories had not been there."""
         hidden = self.hidden(name for trace in traces for name in _ids_of(trace))
         return tuple(_without(trace, hidden) for trace in traces) if hidden else tuple(traces)
 
     def why_not(self, answer: WhyNot) -> WhyNot:
-        """`answer` in which no hidden memory is named."""
+        """Return `answer` with hidden memories called "another memory"."""
         named = [
             absence.why.detail for absence in (answer.absence, answer.recorded) if absence and absence.why
         ]
@@ -95,7 +95,7 @@ class Visibility:
         )
 
     def changes(self, versions: Sequence[Recorded]) -> tuple[Recorded, ...]:
-        """Those of `versions` whose memory may be read as it is now, as it was written, and as it was before."""
+        """Return those of `versions` whose memory the caller may read as it is now, as it was written, and as it was before."""
         hidden = self.hidden(version.memory.id for version in versions)
         return tuple(
             version
@@ -106,17 +106,17 @@ class Visibility:
         )
 
     def exposures(self, exposures: Sequence[StoredExposure]) -> tuple[StoredExposure, ...]:
-        """Those of `exposures` that are not of a hidden memory."""
+        """Return those of `exposures` that are not of a hidden memory."""
         hidden = self.hidden(stored.exposure.memory_id for stored in exposures)
         return tuple(stored for stored in exposures if stored.exposure.memory_id not in hidden)
 
     def session(self, state: SessionState) -> SessionState:
-        """`state` without hidden memories in the list of what the session was given."""
+        """Return `state` without hidden memories in its ledger."""
         hidden = self.hidden(entry.memory_id for entry in state.ledger)
         return replace(state, ledger=tuple(entry for entry in state.ledger if entry.memory_id not in hidden))
 
     def stats(self, counts: StoreStats) -> StoreStats:
-        """`counts`, less the memories that the caller may not see, their vectors and their exposures."""
+        """Return `counts` less the memories that the caller may not see, their vectors and their exposures."""
         if self.by_user:
             return counts
         hidden = self._store.list_memories(
@@ -137,7 +137,7 @@ class Visibility:
 def first_rows(
     read: Callable[[int], Sequence[_Row]], keep: Callable[[Sequence[_Row]], Sequence[_Row]], limit: int
 ) -> tuple[_Row, ...]:
-    """The first `limit` rows that `keep` lets through.
+    """Return the first `limit` rows that `keep` lets through.
 
     `read` returns the first n rows; it is called with a larger n until enough rows are left, so that the length of a
     page does not tell how many were left out.
@@ -152,7 +152,7 @@ def first_rows(
 
 
 def _named(reason: ChangeReason) -> tuple[str, ...]:
-    """Ids of the memories that a reason names; what a person or a model wrote may name some, too."""
+    """Return the ids of the memories that a reason names, also in words that a person or a model wrote."""
     return tuple(
         name
         for part in reason.parts()
@@ -193,7 +193,7 @@ def _without(trace: Trace, hidden: frozenset[str]) -> Trace:
 
 
 def _without_question(trace: Trace) -> Trace:
-    """A question that was asked by hand and answered with a hidden memory mostly says what that is about."""
+    """Return `trace` without the words of its question, which mostly say what the hidden memory of its answer is about."""
     stages = tuple(replace(stage, facts=()) for stage in trace.stages)
     return replace(trace, text="", situation=Situation(), asked=None, stages=stages)
 
@@ -228,17 +228,17 @@ def _unnamed(text: str, hidden: frozenset[str]) -> str:
 # same answer. Not for recall: nothing is judged, nothing is handed over.
 
 MAX_HITS = 200
-"""Most memories that one search finds."""
+"""Most memories that one search returns."""
 MAX_SEMANTIC_HITS = 20
-"""Most of them that are found by meaning."""
+"""Most memories that one search finds by meaning."""
 MIN_DEVIATIONS_ABOVE_MEAN = 2.5
-"""Deviations above the mean similarity of the scope from which a meaning counts."""
+"""Standard deviations above the mean similarity of the scope from which a memory counts as found by meaning."""
 MIN_SIMILARITY = 0.3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchHit:
-    """A memory found by words or by meaning: its places in the two rankings (1 = first), and their fused score."""
+    """A memory found by the search: its places in the rankings by words and by meaning (1 = first; None = not in it), and the fused score."""
 
     memory: Memory
     score: float
@@ -247,7 +247,7 @@ class SearchHit:
 
 
 class MemorySearch:
-    """Searches one store. Safe to use from several threads."""
+    """Searches the memories of one store by words and by meaning. Safe to use from several threads."""
 
     def __init__(self, store: SearchableStore, embedder: Embedder) -> None:
         self._store = store
@@ -256,7 +256,7 @@ class MemorySearch:
     def find(
         self, text: str, where: MemoryFilter, *, scope: ScopeFilter, limit: int = MAX_HITS
     ) -> tuple[SearchHit, ...]:
-        """The memories that fit `where`, best first; ties by id. `where.text` and `where.after` are not looked at."""
+        """Search the memories that fit `where`, best first; ties by id. `where.text` and `where.after` are ignored."""
         where = replace(where, text=None, after=None, order="created")
         vector = None
         if where.as_of_ms is None and (where.statuses is None or "active" in where.statuses):
@@ -300,7 +300,7 @@ class MemorySearch:
         )
 
     def _known(self, ids: list[str], where: MemoryFilter, scope: ScopeFilter) -> tuple[Memory, ...]:
-        """The memories as they are now, or as they were at the time asked for."""
+        """Return the memories as they are now, or as they were at `where.as_of_ms`."""
         current = self._store.get(ids, scope=scope)
         if where.as_of_ms is None:
             return current
@@ -313,7 +313,7 @@ class MemorySearch:
 
 
 def _above_background(ranking: Ranking) -> tuple[Hit, ...]:
-    """The hits that are nearer than memories of this scope usually are."""
+    """Return the hits that are clearly nearer than memories of this scope usually are."""
     background = ranking.background
     least = MIN_SIMILARITY
     if background is not None and background.total > MAX_SEMANTIC_HITS:

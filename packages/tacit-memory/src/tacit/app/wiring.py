@@ -63,7 +63,7 @@ class Hosts(Mapping[str, Host]):
 
 
 def store_backend(name: str) -> StoreBackend:
-    """The kind of store that the setting `store.provider` names.
+    """Return the backend of the store that the setting `store.provider` names.
 
     Raises:
         KeyError: if there is none of this name; the check of the setting knows them.
@@ -166,7 +166,7 @@ def _root_of(store: Store, project_id: str) -> Path | None:
 
 
 def _make_reranker(folder: str) -> Reranker | None:
-    """The second-stage model in `folder`; None where the settings name none."""
+    """Load the second-stage model in `folder`; None = the settings name none."""
     if not folder:
         return None
     from tacit.providers.reranker import CrossEncoder  # noqa: PLC0415 - most homes have none
@@ -175,7 +175,7 @@ def _make_reranker(folder: str) -> Reranker | None:
 
 
 def _make_writer(redact: Clean, home: Home, section: str, settings: WriterSettings) -> Writer | None:
-    """The writer that a section of the settings names."""
+    """Make the writer that a section of the settings names; None = it is off."""
     return make_writer(
         settings,
         api_key=secret(key_variable(settings)),
@@ -192,7 +192,7 @@ def _store_as_of(at_ms: int) -> Store:
 
 
 def _store_provider(watcher: SettingsWatcher) -> str:
-    """The name of the store's kind. A wrong one is no reason to open another store than the user meant.
+    """Return the name of the store's backend; a wrong setting raises, so that no other store is opened than the user meant.
 
     Raises:
         InvalidSetting: if the setting is wrong.
@@ -229,7 +229,7 @@ def _open_store(
 
 
 def _opened(backend: StoreBackend, home: Home, clock: Clock) -> tuple[Store, Salvage | None]:
-    """The store, and what became of a damaged one before it: later processes say so, too, until a backup is restored.
+    """Open the store; return it, and what became of a damaged one before it, which stays known until a backup is restored.
 
     Raises:
         StoreError: if it cannot be opened or read.
@@ -255,7 +255,7 @@ def _back_up_before_migration(backend: StoreBackend, home: Home, clock: Clock, *
 
 
 def examine_backup(home: Home, source: Path) -> int | None:
-    """Say whether `source` can become the store of `home`, before anything is stopped for it.
+    """Check whether `source` can become the store of `home`, before anything is stopped for it.
 
     Returns None for a sound backup, else how many memories can be read of the damaged file.
 

@@ -63,7 +63,7 @@ class Asking(Protocol):
 
 
 class SharedTeams:
-    """The teams of the user of this home."""
+    """Shares memories with the teams of this home's user through a server, and takes over what teams share."""
 
     def __init__(
         self,
@@ -84,11 +84,11 @@ class SharedTeams:
     # --- sharing
 
     def teams(self) -> tuple[TeamMembership, ...]:
-        """The teams of the user; asks the server."""
+        """Ask the server for the teams of the user."""
         return self.asking(lambda server: server.teams())
 
     def known(self) -> tuple[KnownTeam, ...]:
-        """The teams that the user joined, sorted by name, as this home knows them; does not ask the server."""
+        """Return the teams that the user joined, by name, as this home knows them; does not ask the server."""
         store = self._parts.store
         everything = store.scopes()
         theirs = tuple(
@@ -103,7 +103,7 @@ class SharedTeams:
         return tuple(found)
 
     def ask(self, memory: Memory, *, team: str = "") -> ShareRequest:
-        """Ask that a team shares a memory.
+        """Send the request to share a memory with a team, and return it; a reviewer decides.
 
         Args:
             memory: an active memory of a project, of a language, or a universal one.
@@ -126,7 +126,7 @@ class SharedTeams:
         )
 
     def unshare(self, memory: Memory, *, purge: bool = False) -> SharedMemory:
-        """Stop all teams of the user from sharing a memory.
+        """Stop all teams of the user from sharing a memory, on the server; return the shared memory.
 
         Args:
             memory: a memory that came from a team, or the user's own memory that says the same as a shared one.
@@ -161,7 +161,7 @@ class SharedTeams:
         return done
 
     def requests(self, team: str = "", *, every: bool = False) -> tuple[ShareRequest, ...]:
-        """The waiting requests of a team, or with "" of all teams of the user; with `every` also those that were decided."""
+        """Ask the server for the waiting requests of a team ("" = of all the user's teams); with `every`, decided ones, too."""
 
         def ask(server: TeamServer) -> tuple[ShareRequest, ...]:
             teams = (team,) if team else tuple(each.team for each in server.teams())
@@ -178,7 +178,7 @@ class SharedTeams:
         replaces: Sequence[str] = (),
         comment: str = "",
     ) -> ShareRequest:
-        """Accept, refuse or withdraw a waiting request.
+        """Accept, refuse or withdraw a waiting request on the server, and return it.
 
         Args:
             request_id: its id, or the beginning or the ending of the id.
@@ -210,7 +210,7 @@ class SharedTeams:
         return self.asking(ask)
 
     def remote_of(self, cwd: str) -> str:
-        """The canonical name of the git remote of a folder's project.
+        """Return the canonical name of the git remote of a folder's project.
 
         Raises:
             InvalidInput: it has no git remote.
@@ -245,7 +245,7 @@ class SharedTeams:
         return changed
 
     def note_heard(self) -> None:
-        """Store the time of this contact with the server, at most once an hour. `recall` marks shared memories by it."""
+        """Store the time of this contact with the server, at most once an hour; recall marks shared memories by it."""
         now_ms = self._parts.clock.now_ms()
         if abs(now_ms - TEAMS_HEARD.read(self._parts.store)) >= HOUR_MS and TEAMS.read(self._parts.store):
             TEAMS_HEARD.write(self._parts.store, now_ms)
@@ -304,7 +304,7 @@ class SharedTeams:
                 server.unshare(team, memory_id, purge=True)
 
     def _theirs(self, team: str, memory_ids: Sequence[str]) -> tuple[str, ...]:
-        """Those of `memory_ids` that still belong to the team. Memories that the user made their own, or that another team shares, are left out."""
+        """Return those of `memory_ids` that still belong to the team. Left out are those that the user made their own or another team shares."""
         found = self._parts.store.get(memory_ids, scope=self._parts.store.scopes())
         return tuple(memory.id for memory in found if memory.provenance.team == team)
 
@@ -338,7 +338,7 @@ class SharedTeams:
 
 
 def _team_for(statement: SharedStatement, teams: Sequence[TeamMembership]) -> str:
-    """The team of the statement's project or, if it has none, the only team that the user may share with.
+    """Return the team of the statement's project or, if it has none, the only team that the user may share with.
 
     Raises:
         InvalidInput: there is no such team, or several.

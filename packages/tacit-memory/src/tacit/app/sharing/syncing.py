@@ -46,11 +46,11 @@ from tacit.system.files import set_mode
 
 _LOG = logging.getLogger(__name__)
 LOOK_S = 1.0
-"""So often it is looked whether something changed here."""
+"""Seconds between two looks whether something changed here."""
 LISTEN_S = 25.0
-"""The server is asked to answer as soon as something changed there, or after so long."""
+"""Seconds after which the server answers at the latest; it answers at once when something changed there."""
 LEAST_PAUSE_S, MOST_PAUSE_S = 2.0, 300.0
-"""Pauses after failures: doubled each time, with a random part so that devices do not come back all at once."""
+"""Least and most seconds of the pause after a failure: doubled each time, with a random part so that devices do not come back all at once."""
 _ACCOUNT = "account"
 _JOINING = "joining"
 _SIGN_IN_BY = "sign_in_by_ms"
@@ -60,7 +60,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Membership:
-    """The login of this home, as it is kept."""
+    """The login of this home, as it is stored in `sync.db`."""
 
     url: str
     account: str
@@ -72,7 +72,7 @@ class Membership:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Joining:
-    """The secret of a login that has no answer yet: the server may have it already."""
+    """The secret of a login without an answer so far; the server may have the key already."""
 
     url: str
     account: str
@@ -80,7 +80,7 @@ class _Joining:
 
 
 class Syncing:
-    """The sync of one home. Safe to use from several threads; exchanges run one after the other."""
+    """Syncs one home with the person's other devices. Safe to use from several threads; exchanges run one after the other."""
 
     def __init__(
         self,
@@ -128,13 +128,13 @@ class Syncing:
 
     @property
     def file(self) -> Path:
-        """The database with logs and keys."""
+        """The path of the database with logs and keys."""
         return self._parts.home.root / "sync.db"
 
     # --- logging in and out
 
     def count_shared(self) -> int:
-        """How many memories would leave this home at the first sync."""
+        """Count the memories that would leave this home at the first sync."""
         everything = self._parts.store.scopes()
         count = offset = 0
         while page := self._parts.store.list_memories(
@@ -145,7 +145,7 @@ class Syncing:
         return count
 
     def refuse_second_login(self) -> None:
-        """See that this home is not logged in.
+        """Raise if this home is logged in.
 
         Raises:
             InvalidInput: it is.
@@ -156,7 +156,7 @@ class Syncing:
             )
 
     def log_in(self, url: str, *, code: str, phrase: str = "", name: str = "") -> LoginResult:
-        """Join the account that `code` invites to.
+        """Join the account that `code` invites to, store the login and start the background sync.
 
         Args:
             url: of the server.
@@ -220,7 +220,7 @@ class Syncing:
             server.close()
 
     def finish_sign_in(self, url: str, *, login: str, secret: str) -> SignInResult:
-        """The state of a single sign-on that was begun. If the result has a code, call `log_in` with it.
+        """Ask the server for the state of a single sign-on that was begun. If the result has a code, call `log_in` with it.
 
         Raises:
             NotPermitted: the provider or the server refused the user.
@@ -267,7 +267,7 @@ class Syncing:
             server.close()
 
     def _secret_for(self, url: str, code: str) -> AccountKey:
-        """A secret for the first device of an account; kept before the server is asked, so that a lost answer loses no secret."""
+        """Return the secret for the first device of an account; it is stored before the server is asked, so that a lost answer loses nothing."""
         account = code.strip().rpartition("-")[0]
         kept = self._opened().fact(_JOINING)
         if kept is not None:
@@ -281,11 +281,11 @@ class Syncing:
         return made
 
     def devices(self) -> Sequence[DeviceView]:
-        """The devices of the account."""
+        """Ask the server for the devices of the account."""
         return self._asking(lambda server: server.devices())
 
     def invite(self) -> str:
-        """A code for one more device."""
+        """Ask the server for an invitation code for one more device."""
         return self._asking(lambda server: server.invite())
 
     def revoke(self, device: str) -> DeviceView:
@@ -324,7 +324,7 @@ class Syncing:
     # --- exchanging
 
     def run(self) -> Exchanged:
-        """Exchange once, now.
+        """Exchange once with the server, now, and return what came in and went out. Blocks.
 
         Raises:
             InvalidInput: if this home is not logged in.
@@ -372,7 +372,7 @@ class Syncing:
             replica.put_fact(_SIGN_IN_BY, None)
 
     def status(self) -> SyncStatus:
-        """What is known without asking the server, and without waiting for an exchange that runs."""
+        """Return what is known without asking the server, and without waiting for an exchange that runs."""
         try:
             return self._status()
         except (StoreError, sqlite3.Error) as error:
@@ -398,7 +398,7 @@ class Syncing:
         )
 
     def start(self) -> None:
-        """Exchange in the background from now on, where this home is logged in; safe to call again."""
+        """Start the background threads that exchange and listen, if this home is logged in; safe to call again."""
         if self._threads or not self.file.exists():
             return
         self._closing = closing = Event()
@@ -410,7 +410,7 @@ class Syncing:
             thread.start()
 
     def close(self) -> None:
-        """End the background work, and let go of the files."""
+        """End the background work and close `sync.db`."""
         self._stop()
         with self._exchanging:
             self._let_go()
@@ -450,7 +450,7 @@ class Syncing:
             self._pause(failures, closing)
 
     def _pause(self, failures: int, closing: Event) -> None:
-        """Wait until something changed, here or there; after failures for a while at least."""
+        """Wait until something changed, here or there; after failures, first wait for a growing pause."""
         if failures:
             pause = min(MOST_PAUSE_S, LEAST_PAUSE_S * 2 ** min(failures - 1, 10))
             closing.wait(pause * random.uniform(0.5, 1.5))
@@ -461,7 +461,7 @@ class Syncing:
         self._wake.clear()
 
     def _listen(self, closing: Event) -> None:
-        """Wake the exchanges as soon as another device has written something."""
+        """Ask the server again and again for news of other devices, and wake the exchange when there are some. Runs on a thread."""
         failures = 0
         while not closing.is_set():
             try:
@@ -477,7 +477,7 @@ class Syncing:
                 closing.wait(MOST_PAUSE_S)
 
     def _heard(self, closing: Event) -> bool:
-        """Wait once for the server; False where this home is not logged in, or the work ends."""
+        """Wait once for the server, up to `LISTEN_S` seconds; return False if this home is not logged in, or the work ends."""
         with self._exchanging:
             if closing.is_set() or (member := self._membership()) is None:
                 return False
@@ -513,7 +513,7 @@ class Syncing:
         )
 
     def _identity(self) -> str:
-        """Which file the store is: another one after `tacit restore`, or where the home was copied."""
+        """Return which file the store is: it changes after `tacit restore`, or if the home was copied. "" = there is none."""
         try:
             found = self._parts.home.database.stat()
         except OSError:
@@ -521,7 +521,7 @@ class Syncing:
         return f"{found.st_dev}:{found.st_ino}"
 
     def _embed(self, memories: Sequence[Memory]) -> tuple[Vectors, EmbedderIdentity] | None:
-        """Vectors of this home's own embedder; where it is away they are made later."""
+        """Make vectors with this home's own embedder; None = nothing to do, or the embedder fails and they are made later."""
         if not memories:
             return None
         try:
@@ -574,5 +574,5 @@ class Syncing:
 
 
 def _called(name: str) -> str:
-    """The name of this device: `name`, or else the name of the machine."""
+    """Return the name of this device: `name`, or else the name of the machine."""
     return (name.strip() or socket.gethostname() or "device")[:MAX_NAME]

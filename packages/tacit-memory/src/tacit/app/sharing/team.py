@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 def require_shareable(memory: Memory, *, redactor: TextRedactor, in_repository: bool = False) -> None:
-    """Refuse a memory that may not be shared with other people.
+    """Raise if a memory may not be shared with other people.
 
     Args:
         memory: the memory to share.
@@ -80,7 +80,7 @@ SLUG_WORDS, SLUG_CHARS, ENDING = 6, 50, 6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharedFile:
-    """A file of the team.
+    """A file of the team's folder.
 
     Attributes:
         path: relative to the project root.
@@ -110,7 +110,7 @@ class TeamFolder:
 
 
 class Team:
-    """The team of a project, over one open store."""
+    """Shares the memories of projects through team files in their repositories, over one open store."""
 
     def __init__(
         self, parts: Parts, *, projects: Projects, capture: CapturePipeline, changed: Callable[[], None]
@@ -121,7 +121,7 @@ class Team:
         self._changed = changed
 
     def folder(self, cwd: str) -> TeamFolder:
-        """What the team of the project around `cwd` shares, as it stands in the files now."""
+        """Read what the team of the project around `cwd` shares, from its files as they are now."""
         from tacit.capture.prepare import secrets_in  # noqa: PLC0415 - loads the write side
 
         project = self._project(cwd)
@@ -161,7 +161,7 @@ class Team:
         return TeamFolder(project=project, joined=joined, files=tuple(rows))
 
     def join(self, cwd: str) -> tuple[TeamFolder, tuple[RuleFile, ...]]:
-        """Take what stands on the default branch for the word of teammates, in this folder, from now on."""
+        """From now on import the team files of the default branch in this folder, as the word of teammates; return folder and imported files."""
         project = self._projects.register(self._project(cwd))
         TEAM_JOINED.write(self._parts.store, project.root, project.id)
         imported = self._capture.import_team(Path(project.root), project, joined=True)
@@ -169,7 +169,7 @@ class Team:
         return self.folder(cwd), imported.files
 
     def leave(self, cwd: str) -> tuple[TeamFolder, tuple[RuleFile, ...]]:
-        """End what came from the team's files. What the user made their own stays.
+        """Stop importing the team's files and end what came from them; what the user made their own stays. Returns folder and files.
 
         Raises:
             InvalidInput: if the user did not join in this folder.
@@ -186,7 +186,7 @@ class Team:
         return self.folder(cwd), imported.files
 
     def share(self, memory: Memory, cwd: str, *, by: str) -> SharedFile:
-        """Write the file of `memory`, for the user to commit.
+        """Write the team file of `memory`, for the user to commit.
 
         Args:
             memory: of the project around `cwd`.
@@ -225,7 +225,7 @@ class Team:
         )
 
     def unshare(self, memory: Memory, cwd: str) -> SharedFile:
-        """Remove the file of `memory`, for the user to commit.
+        """Delete the team file of `memory` from the folder, for the user to commit, and return what it was.
 
         Raises:
             NotFound: if no file in the folder holds it.
@@ -243,7 +243,7 @@ class Team:
         )
 
     def _text(self, statement: TeamStatement, memory: Memory) -> str:
-        """The file of a statement, which is read once more before it is written: what cannot be read helps nobody."""
+        """Return the text of a team file; raise `InvalidInput` if it would not be read back as the same statement."""
         text = write_team_file(statement)
         try:
             said = read_team_file(text, kinds=self._parts.kinds)
@@ -262,7 +262,7 @@ class Team:
         return project
 
     def _holds(self, project: ProjectRecord, shared: SharedFile, memory: Memory) -> bool:
-        """Whether a file is that of `memory`: by its name, what it became, or its words."""
+        """Whether the file is that of `memory`: by the id in its name, the memory it became, or its words."""
         return (
             shared.path.endswith(f"-{memory.id[-ENDING:]}.md")
             or shared.memory_id == memory.id
@@ -295,7 +295,7 @@ def _require_inside(file: Path, root: Path) -> None:
 
 
 def _write(file: Path, text: str, *, root: Path) -> None:
-    """Write a new file of the team's folder; nothing outside the project, and nothing over another file."""
+    """Write a new file in the team's folder; raise if it exists, or if the folder leads out of the project."""
     for folder in (root / ".tacit", root / TEAM_FOLDER):
         if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
             raise InvalidInput(f"{folder} is no folder of the project.", hint="Remove it, or move it away.")

@@ -75,7 +75,10 @@ def mark_of(memory: Memory) -> str:
 
 
 def write_markdown(memories: Iterable[Memory], *, at_ms: int, note: str = "") -> str:
-    """Write the text, by scope and kind, the most important first; equal memories give equal bytes. `note` stands in the first line."""
+    """Return the export as Markdown, by scope and kind, the most important first; equal memories give equal bytes.
+
+    `note` stands in the first line.
+    """
     day = datetime.fromtimestamp(at_ms / 1000, tz=UTC).strftime("%Y-%m-%d")
     source_text = (
         'change a text, delete an entry, move it under another heading, or add "- ..." of your own; `tacit import` takes it'
@@ -104,7 +107,7 @@ def _escaped(text: str) -> str:
 
 
 def is_markdown(head: bytes) -> bool:
-    """Whether a file that begins with `head` is such an export."""
+    """Whether a file that begins with `head` is an export in Markdown."""
     return head.lstrip(b"\xef\xbb\xbf \r\n\t").startswith(HEAD.encode())
 
 
@@ -179,7 +182,7 @@ def _entry(lines: list[str], kind: str, scope: str, where: str) -> Entry | Refus
 def markdown_without(
     text: str, clean: Callable[[str], str], *, ids: frozenset[str], notes: Collection[str]
 ) -> str:
-    """`text` without the entries of the memories `ids`, and without what `clean` takes out of those of the kinds `notes`.
+    """Return `text` without the entries of the memories `ids`; in sections of the kinds `notes`, `clean` removes what quotes them.
 
     Every other byte stays.
     """
@@ -218,7 +221,7 @@ def _foot_without(line: str, ids: Collection[str]) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarkdownImport:
-    """One import of one edited file into `store`, for the project around `cwd`; `tally` counts the results.
+    """Imports one edited file into `store`, for the project around `cwd`; `tally` counts the results.
 
     A memory that was changed here since the file was written is left alone and reported. A deleted entry is forgotten only if the user asks
     for it.
@@ -232,7 +235,7 @@ class MarkdownImport:
     owners: Owners
 
     def take(self, edited: EditedMarkdown) -> None:
-        """Carry out what the file says, entry by entry, or with `wanted.dry_run` only tell it."""
+        """Apply all entries and deletions of the file and count them; with `wanted.dry_run` only count."""
         for refused in edited.refused:
             self.tally.add(ImportLine(action="refused", where=refused.where, reason=refused.reason))
         for entry in edited.entries:
@@ -250,7 +253,7 @@ class MarkdownImport:
         return memories[0] if memories else None
 
     def entry(self, entry: Entry) -> None:
-        """Leave, change or add one."""
+        """Add one entry, apply its edit, or leave it alone; count the result."""
         if not entry.memory_id:
             self._new(entry)
             return
@@ -315,14 +318,14 @@ class MarkdownImport:
             self.tally.change(change, entry.where)
 
     def _same(self, entry: Entry, scope: Scope | None) -> bool:
-        """Whether these very words are remembered there: the file was given back before."""
+        """Whether a memory of this scope says these very words already, because the file was imported before."""
         where = MemoryFilter(statuses=LIVE, text=entry.text)
         scopes = self.store.scopes() if scope is None else ScopeFilter.of(scope)
         memories = self.store.list_memories(where, scope=scopes, limit=50)
         return any(same_statement(memory.content, entry.text) for memory in memories)
 
     def removed(self, name: str) -> None:
-        """Forget what is gone from the file, or say that it is."""
+        """Forget a memory whose entry was deleted from the file, if the options say so; else only report it."""
         stored = self._stored(name)
         if stored is None or stored.status not in LIVE:
             return

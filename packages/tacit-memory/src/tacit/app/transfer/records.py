@@ -55,7 +55,7 @@ class Signer:
         self._file = key_file
 
     def sign(self, line: bytes) -> bytes:
-        """`line`, a JSON object without spaces at its end, with its signature; the first call makes the secret.
+        """Return `line`, a JSON object that ends with "}", with its signature; the first call makes and stores the secret.
 
         Raises:
             StoreReadOnly: the secret cannot be read or written.
@@ -115,7 +115,7 @@ MAX_VERSIONS_READ = 1_000_000
 MAX_REASON_CHARS = 500
 MAX_REASON_BYTES = 4000
 FUTURE_MS = 4_102_444_800_000
-"""2100-01-01: what claims to be later is no time of ours."""
+"""2100-01-01 in milliseconds; a later time in an export is refused as invalid."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,7 +127,7 @@ class History:
 
     @property
     def newest(self) -> Memory:
-        """The memory as it is."""
+        """The newest version of the memory."""
         return self.versions[-1].memory
 
 
@@ -137,13 +137,13 @@ _write = msgspec.json.Encoder().encode
 
 
 def head_line(memories: int, *, at_ms: int, partial: bool = False) -> bytes:
-    """Write the first line of a file; `partial` = it says what is left out."""
+    """Return the first line of an export; `partial` = it notes that some memories are left out."""
     fields = {"tacit": FORMAT, "at_ms": at_ms, "memories": memories}
     return _write({**fields, "note": LEFT_OUT} if partial else fields)
 
 
 def write_line(value: History | Relation | ProjectRecord) -> bytes:
-    """One line, without its end."""
+    """Return one record as a line, without the line's end."""
     match value:
         case History():
             versions = [
@@ -158,12 +158,12 @@ def write_line(value: History | Relation | ProjectRecord) -> bytes:
 
 
 def _reason_fields(reason: ChangeReason) -> dict[str, object]:
-    """Why a version was written: in words, and as a value."""
+    """Return why a version was written, in words (`reason`) and as a value (`why`)."""
     return {"reason": change_text(reason), "why": reason}
 
 
 def _reason_of(fields: Mapping[str, Any]) -> ChangeReason:
-    """The reason of a version; its words alone where a later version or another program wrote it."""
+    """Read the reason of a version; only its words if a later version or another program wrote it."""
     with suppress(msgspec.ValidationError):
         if "why" in fields and len(_write(fields["why"])) <= MAX_REASON_BYTES:
             why = msgspec.convert(fields["why"], ChangeReason)
@@ -178,12 +178,12 @@ def _is_id(name: str) -> bool:
 
 
 def is_export(head: bytes) -> bool:
-    """Whether a file that begins with `head` is such an export."""
+    """Whether a file that begins with `head` is a lossless export."""
     return head.lstrip(b"\xef\xbb\xbf \r\n\t").startswith(b'{"tacit":')
 
 
 def stated_memories(head: bytes) -> int:
-    """How many memories the first line of an export says that it has; 0 where it does not."""
+    """Return how many memories the first line of an export states; 0 if it states none."""
     try:
         count = json.loads(head.lstrip(b"\xef\xbb\xbf \r\n\t").split(b"\n", 1)[0])["memories"]
     except (ValueError, KeyError, TypeError):
@@ -194,7 +194,7 @@ def stated_memories(head: bytes) -> int:
 def read_signed_lines(
     lines: Iterable[bytes], *, verified: Callable[[bytes], bool]
 ) -> Iterator[tuple[Line, bool]]:
-    """What the lines hold, each with whether it is `verified`; a line that holds nothing of ours becomes a refusal that names it.
+    """Yield what each line holds, and whether the line is `verified`; an unreadable line gives a refusal that names it.
 
     Raises:
         Nothing: hostile lines are refused one by one, and what comes after `MAX_LINES` at once.
@@ -230,7 +230,7 @@ def line_without(
     notes: Collection[str],
     signer: Signer | None = None,
 ) -> str | None:
-    """A line without what is gone; None = all of it goes. The same line where it holds nothing of that.
+    """Return a line of an export without what was purged; None = drop it. The same line if it holds nothing of that.
 
     Records of the memories `ids`, of their relations and of `projects` go; in others `clean` takes what is gone out of reasons and of
     memories of the kinds `notes`, which quote others; `signer` signs what it had signed before. A line that is no record is cleaned as any

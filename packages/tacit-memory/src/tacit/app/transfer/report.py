@@ -23,7 +23,7 @@ _HASH = re.compile(r"-[0-9a-f]{10}$")
 
 
 class Owners:
-    """Projects of one import."""
+    """Decides for one import which project and scope each memory belongs to."""
 
     def __init__(
         self, store: ProjectStore, *, onto: ProjectRecord | None, dry_run: bool, now_ms: int
@@ -37,7 +37,7 @@ class Owners:
         self._known: set[str] | None = None
 
     def meet(self, project: ProjectRecord) -> None:
-        """Take what a file that is believed says of a project."""
+        """Remember what a believed file says of a project, for `register`."""
         self._told[project.id] = project
 
     def scope_of(self, scope: Scope) -> Scope:
@@ -48,7 +48,7 @@ class Owners:
         return replace(scope, key=self._onto.id + scope.key.removeprefix(own))
 
     def register(self, scope: Scope) -> None:
-        """Make the project of `scope` known, so that what belongs to it can be seen, named and added to."""
+        """Store the project of `scope` if the store does not know it, so that what belongs to it can be seen; not in a dry run."""
         name = scope.project_id
         if name is None or self._dry_run:
             return
@@ -81,7 +81,7 @@ Action = Literal[
     "add", "merge", "supersede", "contradict", "edit", "forget", "unchanged", "skip", "removed", "refused"
 ]
 MOST_LINES = 5_000
-"""Lines of one report; counts stand for the rest."""
+"""Most lines of one report; further ones are only counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +111,7 @@ class ImportOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportLine:
-    """The result for one statement.
+    """The result of an import for one statement.
 
     Attributes:
         action: what happened; `removed` = it is gone from an edited file and nobody said to forget it.
@@ -151,7 +151,7 @@ class ImportReport:
 
 @dataclass(slots=True)
 class ImportTally:
-    """Lines as they come. `confirmed` = how many of those counted so far need no word of the user."""
+    """Collects the lines and counts of one import. `confirmed` = how many of those counted so far need no word of the user."""
 
     lines: list[ImportLine] = field(default_factory=list[ImportLine])
     counts: Counter[str] = field(default_factory=Counter[str])
@@ -159,17 +159,17 @@ class ImportTally:
 
     @property
     def stated(self) -> int:
-        """Return the number of imported statements."""
+        """How many statements were stored as new: added, contradicting or superseding."""
         return self.counts["add"] + self.counts["contradict"] + self.counts["supersede"]
 
     def add(self, line: ImportLine) -> None:
-        """Count one, and keep it while there is room; refusals are kept before others."""
+        """Count one line, and keep it if fewer than `MOST_LINES` are kept."""
         self.counts[line.action] += 1
         if len(self.lines) < MOST_LINES:
             self.lines.append(line)
 
     def change(self, change: Change, where: str) -> None:
-        """Count what capture decided."""
+        """Count a change that capture made, and add its line to the report. `where` = file and place of the statement."""
         match change:
             case Add():
                 line = ImportLine(

@@ -56,7 +56,7 @@ PURGED_REASON = "it was purged here; --again imports it"
 
 
 class LosslessImport:
-    """One import of one file."""
+    """Restores the memories of one lossless export, with all their versions."""
 
     def __init__(
         self, parts: Parts, *, dry_run: bool, again: bool, tally: ImportTally, name: str, owners: Owners
@@ -72,7 +72,7 @@ class LosslessImport:
         self._coming: set[str] = set()
 
     def take(self, lines: Iterable[Line], *, progress: Callable[[int], None] | None) -> None:
-        """Store what the lines hold, in batches.
+        """Store what the lines hold, in batches, and count it in the tally; `progress` is called with the memories looked at.
 
         Raises:
             StoreError: as the store; batches before it are kept.
@@ -130,7 +130,7 @@ class LosslessImport:
             self._store.restore(versions, uses=uses)
 
     def _missing(self, versions: Sequence[Recorded]) -> Sequence[Recorded] | None:
-        """The versions that are not stored; None where the store's do not begin like these."""
+        """Return the versions that are not stored yet; None = the stored ones differ from these, so the memory changed here."""
         stored = [
             (version.at_ms, version.memory) for version in versions_of(self._store, versions[0].memory.id)
         ]
@@ -180,7 +180,7 @@ class LosslessImport:
 
 
 def _clean(memory: Memory, content: str, redactor: TextRedactor) -> Memory:
-    """The memory as it may be stored; equal to what was given where nothing had to go."""
+    """Return the memory with secrets removed from all texts; equal to `memory` if there are none."""
     origin = memory.provenance
     provenance = replace(
         origin, source=redactor.redact(origin.source).text, span=redactor.redact(origin.span).text
@@ -204,18 +204,18 @@ def _clean(memory: Memory, content: str, redactor: TextRedactor) -> Memory:
 # stores a secret, never stops at a line that cannot be read.
 
 BATCH = 16
-"""Statements of one transaction: within one every pair is judged, across them only the nearest."""
+"""Statements of one transaction: within one, every pair is compared; across them, only the nearest."""
 LISTED = 1_000_000
 OWN_FORMAT = "tacit"
 """The tool of a line of our own export that nobody vouches for."""
 TOLD_EVERY = 50
-"""Progress of an export is told after so many memories."""
+"""After so many memories the progress of an export is reported."""
 Progress = Callable[[str, int, int], None]
-"""Told of a part of the work ("" = the import itself), how many statements are done, and of how many (0 = not known)."""
+"""Called with a part of the work ("" = the import itself), how many statements are done, and of how many (0 = not known)."""
 
 
 MOST_KEYS = 1024
-"""Keys of one named value."""
+"""Most keys of one named value."""
 
 
 class ImportedKeys:
@@ -236,7 +236,7 @@ class ImportedKeys:
             self._known.update(self._last)
 
     def __contains__(self, key: str) -> bool:
-        """Whether the statement of `key` was imported."""
+        """Whether the statement with this key was imported."""
         return key in self._known
 
     def values_with(self, keys: Collection[str]) -> ValueChanges:
@@ -252,7 +252,7 @@ class ImportedKeys:
         self._known.update(keys)
 
     def _place(self) -> tuple[int, list[str]]:
-        """Return the number of the value that has room, and its keys."""
+        """Return the number of the named value that has room, and its keys."""
         return (self._number + 1, []) if len(self._last) >= MOST_KEYS else (self._number, self._last)
 
 
@@ -283,7 +283,7 @@ class _ImportRun:
 
 
 class Transfer:
-    """Takes memories out and in. Safe to use from several threads."""
+    """Exports and imports memories, over one open store. Safe to use from several threads."""
 
     def __init__(
         self,
@@ -307,7 +307,7 @@ class Transfer:
     # --- out
 
     def export(self, *, scope: ScopeFilter | None = None, speaker: Speaker = Speaker.USER) -> Iterator[bytes]:
-        """The lines of a lossless export, each signed and with its end; see `records`.
+        """Yield the lines of a lossless export, each signed and with its line end; see `records`.
 
         Args:
             scope: what is written; None = everything.
@@ -343,7 +343,7 @@ class Transfer:
         return self._signer.sign(write_line(value)) + b"\n"
 
     def export_markdown(self, *, scope: ScopeFilter | None = None, speaker: Speaker = Speaker.USER) -> str:
-        """What is remembered now and `speaker` may see, as a text to read and edit; see `markdown`."""
+        """Return the live memories that `speaker` may see as Markdown to read and edit; see `markdown`."""
         self._settle()
         levels = Visibility(self._store, speaker=speaker).levels
         live = MemoryFilter(statuses=("active", "quarantined"), sensitivities=levels)
@@ -393,7 +393,7 @@ class Transfer:
     def take(
         self, path: Path, *, cwd: str, wanted: ImportOptions, progress: Progress | None = None
     ) -> ImportReport:
-        """Import what stands at `path`.
+        """Import the file or folder at `path` and return the report; with `wanted.dry_run` nothing is stored.
 
         Args:
             path: a file or folder.
@@ -594,7 +594,7 @@ class Transfer:
     def _statement(
         self, line: Line, name: str, run: _ImportRun, purged: frozenset[str]
     ) -> ForeignStatement | RefusedHook | None:
-        """A line of an export that nobody vouches for: what it says and where it holds, without its claims about who said it."""
+        """Return what a line says that nobody vouches for and where it holds, without its claims about who said it; None = no live memory."""
         if not isinstance(line, History) or line.newest.status not in LIVE:
             return None
         memory = line.newest
@@ -618,7 +618,7 @@ class Transfer:
         )
 
     def _as_it_is(self, items: Sequence[ForeignStatement], scope: Scope, run: _ImportRun) -> set[str]:
-        """Original ids of those that stand here in the same words: the memory itself, or another of the same scope."""
+        """Return the original ids of statements that are stored in the same words: as the memory itself, or as another of this scope."""
         hashes = {item.original_id: content_hash(item.content) for item in items}
         again = run.wanted.again
         present_ids = {
@@ -634,7 +634,7 @@ class Transfer:
 
 
 def _no_progress(what: str, done: int, whole: int) -> None:
-    """Progress that nobody looks at."""
+    """Ignore the progress."""
 
 
 def _same_project(name: str, project: ProjectRecord | None) -> bool:
