@@ -228,7 +228,7 @@ class Notices:
     def _news(
         self, project: ProjectRecord | None, unanswered: str, scope: ScopeFilter, settings: Settings
     ) -> tuple[bool, str, str, str, dict[ValueName, str | None]]:
-        """Return whether it is the project's first session, the texts not told yet (related memories, repair, notes), and the values that record them as told."""
+        """Return whether this is the project's first session, the texts not told yet (related, repair, notes), and the values that note them as told."""
         shown_values: dict[ValueName, str | None] = {}
         project_id = project.id if project else ""
         first = self._stored(FIRST_SESSION.name(project_id)) is None
@@ -298,7 +298,7 @@ EVERY = 5
 SESSIONS_TO_SETTLE = 3
 """So many sessions are told of a pair of memories that may not both hold; after that no agent is told."""
 KNOWN_FOR_MS = 30 * 86_400_000
-"""How long a host counts as one that has our tools after it listed them."""
+"""A host counts as one that has Tacit's tools for so many milliseconds after it listed them."""
 _RENEWED_MS = 86_400_000
 _KEPT = 50
 """How many reminders a session's record keeps."""
@@ -313,7 +313,7 @@ class Nudges:
     """Decides which sentence a block carries besides its memories. Safe to use from several threads."""
 
     def __init__(self, *, store: Store, clock: Clock, tokens: TokenCounter) -> None:
-        """Work over one open store, which remembers the hosts that have our tools."""
+        """Work over one open store, which remembers the hosts that listed Tacit's tools."""
         self._store = store
         self._clock = clock
         self._tokens = tokens

@@ -48,11 +48,11 @@ _LOG = logging.getLogger(__name__)
 MOST_TAKEN_BACK, MOST_VERSIONS = 20, 100
 """When a prompt takes something back: most memories of its session, and most versions of one, that are read."""
 FIRST_RETRY_S, LAST_RETRY_S = 15.0, 3600.0
-"""The pauses between attempts to learn from a transcript that waits; each is four times as long as the one before."""
+"""First and longest pause, in seconds, between attempts to learn from a waiting transcript; each is four times the one before."""
 MOST_RETRIED = 100
 """How many waiting transcripts are read, oldest first, to see whether one was not tried again yet."""
 COMMAND_SOURCE = "command"
-"""Source of what the user told Tacit with a command typed as a prompt."""
+"""The source of a statement that the user typed as a command to Tacit."""
 
 
 class Learning:
@@ -89,7 +89,7 @@ class Learning:
 
     @property
     def capture(self) -> CapturePipeline:
-        """The write path."""
+        """The write path: learns from prompts and transcripts."""
         return self._writing().capture
 
     def after(self, signal: Signal, handled: SignalResult) -> None:
@@ -421,7 +421,7 @@ class Learning:
         return write_up
 
     def write_up_requests(self, *, past: bool = False) -> tuple[PreparedRequest | PreparedComparison, ...]:
-        """The requests that would be sent now, in order; nothing is sent. Those of the past are of sessions alone."""
+        """Return the requests that would be sent now, in order; nothing is sent. With `past`, those of imported sessions alone."""
         writer, comparer = self.capture.session_writer, self.capture.comparer
         if writer is None or comparer is None:
             return ()

@@ -388,7 +388,7 @@ def _must_be_live(memory: Memory) -> None:
 
 
 def _told(change: Change, why: ChangeReason) -> Change:
-    """Return the change with `why` beside its reason, for whoever is answered; it is not stored."""
+    """Return the change with `why` added to its reason, for the answer; nothing is stored."""
     return replace(change, reason=joined((change.reason, why)))
 
 

@@ -146,7 +146,7 @@ FIRST_LOOK_S = 0.3
 class Related:
     """A project whose memories a folder does not see and that may belong to it.
 
-    Args:
+    Attributes:
         project: whose they are: the git remote is the same, or the first commit, and the folder of the project is gone.
         declined: the user said that they are not this folder's.
         text: what the user is told, one or two sentences.

@@ -259,7 +259,7 @@ class HoldoutCounter:
     """Counts sessions with and without memory, and the reuse of prompt caches, in one store. Safe to use from several threads."""
 
     def __init__(self, store: ValueStore, tokens: TokenCounter) -> None:
-        """Keep counts in `store`; `tokens` estimates."""
+        """Keep the counts in `store`; `tokens` estimates the tokens of texts."""
         self._store = store
         self._tokens = tokens
         self._lock = Lock()
@@ -367,7 +367,7 @@ def merged(stored: Records, new: Records) -> Records:
 
 
 def within(records: Sequence[Record], *, since_ms: int, until_ms: int) -> list[Record]:
-    """Return the records of that time in which anything happened."""
+    """Return the records of that time with at least one turn."""
     return [record for record in records if since_ms <= record.at_ms < until_ms and record.turns]
 
 

@@ -244,12 +244,12 @@ def _told(parts: Parts, measured: UnrelatedCosines) -> tuple[MeasuredBar, ...]:
 PROMPTS = 200
 LEAST_PAIRS = 20
 SETS_NO_LEVEL = ("default", "preset", "embedder", "level")
-"""Layers that set no threshold of their own: a value from a higher layer wins over the levels."""
+"""Layers whose prompt threshold nobody set by hand; one that is set in another layer wins over the levels."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TunedLevel:
-    """One level before and after.
+    """One level before and after tuning.
 
     Attributes:
         name: of the level.

@@ -27,7 +27,7 @@ from tacit.sync.views import SyncStatus
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """Who asks, as the entry point knows it.
+    """Who makes a request, as the entry point knows it.
 
     Attributes:
         speaker: whose word it is.
@@ -113,7 +113,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delivery:
-    """The delivery for one signal.
+    """What one signal is answered with.
 
     Attributes:
         block: the text for the model; empty = silence.

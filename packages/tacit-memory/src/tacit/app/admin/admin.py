@@ -308,7 +308,7 @@ def _captures(parts: Parts) -> bool:
 
 
 def graph_of(store: MemoryStore, where: MemoryFilter, *, scope: ScopeFilter, limit: int) -> Graph:
-    """Return the newest `limit` memories of `where` and the relations between them."""
+    """Return a graph of the newest `limit` memories of `where` and the relations between them."""
     memories = store.list_memories(where, scope=scope, limit=limit)
     total = len(memories) if len(memories) < limit else store.count_memories(where, scope=scope)
     return _drawn(store, memories, scope=scope, total=total)
@@ -317,7 +317,7 @@ def graph_of(store: MemoryStore, where: MemoryFilter, *, scope: ScopeFilter, lim
 def neighborhood_of(
     store: MemoryStore, memory_id: str, where: MemoryFilter, *, scope: ScopeFilter, limit: int
 ) -> Graph:
-    """Return a memory, what is at most `STEPS` relations away from it and fits `where`, nearest first, and the relations between them."""
+    """Return a graph of a memory and the memories of `where` at most `STEPS` relations away from it, nearest first."""
     found = {memory.id: memory for memory in store.get([memory_id], scope=scope)}
     newest = list(found)
     for _ in range(STEPS):

@@ -39,7 +39,7 @@ class DigestLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionDigest:
-    """The digest of one session.
+    """The digest of one session, or why it has none.
 
     Attributes:
         session: `host/id`.

@@ -80,7 +80,7 @@ class FeedbackCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Use:
-    """Use of injected memories over all sessions: `used` of `shown`, and the same share of memories that were not injected."""
+    """Use of injected memories over all sessions: `used` of `shown`, as `rate`; `baseline` = the same share of memories that were not injected."""
 
     shown: int
     used: int

@@ -91,7 +91,7 @@ class ProjectSettingsRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LevelRow:
-    """One level of `recall.level`.
+    """One level of `recall.level`, with what was measured at it.
 
     Attributes:
         name: of the level.
@@ -114,7 +114,7 @@ class LevelRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsView:
-    """Everything for a page of settings.
+    """Everything that a page of settings shows.
 
     Attributes:
         etag: for `If-Match`; changes with the user's file.
@@ -216,7 +216,7 @@ class SettingsAdmin:
     def trial(
         self, cwd: str, *, preset: str | None, surface: Surface, threshold: float | None
     ) -> Callable[[Settings], Settings]:
-        """Return a function that replaces the preset, or the threshold of one surface, for a trial.
+        """Return a function that changes settings for a trial: another preset, or another threshold of one surface; None = no change.
 
         Raises:
             InvalidSetting: if there is no such preset.

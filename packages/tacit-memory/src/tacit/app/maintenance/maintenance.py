@@ -54,7 +54,7 @@ ProgressCallback = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """One piece of long work.
+    """One piece of long work, with its progress and its result.
 
     Attributes:
         name: `reindex` renews vectors of another embedder, `check` reads the whole store for damage; `backup`, `import`, `purge`

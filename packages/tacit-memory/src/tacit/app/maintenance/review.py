@@ -97,7 +97,7 @@ def _restored(version: Recorded, now_ms: int) -> Edit:
 
 
 def _split_merged(merged: Recorded, clock: Clock) -> Add:
-    """Return the statement that was merged into a memory as a separate memory, in its original words."""
+    """Return the change that stores the statement merged into a memory as a memory of its own, in its original words."""
     before = merged.before
     assert before is not None
     own_evidence = [span for span in merged.memory.evidence if span not in before.evidence]
@@ -144,7 +144,7 @@ GROUPS: tuple[ReviewGroup, ...] = ("kind", "source", "tier", "cause", "scope")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewItem:
-    """One question to the user.
+    """One entry of the queue, a question to the user.
 
     Attributes:
         memory: the statement in question, the later one of a pair.
@@ -175,7 +175,7 @@ class ReviewItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewFilter:
-    """Which entries; an empty field asks for all. `text` = all of these words, in any order."""
+    """A filter of entries; an empty field lets all through. `text` = all of these words, in any order."""
 
     kind: tuple[str, ...] = ()
     source: tuple[str, ...] = ()
@@ -187,7 +187,7 @@ class ReviewFilter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewPage:
-    """Part of the queue.
+    """One page of the queue, with counts.
 
     Attributes:
         items: the entries.

@@ -67,7 +67,7 @@ class InjectionFailed:
 
     @property
     def http_status(self) -> int:
-        """500, or 408 for a timeout."""
+        """The HTTP status for `reason`: 500, or 408 for a timeout."""
         return HTTP_STATUS[self.reason]
 
 
@@ -76,7 +76,7 @@ class SignalEngine(Protocol):
 
     @property
     def clock(self) -> Clock:
-        """The time of its answers."""
+        """The clock that answers are timed by."""
         ...
 
     def handle(

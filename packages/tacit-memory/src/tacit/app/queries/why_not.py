@@ -285,7 +285,7 @@ MOST_STEPS = 3
 """Most different changes in one remedy; nobody makes more of them for one memory."""
 MOST_REMEDIES = 4
 RANKED = 10_000
-"""How many memories each space ranks when the place of one is asked for."""
+"""How many memories each space ranks when the rank of one memory is looked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -62,7 +62,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EditedMarkdown:
-    """The contents of an edited file."""
+    """The contents of an edited file: its entries, the ids of deleted ones, and the lines that cannot be read."""
 
     entries: tuple[Entry, ...]
     removed: tuple[str, ...]

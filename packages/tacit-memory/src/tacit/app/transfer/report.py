@@ -28,7 +28,7 @@ class Owners:
     def __init__(
         self, store: ProjectStore, *, onto: ProjectRecord | None, dry_run: bool, now_ms: int
     ) -> None:
-        """Give everything that belongs to a project to `onto` where there is one; `now_ms` = when unknown ones are first seen."""
+        """Assign everything that belongs to a project to `onto`, if there is one; `now_ms` = when unknown projects are first seen."""
         self._store = store
         self._onto = onto
         self._dry_run = dry_run

@@ -61,7 +61,7 @@ class LosslessImport:
     def __init__(
         self, parts: Parts, *, dry_run: bool, again: bool, tally: ImportTally, name: str, owners: Owners
     ) -> None:
-        """Count into `tally`; `name` is the file's; `owners` say whose the memories are; `again` = also what was purged."""
+        """Count into `tally`. `name` = the file's name; `owners` say where memories belong; `again` = also restore what was purged here."""
         self._purged = frozenset[str]() if again else parts.store.purged_memories()
         self._owners = owners
         self._parts = parts
@@ -207,7 +207,7 @@ BATCH = 16
 """Statements of one transaction: within one, every pair is compared; across them, only the nearest."""
 LISTED = 1_000_000
 OWN_FORMAT = "tacit"
-"""The tool of a line of our own export that nobody vouches for."""
+"""The tool name of a line of our own export that nobody vouches for."""
 TOLD_EVERY = 50
 """After so many memories the progress of an export is reported."""
 Progress = Callable[[str, int, int], None]
