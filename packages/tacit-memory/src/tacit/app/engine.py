@@ -908,7 +908,8 @@ class Engine:
     def rescan(self, *, dry_run: bool) -> Rescan:
         """Remove secrets from everything stored, by the rules that hold now; `dry_run` only counts. See `Maintenance.rescan`."""
         report = self.maintenance.rescan(dry_run=dry_run)
-        self._starts.drop()
+        if not dry_run:
+            self._starts.drop()
         return report
 
     def warm(self) -> None:

@@ -452,8 +452,7 @@ class Syncing:
     def _pause(self, failures: int, closing: Event) -> None:
         """Wait until something changed, here or there; after failures, first wait for a growing pause."""
         if failures:
-            pause = min(MOST_PAUSE_S, LEAST_PAUSE_S * 2 ** min(failures - 1, 10))
-            closing.wait(pause * random.uniform(0.5, 1.5))
+            closing.wait(_pause_after(failures))
         while not closing.is_set() and not self._wake.is_set():
             if self._parts.store.change() != self._synced_change:
                 break
@@ -470,11 +469,11 @@ class Syncing:
                 failures = 0
             except TacitError:
                 failures += 1
-                closing.wait(min(MOST_PAUSE_S, LEAST_PAUSE_S * 2 ** min(failures, 10)))
+                closing.wait(_pause_after(failures))
             except Exception:  # noqa: BLE001 - a background job's boundary
                 failures += 1
                 _LOG.exception("listening for other devices failed")
-                closing.wait(MOST_PAUSE_S)
+                closing.wait(_pause_after(10))
 
     def _heard(self, closing: Event) -> bool:
         """Wait once for the server, up to `LISTEN_S` seconds; return False if this home is not logged in, or the work ends."""
@@ -576,3 +575,8 @@ class Syncing:
 def _called(name: str) -> str:
     """Return the name of this device: `name`, or else the name of the machine."""
     return (name.strip() or socket.gethostname() or "device")[:MAX_NAME]
+
+
+def _pause_after(failures: int) -> float:
+    """Return the seconds to wait after so many failures in a row: twice as long each time, with a random part, so that devices do not come back at once."""
+    return min(MOST_PAUSE_S, LEAST_PAUSE_S * 2 ** min(failures - 1, 10)) * random.uniform(0.5, 1.5)
