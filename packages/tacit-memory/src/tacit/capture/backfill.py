@@ -23,7 +23,7 @@ from tacit.state.captured import Position
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileReport:
-    """The result for one transcript file.
+    """What was learned from one transcript file.
 
     Attributes:
         path: the file.
@@ -44,7 +44,7 @@ class FileReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaptureReport:
-    """The result of one capture run.
+    """Counts of what one capture run did; reports can be added up.
 
     `handovers` counts sessions worked through, `failed` those (or whole files) that could not be, `files` tells more of
     each where a run reads files.
@@ -75,7 +75,7 @@ class CaptureReport:
 
 
 def report_of(changes: Iterable[Change], *, handovers: int = 0) -> CaptureReport:
-    """Count `changes`. An edit of a session's own note counts as merged."""
+    """Return the counts of `changes` by kind as a report. An edit of a session's own note counts as merged."""
     counts = dict.fromkeys(("added", "merged", "superseded", "contradicted", "retired", "skipped"), 0)
     for change in changes:
         match change:
@@ -99,7 +99,7 @@ Capture = Callable[[TranscriptSource, Session], Sequence[Change]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackfillOptions:
-    """The selection of past sessions.
+    """Which past sessions are read, and whether anything is stored.
 
     Attributes:
         since_ms: sessions that ended before are left out; 0 = none are.
@@ -138,7 +138,7 @@ class Backfill:
         options: BackfillOptions,
         progress: Callable[[int, int], None] | None = None,
     ) -> CaptureReport:
-        """Work through `infos`; `progress` is called with (files done, files in all).
+        """Learn from the transcripts in `infos` and return the total; calls `progress` with (files done, files in all).
 
         Raises:
             StoreError: as the store; sessions stored before it stay stored.

@@ -51,7 +51,7 @@ from tacit.state.registry import BRANCHES
 from tacit.system.git import Commit, LogEntry
 
 MAX_WALKED = 5_000
-"""Most commits that one walk reads. A branch that is further away from the default branch is left as it is."""
+"""Most commits that one walk reads. A branch further away from the default branch stays undecided."""
 MAX_COMPARED = 200
 """Most commits of the default branch whose files are compared with those of the branch."""
 MAX_CHANGED = 500
@@ -76,7 +76,7 @@ class Logged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Walk:
-    """A history compared with that of the default branch.
+    """The difference between a branch's history and the default branch.
 
     Attributes:
         own: commits that the default branch does not have.
@@ -98,7 +98,7 @@ _NO_WALK = _Walk(own=frozenset())
 
 
 class History:
-    """The branches of one repository. Make a new one for each look at them."""
+    """The branches of one repository as they are now. Make a new one for each look."""
 
     def __init__(self, tree: WorkTree) -> None:
         """Read the references of the repository of `tree`.
@@ -124,27 +124,27 @@ class History:
 
     @property
     def folder(self) -> str:
-        """The git folder that identifies this repository."""
+        """Return the git folder that identifies this repository."""
         return str(self._common)
 
     def tip_of(self, name: str) -> str:
-        """The tip of the local branch `name`, or else of the fetched one; "" = there is no such branch."""
+        """Return the tip commit of the local branch `name`, else of the fetched one; "" = there is no such branch."""
         return self._refs.get(_HEADS + name, "") or self._refs.get(_REMOTE + name, "")
 
     def renamed(self, name: str) -> str:
-        """The new name of a branch that was renamed, read from git's logs; "" = it was not renamed, or this is not known."""
+        """Return the new name of a renamed branch, from git's logs; "" = not renamed, or not known."""
         now = "" if self.tip_of(name) else self._renames.get(name, "")
         return now if self.tip_of(now) else ""
 
     @cached_property
     def _renames(self) -> dict[str, str]:
-        """The new names of branches by their old ones, as the log of each renamed branch tells them."""
+        """Return {old name: new name} of renamed branches, from the logs of the branches."""
         entries = self._git.log_of("--branches", most=MAX_LOGGED)
         moves = ((entry.ref, _RENAMED.fullmatch(entry.action)) for entry in entries)
         return {move[1]: move[2] for ref, move in moves if move and f"/{ref}".endswith(f"/{move[2]}")}
 
     def judge(self, name: str, before: BranchState, *, since_s: int) -> tuple[BranchFate, BranchState]:
-        """The fate of the branch `name`, and its new state.
+        """Return the fate of the branch `name` (open, merged, gone, unknown), and its new state.
 
         Args:
             name: the name of the branch.
@@ -177,23 +177,23 @@ class History:
         return ("open", replace(after, looked=looked)) if walk.whole else ("unknown", after)
 
     def _had_own(self, before: BranchState, logged: Logged | None) -> bool:
-        """Whether the branch had commits of its own, which are merged now: they were seen at an earlier look, or its log shows them."""
+        """Whether the branch had commits of its own that are now merged, by an earlier look or its log."""
         if logged is not None and logged.own:
             return True
         return before.ahead and bool(before.tip) and self._walk(before.tip).reached
 
     def _log_of(self, name: str) -> Logged | None:
-        """What the log of the branch itself says; git deletes that log together with the branch."""
+        """Return what the branch's own log says; None = there is none (git deletes it with the branch)."""
         if not is_branch_name(name):
             return None
         return read_log(self._git.log_of(_HEADS + name, most=MAX_LOGGED), branch=name).get(name)
 
     def own_commits(self, commit: str) -> frozenset[str]:
-        """The ancestors of `commit`, itself included, that are not merged."""
+        """Return `commit` and its ancestors, as far as they are not merged."""
         return self._walk(commit).own if commit and self.targets else frozenset()
 
     def _walk(self, commit: str) -> _Walk:
-        """Compare the history of `commit` with that of the targets."""
+        """Return how the history of `commit` differs from the branches that count as merged."""
         shallow = (self._common / "shallow").is_file()
         out = self._git.ask(
             "rev-list",
@@ -216,7 +216,7 @@ class History:
         )
 
     def _holds_files(self, tip: str, walk: _Walk) -> bool:
-        """Whether some commit of the default branch contains the branch's version of every file that the branch changed."""
+        """Whether some newer commit of the default branch holds the branch's version of each file that it changed."""
         if not (walk.own and walk.base and walk.whole):
             return False
         changed = self._changes(walk.base, tip)
@@ -231,7 +231,7 @@ class History:
         return bool(others)
 
     def _holding(self, commits: Sequence[bytes], files: Sequence[tuple[bytes, bytes]]) -> list[bytes]:
-        """The commits that contain each of the files in this version."""
+        """Return those of `commits` that contain every one of `files`, given as (path, blob id)."""
         names = b"".join(commit + b":" + path + b"\n" for commit in commits for path, _ in files)
         out = (self._git.ask("cat-file", "--batch-check", stdin=names) or b"").splitlines()
         wanted = [blob for _ in commits for _, blob in files]
@@ -247,7 +247,7 @@ class History:
         ]
 
     def _changes(self, before: str, after: str) -> dict[bytes, bytes]:
-        """The new id of every file that differs between two commits, by its path, "" = it was removed; empty if there are none, or too many."""
+        """Return {path: new blob id} of files that differ between two commits ("" = removed); empty = none, or too many."""
         out = self._git.ask("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", before, after)
         fields = iter((out or b"").split(b"\0"))
         changed: dict[bytes, bytes] = {}
@@ -258,14 +258,14 @@ class History:
         return changed if len(changed) <= MAX_CHANGED and not any(b"\n" in path for path in changed) else {}
 
     def _names_merge(self, name: str, *, since_s: int) -> bool:
-        """Whether a commit of the default branch since `since_s` says that it merges a branch of this name."""
+        """Whether a commit of the default branch since `since_s` says that it merges the branch `name`."""
         since = ("--first-parent", f"--max-age={since_s}")
         commits = (self._git.commits(target, most=MAX_COMPARED, options=since) for target in self.targets)
         return any(_merges(commit, name) for found in commits for commit in found or ())
 
 
 def _merges(commit: Commit, name: str) -> bool:
-    """Whether the first line of a commit message is one that git, GitHub, GitLab or Bitbucket write for a merge of the branch `name`."""
+    """Whether the commit's first line is a merge message of git, GitHub, GitLab or Bitbucket for the branch `name`."""
     first = commit.message.split("\n", 1)[0]
     quoted = re.escape(name)
     return bool(
@@ -276,7 +276,7 @@ def _merges(commit: Commit, name: str) -> bool:
 
 
 def read_log(entries: Sequence[LogEntry], *, branch: str = "") -> dict[str, Logged]:
-    """What a log of git says about branches, by the name of the branch.
+    """Return what a log of git says about branches, by branch name.
 
     Args:
         entries: the log of HEAD, which tells about every branch that HEAD was on, or the log of one branch; newest first.
@@ -307,7 +307,7 @@ _NOTHING: _Decided = ((), ())
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BranchesSeen:
-    """The result of a look.
+    """The result of `BranchLook.look`.
 
     Attributes:
         head: the branch that is checked out, or empty.
@@ -321,7 +321,7 @@ class BranchesSeen:
 
 
 class BranchLook:
-    """Checks the branches of projects of one store."""
+    """Follows the branches of projects, and changes the memories that are bound to them."""
 
     def __init__(self, *, store: Store, reconciler: Reconciler, kinds: KindRegistry, clock: Clock) -> None:
         self._store = store
@@ -381,7 +381,7 @@ class BranchLook:
         return BranchesSeen(head=head, held=held, changes=changes)
 
     def _bound(self, project_id: str) -> tuple[Memory, ...]:
-        """The memories of the project that are active or wait for the user, and are bound to a branch."""
+        """Return the project's memories that are bound to a branch, active or waiting for the user."""
         own = [scope for scope in self._store.scopes().scopes if scope.project_id == project_id]
         where = MemoryFilter(statuses=("active", "quarantined"), branched=True)
         return self._store.list_memories(where, scope=ScopeFilter.of(*own), limit=MOST) if own else ()
@@ -401,7 +401,7 @@ class BranchLook:
     def _fates(
         self, bound: Sequence[Memory], history: History, before: Mapping[str, BranchState], tree: WorkTree
     ) -> dict[str, tuple[BranchFate, BranchState]]:
-        """The fate and the new state of each branch, by its name."""
+        """Return the fate and the new state of each branch that a memory is bound to, by branch name."""
         fates: dict[str, tuple[BranchFate, BranchState]] = {}
         for name in sorted({memory.branch_name for memory in bound}):
             known = before.get(name, BranchState())
@@ -418,7 +418,10 @@ class BranchLook:
         fates: Mapping[str, tuple[BranchFate, BranchState]],
         returned: frozenset[str],
     ) -> tuple[Change, ...]:
-        """Change the memories according to the fates of their branches; `returned` are branches that were gone and exist again."""
+        """Write the changes that the fates of the branches require and return them.
+
+        `returned` = branches that were gone and exist again.
+        """
         now_ms = self._clock.now_ms()
         changing = [
             memory

@@ -38,14 +38,14 @@ _LEAST_WORDS = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedOpen:
-    """What a message names as next, and what it names as blocked; in order."""
+    """The items that a message names as next steps, and those that it names as blocked, in order."""
 
     steps: tuple[str, ...] = ()
     blocked: tuple[str, ...] = ()
 
 
 def named_open(text: str, *, by_user: bool = False) -> NamedOpen:
-    """The open items that a message names.
+    """Return what a message names as next and as blocked.
 
     They stand behind "Next:", "Remaining:", "TODO:", "Blocked:" or the like, in the same line or as a list below it, or in a sentence ("The next step is to
     ...", "We are blocked on ..."). Of several lists of one sort the last counts. Questions are no items. Of the user only what blocks: for the rest see
@@ -77,7 +77,7 @@ def named_open(text: str, *, by_user: bool = False) -> NamedOpen:
 
 
 def _parted(rest: str, section: str, found: dict[str, list[str]]) -> list[str]:
-    """The items of one line; what it names of the other sort behind a sentence goes there."""
+    """Return the item of the rest of a line; items of the other sort within it are appended to `found`."""
     marks = list(_TASK_WORDS.inline.finditer(rest))
     ends = (*(mark.start() for mark in marks), len(rest))
     for mark, end in zip(marks, ends[1:], strict=True):
@@ -99,7 +99,7 @@ def _items(lines: Iterable[str], least_words: int) -> tuple[str, ...]:
 
 
 def follow_tasks(before: tuple[Task, ...], turns: Iterable[Turn]) -> tuple[Task, ...]:
-    """The list after `turns`; `before` as it was."""
+    """Return the agent's task list after `turns`; `before` = the list before them."""
     tasks = before
     for turn in turns:
         for use in turn.tools:
@@ -109,17 +109,17 @@ def follow_tasks(before: tuple[Task, ...], turns: Iterable[Turn]) -> tuple[Task,
 
 
 def open_tasks(tasks: Iterable[Task]) -> tuple[str, ...]:
-    """Texts of what is not over, in order."""
+    """Return the texts of the tasks that are not done or cancelled, in order."""
     return tuple(text for _, text, status in tasks if status not in _OVER)
 
 
 def done_tasks(tasks: Iterable[Task]) -> tuple[str, ...]:
-    """Texts of what was done, in order."""
+    """Return the texts of the tasks that were done, in order."""
     return tuple(text for _, text, status in tasks if status in _DONE)
 
 
 def touches_tasks(turns: Iterable[Turn]) -> bool:
-    """Whether the list was written in `turns`."""
+    """Whether the agent wrote its task list in `turns`."""
     return any(use.tool == "todo" and (use.todos or use.tasks) for turn in turns for use in turn.tools)
 
 
@@ -149,7 +149,7 @@ _MAX_LINES = {"impl": 2, "dec": 3, "block": 3, "next": 5, "done": 3, "fix": 3}
 _MAX_FILES = 6
 _MAX_COMMITS = 20
 TRIED_AGAIN = 2
-"""Failures of a command from which it "still fails": the first one may be all that was wanted."""
+"""Number of failures from which the digest says that a command still fails; a single one may have been intended."""
 _CHECKS = frozenset({"run_tests", "run_lint_build"})
 
 
@@ -167,7 +167,7 @@ def extend_work(
     left_to_do: Sequence[str],
     fixed: Sequence[str],
 ) -> SessionWork:
-    """`work` with what `turns` add to it."""
+    """Return `work` extended by what was done, decided and named as open in `turns`."""
     files = dict.fromkeys(work.files)
     commits, passed = dict.fromkeys(work.commits), dict.fromkeys(work.passed)
     steps, blocked = work.steps, work.blocked
@@ -204,7 +204,10 @@ def extend_work(
 
 
 def write_digest(work: SessionWork, *, failures: Sequence[Failure] = ()) -> str:
-    """The digest, or "" for a session in which nothing was changed, fixed, committed, or named as open: what was only decided is stored for itself."""
+    """Return the digest text; "" = nothing was changed, fixed, committed, named as open, and nothing still fails.
+
+    What was only decided is stored as a memory of its own.
+    """
     waiting = tuple(dict.fromkeys((*open_tasks(work.tasks), *work.steps)))
     failing = [failure.command for failure in failures if failure.times >= TRIED_AGAIN]
     if not (work.files or work.left or work.fixed or work.commits or work.blocked or waiting or failing):
@@ -235,13 +238,13 @@ def write_digest(work: SessionWork, *, failures: Sequence[Failure] = ()) -> str:
 
 
 def _is_check(command: str) -> bool:
-    """Whether a command runs tests or another check, and its exit status is that of the check: behind a pipe or a semicolon it is another's."""
+    """Whether `command` is a test or lint run whose own exit status is seen: no pipe, semicolon or newline behind it."""
     checks = any(name in _CHECKS for simple in split_commands(command) for name, _ in command_actions(simple))
     return checks and not any(mark in command for mark in "|;\n")
 
 
 def _done(work: SessionWork) -> tuple[str, ...]:
-    """The checks that passed last, and the last commits by their subjects, or how many there were where git said none."""
+    """Return the digest's `done` lines: the last check that passed, and the commits (subjects, or a count without them)."""
     commits = [text.partition(" ") for text in work.commits]
     commit_lines = [f"{subject} ({commit})" for commit, _, subject in commits if subject]
     silent = len(work.commits) - len(commit_lines)

@@ -45,32 +45,32 @@ _NOISE = lazy_regex(
 _SHELL = lazy_regex(
     r"^(?:/\S*/)?(?:ba|z|da|k)?sh: (?:(?:line )?\d+: )?|^\(eval\):\d+: |^/\S*/(?=python[\d.]*: )"
 )
-"""What shells and interpreters write before an error: where it stands in a script of the moment."""
+"""The prefix that shells and interpreters write before an error: the place in a temporary script."""
 MAX_ESSENCE = 160
 
 
 def stopped_from_outside(error: str) -> bool:
-    """Whether the call did not fail but was stopped: by the user, or with another call."""
+    """Whether the call was stopped, by the user or with another call, and did not fail by itself."""
     return bool(_ERRORS.stopped.search(error))
 
 
 def is_red_test(error: str) -> bool:
-    """Whether a test simply does not hold yet: no failure of the surroundings."""
+    """Whether the error is only a failing test, not a fault of the environment."""
     return bool(_ERRORS.red_test.search(error)) and not _ERRORS.environment.search(key_error_line(error))
 
 
 def is_misuse(error: str) -> bool:
-    """Whether the command was written wrongly."""
+    """Whether the error says that the command itself was written wrongly."""
     return bool(_ERRORS.usage.search(error))
 
 
 def is_environment(error: str) -> bool:
-    """Whether something around the command is missing or out of reach."""
+    """Whether the error says that something the command needs is missing or out of reach."""
     return bool(_ERRORS.environment.search(error))
 
 
 def key_error_line(error: str) -> str:
-    """The most telling line of an error, at most 160 characters."""
+    """Return the most telling line of an error, else its first line, cut to 160 characters."""
     lines = [line.strip() for line in error.splitlines() if not _NOISE.match(line)]
     telling = [line for line in lines if _ERRORS.telling.search(line)]
     chosen = (telling or lines or [""])[0]
@@ -78,7 +78,7 @@ def key_error_line(error: str) -> str:
 
 
 def error_line(error: str) -> str:
-    """The first line that has an error's form, up to its first sentence end and at most 160 characters; "" = none.
+    """Return the error's message: its first sentence, at most 160 characters; "" = no line looks like an error.
 
     A tool's output is anybody's text. What is kept will be handed to an agent later, so only what names the error
     may stay: never the sentences around it, never an order, whatever form it comes in.
@@ -109,7 +109,7 @@ Difference = Literal["program", "variable", "folder", "step", "option", "word"]
 
 _MAX_SHOWN = 160
 _LIKE = 0.6
-"""Least likeness (`difflib` ratio) of two words of which one may be the other mistyped."""
+"""Least similarity (`difflib` ratio) of two words from which one may be a typo of the other."""
 _TOKEN = lazy_regex(r"&&|\|\||[;&|]|(?:\\.|\"(?:\\.|[^\"\\])*\"|'[^']*'|[^\s;&|])+")
 _REDIRECTION = lazy_regex(r"\s*(?:\d?>&\d|&>>?\s*\S+|\d?>>?\s*[^\s&|;]+|(?<!<)<(?!<)\s*[^\s&|;(]+)")
 _ASSIGNMENT = lazy_regex(r"^(?P<name>[A-Za-z_]\w*)=(?P<value>.*)$", re.DOTALL)
@@ -120,12 +120,12 @@ _CHOOSES_TEXT = """
 --no-verify --bail --fail-fast --failfast -short -count --tests --test
 """
 _CHOOSES = frozenset(_CHOOSES_TEXT.split())
-"""Options that choose a part of the work or what is shown: a success with them proves nothing of the whole."""
+"""Options that select a part of the work or of the output: a success with them proves nothing about the whole."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Correction:
-    """The mistake in a call.
+    """What was wrong with the invocation of a command, as a later call that worked shows.
 
     Attributes:
         difference: in what the calls differ.
@@ -143,7 +143,7 @@ class Correction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Call:
-    """A simple command with what the line says before it."""
+    """A simple command, with the folder, the earlier step and the variables that its line sets for it."""
 
     words: tuple[str, ...]
     folder: str = ""
@@ -156,7 +156,7 @@ class _Call:
 
 
 def find_correction(failed: str, error: str, ran: str) -> Correction | None:
-    """Return the difference of `ran`, if it does the same work as `failed` and differs only in its invocation."""
+    """Return how the call `ran` differs from `failed`, if both do the same work; None = they do not."""
     for wrong in _calls(failed):
         for right in _calls(ran):
             correction = _compare(wrong, right, error, ran)
@@ -196,7 +196,7 @@ def _compare(wrong: _Call, right: _Call, error: str, ran: str) -> Correction | N
 
 
 def _elsewhere(wrong: _Call, right: _Call, error: str, ran: str) -> Correction | None:
-    """The same words in another folder, or after another step."""
+    """Return the correction if the same words ran in another folder or after another step; else None."""
     if right.step and not wrong.step:
         return Correction(
             difference="step", wrong=wrong.text, right=f"{right.step} && {right.text}", cause="", whole=ran
@@ -214,7 +214,7 @@ def _elsewhere(wrong: _Call, right: _Call, error: str, ran: str) -> Correction |
 
 
 def _other_program(wrong: _Call, right: _Call, error: str) -> tuple[str, str] | None:
-    """The words up to the program that does the work, where the calls differ in these: `pytest`, `uv run pytest`."""
+    """Return (wrong words, right words) up to the program that does the work; None = they do not differ."""
     missing = names_missing(error)
     for name in missing:
         at, right_at = _place(wrong.words, name), _place(right.words, name)
@@ -245,7 +245,7 @@ def _other_program(wrong: _Call, right: _Call, error: str) -> tuple[str, str] | 
 
 
 def _other_words(wrong: _Call, right: _Call, error: str, ran: str) -> Correction | None:
-    """The same program with an option more, or with another word in the place of one that the error names."""
+    """Return the correction if the same program ran with a further option, or another word for one the error names."""
     if wrong.words[0] != right.words[0]:
         return None
     if len(wrong.words) == len(right.words):
@@ -271,7 +271,7 @@ def _other_words(wrong: _Call, right: _Call, error: str, ran: str) -> Correction
 
 
 def _same_work(wrong: _Call, right: _Call) -> bool:
-    """Whether both run the same program on the same thing: all plain words of one stand in the other, in order."""
+    """Whether both run the same program on the same thing: the plain words of one contain the other's, in order."""
     mine, theirs = (tuple(w for w in call.words if not w.startswith("-")) for call in (wrong, right))
     return mine[:1] == theirs[:1] and (_is_part(mine, theirs) or _is_part(theirs, mine))
 
@@ -300,7 +300,7 @@ def _missing_cause(wrong: _Call, error: str) -> str:
 
 
 def _place(words: Sequence[str], name: str) -> int | None:
-    """Return the place of a program or module in a call, also as a file of the same family: `python3` for `python`."""
+    """Return the index of a program or module in a call, also of a relative (`python3` for `python`); None = absent."""
     whole = [
         index for index, word in enumerate(words) if program_name(word) == name or word.split(".")[0] == name
     ]
@@ -331,7 +331,7 @@ def _purpose(call: _Call) -> str:
 
 
 def _calls(command: str) -> list[_Call]:
-    """The simple commands of a line, in order; what only filters another's output is left out."""
+    """Return the simple commands of a line in order, without those that only filter another's output."""
     calls: list[_Call] = []
     folder, step = "", ""
     variables: dict[str, str] = {}
@@ -374,23 +374,23 @@ def _segments(command: str) -> list[tuple[str, list[str]]]:
 MAX_OPEN = 12
 MAX_COMMAND = 300
 MOST_EDITED = 3
-"""If more files than this were edited, the fix is kept only where a cause was stated."""
+"""If more files than this were edited, a fix is kept only where its cause was stated."""
 _LOOKING = (
     "ls|cat|grep|rg|find|head|tail|diff|git diff|git status|git log|git show|which|test|pgrep|kill|wc|sed|awk|sleep|stat"
     "|file|ps|curl|"
 )
 _NOT_WORTH = frozenset(_LOOKING.split("|"))
 _READERS = frozenset({"sed", "awk", "cat", "git show", "git diff", "git log"})
-"""Programs that only look, whose misuse is worth knowing all the same."""
+"""Programs that only read; their wrong invocations are learned nevertheless."""
 _EDITS = frozenset({"edit", "write"})
 _ONCE = lazy_regex(r"\b(?=[0-9a-f]*\d)[0-9a-f]{12,}\b")
-"""A name that no later call has: a commit, a digest."""
+"""Matches a name that no later call repeats, such as a commit or a digest."""
 _CHANGES_FOLDER = lazy_regex(r"^cd\s+[^\s;&|]+$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fix:
-    """A failure with what made the same thing succeed: edits, commands run before, or another invocation.
+    """A failure, and what made the same command succeed: edits, preparing commands, or another invocation.
 
     `commit` is what git said of the commit that came next in the session, "" = none.
     """
@@ -403,14 +403,14 @@ class Fix:
 
     @property
     def essence(self) -> str:
-        """The line that says what the error is: see `error_line`."""
+        """Return the line that states the error; see `error_line`."""
         return error_line(self.failure.error)
 
 
 def find_fixes(
     turns: Iterable[Turn], open_before: Sequence[Failure] = ()
 ) -> tuple[tuple[Fix, ...], tuple[Failure, ...]]:
-    """Verified fixes in `turns`, and the failures that are still open after them (oldest first, at most 12)."""
+    """Return the proven fixes in `turns`, and the failures still open (oldest first, at most `MAX_OPEN`)."""
     waiting = list(open_before)
     fixes: list[Fix] = []
     for turn in turns:
@@ -427,7 +427,7 @@ def find_fixes(
 
 
 def same_command(left: str, right: str) -> bool:
-    """Whether two command lines run the same thing: pipes into filters, redirections and `cd` do not matter."""
+    """Whether two command lines run the same thing; `cd`, redirections and pipes into filters are ignored."""
     return _bare(left) == _bare(right)
 
 
@@ -447,7 +447,7 @@ def repeats_command(failed: str, succeeded: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Part:
-    """A simple command: its name, its words, the paths it is done to (none = all), and whether it runs what was just built."""
+    """A simple command, taken apart for comparison; no paths = everything, `built` = it runs what was just built."""
 
     name: str
     words: frozenset[str]
@@ -462,7 +462,7 @@ class _Part:
 
 
 def _simple(command: str) -> list[_Part]:
-    """The simple commands of a line; options and redirections left out."""
+    """Return the simple commands of a line without options and redirections."""
     commands: list[_Part] = []
     for text in _parts(_bare(command)):
         name = main_command(text)
@@ -487,7 +487,7 @@ def _bare(command: str) -> str:
 
 
 def _used(use: ToolUse, waiting: list[Failure]) -> list[Failure]:
-    """A tool other than the shell: an edit may fix what waits."""
+    """Return the open failures after a tool call other than the shell: an edit is noted with each of them."""
     if use.failed or use.tool not in _EDITS:
         return waiting
     return [_edited(failure, use) for failure in waiting]
@@ -505,7 +505,7 @@ def _edited(failure: Failure, use: ToolUse) -> Failure:
 
 
 def _says_why(sentence: str, failure: Failure, paths: Sequence[str]) -> bool:
-    """Whether the sentence gives a cause, and of this failure: it shares a word with the command, the error or a file that is edited.
+    """Whether the sentence states a cause of this failure: it shares a word with command, error or edited files.
 
     In a later session, which may be about anything, it takes two words, and the file does not count.
     """
@@ -557,7 +557,7 @@ def _step(command: str) -> str:
 
 
 def _prepares(command: str, failure: Failure) -> bool:
-    """Whether the command may have helped. Building does where something is missing; testing and formatting never do."""
+    """Whether the command may have helped: it sets something up, or builds while something is missing."""
     if _CHANGES_FOLDER.match(command.strip()):
         return is_environment(failure.error) or is_misuse(failure.error)
     if len(command) > 160 or "\n" in command:
@@ -567,7 +567,7 @@ def _prepares(command: str, failure: Failure) -> bool:
 
 
 def _proves(failure: Failure) -> bool:
-    """Whether something was done since that may have helped; in a later session it must concern what failed."""
+    """Whether something done since the failure may have fixed it; in a later session it must concern the failure."""
     if not failure.elsewhere:
         return bool(failure.prepared) or bool(failure.edited and not _says_where(failure))
     named_paths = [path for path in failure.edited if path.rsplit("/", 1)[-1] in failure.error]
@@ -575,14 +575,14 @@ def _proves(failure: Failure) -> bool:
 
 
 def _teaches(failure: Failure) -> bool:
-    """Whether the fix is worth telling: not where nothing says what failed, nor where much was edited and nobody said why."""
+    """Whether the fix is worth a memory: the error is named, and the fix is explained or small."""
     if not error_line(failure.error) or _ONCE.search(failure.command):
         return False
     return bool(failure.cause or failure.prepared) or len(failure.edited) <= MOST_EDITED
 
 
 def _says_where(failure: Failure) -> bool:
-    """Whether the error names the line of a file that was edited since, and nobody gave a cause: there is nothing to remember."""
+    """Whether the error itself points to a line that was then edited, without a stated cause: nothing to remember."""
     if failure.cause:
         return False
     names = {path.replace("\\", "/").rsplit("/", 1)[-1] for path in failure.edited}
@@ -614,7 +614,7 @@ def _failed(use: ToolUse, turn: Turn, waiting: list[Failure]) -> list[Failure]:
 
 
 def _wait(waiting: list[Failure], failure: Failure) -> list[Failure]:
-    """`waiting` with `failure`; the same one again counts once more and keeps what was done since."""
+    """Return `waiting` with `failure` added; if it waits already, it counts once more and what was tried is dropped."""
     same = [
         failing
         for failing in waiting
@@ -633,7 +633,7 @@ def _wait(waiting: list[Failure], failure: Failure) -> list[Failure]:
 
 
 def _corrects(command: str, failure: Failure) -> Correction | None:
-    """Return the mistake in the call of the failed command, if this command does the same work with another call."""
+    """Return what was wrong with the failed call, if `command` does the same work another way; else None."""
     if len(command) > MAX_COMMAND or "\n" in command or same_words(command, failure.command):
         return None
     missing = bool(names_missing(failure.error))
@@ -650,12 +650,12 @@ def _corrects(command: str, failure: Failure) -> Correction | None:
 
 
 def same_words(left: str, right: str) -> bool:
-    """Whether two command lines are the same but for spaces."""
+    """Whether two command lines differ only in white space."""
     return left.split() == right.split()
 
 
 def _otherwise(command: str, failure: Failure) -> Correction | None:
-    """Misused, and now the same program with other arguments works, with nothing else done in between."""
+    """Return the correction if a misused program now works with other arguments, and nothing else was done."""
     program = main_command(command)
     if not is_misuse(failure.error) or names_missing(failure.error) or same_command(failure.command, command):
         return None
@@ -671,7 +671,7 @@ def _otherwise(command: str, failure: Failure) -> Correction | None:
 
 
 def open_before(pending: Sequence[Pending], own: Sequence[Failure], session: str) -> tuple[Failure, ...]:
-    """Return the failures that a reading of `session` begins with: those of earlier sessions first, marked so, then its own."""
+    """Return the failures to begin a reading of `session` with: those of earlier sessions, marked so, then its own."""
     earlier = [replace(item.failure, elsewhere=True) for item in pending if item.session != session]
     return (*earlier, *(replace(failure, elsewhere=False) for failure in own))
 
@@ -679,7 +679,7 @@ def open_before(pending: Sequence[Pending], own: Sequence[Failure], session: str
 def open_after(
     pending: Sequence[Pending], open_failures: Sequence[Failure], session: str
 ) -> tuple[tuple[Pending, ...], tuple[Failure, ...]]:
-    """Return the list after a reading that left `open_failures`, and which of these are the session's own."""
+    """Return the pending failures after a reading that left `open_failures`, and those of the session itself."""
     own = tuple(failure for failure in open_failures if not failure.elsewhere)
     # What was done here about a failure of elsewhere, without success, counts for nothing in the next session.
     still = {(failure.command, failure.signature) for failure in open_failures if failure.elsewhere}
@@ -694,5 +694,5 @@ def open_after(
 
 
 def without_old(pending: Sequence[Pending], *, before_ms: int) -> tuple[Pending, ...]:
-    """Without failures last seen before `before_ms`; one without a time stays."""
+    """Return `pending` without the failures last seen before `before_ms`; those without a time stay."""
     return tuple(item for item in pending if not item.failure.at_ms or item.failure.at_ms >= before_ms)

@@ -80,18 +80,18 @@ from tacit.state.registry import (
 from tacit.statements.same import same_statement
 
 SettingsOf = Callable[[Scope, SessionKey | None], CaptureSettings]
-"""The settings of the project that a scope belongs to, and of the agent of a session."""
+"""Returns the capture settings for a scope's project and a session's agent."""
 MAX_CONTROLS = 20
-"""Memories that were not handed over, of which the same is asked, per reading of a session."""
+"""Per reading of a session, most memories that it was not given, judged for use as a control group."""
 MOST_HANDOVERS = 100
-"""Pending handovers that one run captures."""
+"""Most pending handovers that one run captures."""
 MAX_ATTEMPTS = 5
-"""A transcript that cannot be read so often is given up; its handover is closed and counted as failed."""
+"""Failed readings of a transcript after which its handover is closed and counted as failed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _SessionReading:
-    """The new turns of a session with the state they were read from."""
+    """The new turns of a session, with the checkpoint that they follow."""
 
     before: Checkpoint
     turns: tuple[Turn, ...]
@@ -101,7 +101,7 @@ class _SessionReading:
 
 
 class CapturePipeline:
-    """Captures into one store. Safe to call from several threads."""
+    """The write path of one store: captures prompts, transcripts, rule files and notes. Thread-safe."""
 
     def __init__(
         self,
@@ -186,7 +186,7 @@ class CapturePipeline:
         )
 
     def follow(self, settings: CaptureSettings) -> None:
-        """Go by `settings` from now on; nothing when they are the same."""
+        """Use `settings` from now on."""
         if settings is not self._settings:
             self._settings = settings
             judge, least = settings.importance, settings.auto_accept
@@ -196,7 +196,9 @@ class CapturePipeline:
     def store_drafts(
         self, drafts: Sequence[Draft], *, values: ValueChanges | None = None
     ) -> tuple[Change, ...]:
-        """Redact, reconcile and store `drafts` in one transaction; `values` are named values set with them.
+        """Redact, reconcile and store `drafts` in one transaction; return one change per draft.
+
+        `values` are named values that are set in the same transaction.
 
         A draft is compared with what its own scope and universal scope hold.
 
@@ -212,7 +214,7 @@ class CapturePipeline:
     def store_in_place(
         self, draft: Draft, old_memories: Sequence[Memory], *, spoken_of: Collection[str]
     ) -> tuple[Change, ...]:
-        """Store a statement that is said to replace the stored `old_memories`; see `replace_named`. Raises as `store_drafts`."""
+        """Store a statement that replaces `old_memories`; see `replace_named`. Raises as `store_drafts`."""
         (item,) = self._prepared([draft])
         items: Sequence[Memory | Change] = (item,)
         if isinstance(item, Memory):
@@ -225,7 +227,7 @@ class CapturePipeline:
         )  # fmt: skip
 
     def _holder(self, memory: Memory, but: Collection[str]) -> Memory | None:
-        """The active memory of its place, none of `but`, that says what `memory` says already."""
+        """Return the active memory that already says the same as `memory`, none of `but`; None = none."""
         same = MemoryFilter(begins=memory.content.rstrip(".! "))
         scope = ScopeFilter.of(memory.scope)
         return next(
@@ -241,7 +243,7 @@ class CapturePipeline:
         )
 
     def judge_drafts(self, drafts: Sequence[Draft]) -> tuple[Change, ...]:
-        """Return what `store_drafts` would do now, without doing it. Raises as it does."""
+        """Return the changes that `store_drafts` would make now; stores nothing. Raises as it does."""
         return self._reconciler.keep(
             self._prepared(drafts), write=lambda _: None, near_cosine=self._nearness(drafts)
         )
@@ -257,7 +259,7 @@ class CapturePipeline:
         at_ms: int = 0,
         branch: LearnedOn | None = None,
     ) -> tuple[Change, ...]:
-        """Store what a user states explicitly in a prompt, in real time.
+        """Store the standing statements that the user makes in a prompt, in real time; return the changes.
 
         Args:
             text: the prompt as the host sent it.
@@ -334,7 +336,7 @@ class CapturePipeline:
             )
 
     def capture_pending(self) -> CaptureReport:
-        """Capture the pending handovers, oldest first; each one is a transaction of its own. One run at a time."""
+        """Capture the pending handovers, oldest first, each in its own transaction. Waits for another run to end."""
         report = CaptureReport()
         with self._pending:
             for handover in self._store.pending_handovers(limit=MOST_HANDOVERS):
@@ -344,7 +346,7 @@ class CapturePipeline:
         return report
 
     def capture_said(self, source: TranscriptSource) -> CaptureReport:
-        """Capture what is new in a conversation whose messages are at hand; what was captured before adds nothing.
+        """Capture what is new in a conversation given as messages; what was captured before adds nothing.
 
         Raises:
             InvalidPayload: if they are no list of messages.
@@ -376,11 +378,11 @@ class CapturePipeline:
         return before.position if before.path == source.path and source.path else Position()
 
     def _since_unwritten(self, source: TranscriptSource) -> Position:
-        """The same, but the beginning where the session was learned from without the writer."""
+        """Return where to read on; the beginning if the session was never given to the writer."""
         return self._since(source) if self._is_written(source) else Position()
 
     def _is_written(self, source: TranscriptSource) -> bool:
-        """Whether the session was written up, or waits for that; True without a writer."""
+        """Whether the session was written up or waits for it; True if there is no writer."""
         key = SessionKey(host=source.host, session_id=source.session_id)
         return self.session_writer is None or self.session_writer.knows(key)
 
@@ -409,7 +411,10 @@ class CapturePipeline:
         confirmed: bool = False,
         dry_run: bool = False,
     ) -> RulesImport:
-        """Import the rule files under `root` (and what else the project says), following what changed since the last import."""
+        """Import the rule files under `root` that changed since the last import.
+
+        `project_files` = also README, decisions, manifests and commits.
+        """
         return import_rule_files(
             root,
             project,
@@ -425,7 +430,7 @@ class CapturePipeline:
     def import_host_memory(
         self, file: Path, *, key: str, host: str, scope: Scope, form: MemoryForm, root: str
     ) -> tuple[Change, ...]:
-        """Bring the memories of a file of `host`'s own memory up to date; see `import_host_memory`."""
+        """Update the memories made from a file of a host's own memory; see `import_host_memory`."""
         return import_host_memory(
             file,
             key=key,
@@ -442,7 +447,7 @@ class CapturePipeline:
     def import_team(
         self, root: Path, project: ProjectRecord, *, joined: bool, left: bool = False
     ) -> RulesImport:
-        """Bring the memories of the team's files under `root` up to date; see `import_team_files`."""
+        """Update the memories made from the team's files under `root`; see `import_team_files`."""
         return import_team_files(
             root,
             project,
@@ -455,7 +460,7 @@ class CapturePipeline:
         )
 
     def shared_memories(self) -> SharedMemories:
-        """The part that takes over what teams share through a server."""
+        """Return a `SharedMemories` on this store, which takes over what teams share through a server."""
         return SharedMemories(store=self._store, preparer=self._preparer, reconciler=self._reconciler)
 
     def look_at_branches(self, project: ProjectRecord) -> BranchesSeen:
@@ -489,7 +494,7 @@ class CapturePipeline:
         past: bool = False,
         write_up: bool = True,
     ) -> tuple[Change, ...]:
-        """Learn from what was read of a session since `before`.
+        """Store what is learned from the transcript since `before`, with the new checkpoint; return the changes.
 
         `past` = it came in by an import; `write_up` = it waits for the writer, where there is one.
         """
@@ -554,7 +559,7 @@ class CapturePipeline:
         return changes
 
     def _context_of(self, source: TranscriptSource, cwd: str) -> SessionContext:
-        """The context of the session of `source`, with the unmerged branch that it worked on."""
+        """Return the context of the session: its project (found from `cwd`), scope, and unmerged branch."""
         key = SessionKey(host=source.host, session_id=source.session_id)
         project = self._identify(cwd) if cwd else None
         if project is None:
@@ -564,7 +569,7 @@ class CapturePipeline:
         return SessionContext(session=key, scope=scope, root=project.root, cwd=cwd, branch=branch)
 
     def _prepared_wanted(self, drafts: Sequence[Draft]) -> list[Item]:
-        """Return an item for each draft; those of kinds that are not learned unasked are skipped."""
+        """Return an item for each draft; a `Skip` for kinds that the settings do not learn unasked."""
         items = self._prepared(drafts)
         unwanted = ChangeReason(cause=ChangeCause.UNWANTED_KIND)
         return [
@@ -573,7 +578,7 @@ class CapturePipeline:
         ]
 
     def _said(self, key: SessionKey) -> frozenset[str]:
-        """Content hashes of what was captured of a session in real time."""
+        """Return the content hashes of what was captured of the session in real time."""
         return frozenset(CAPTURED_AT_ONCE.read(self._store, key))
 
     def _given(self, key: SessionKey, scope: Scope, *, stated: Collection[str] = ()) -> tuple[str, ...]:
@@ -593,7 +598,9 @@ class CapturePipeline:
     def _usage(
         self, key: SessionKey, scope: Scope, turns: Sequence[Turn], values: dict[ValueName, str | None]
     ) -> tuple[Sequence[str], Sequence[str]]:
-        """Ids of the memories that the session was given, and of those that it has used, since it was read last.
+        """Return the ids of the memories newly given to the session, and of those that it newly used.
+
+        Adds the named values that record this to `values`.
 
         What is known of it goes into `values`.
         """
@@ -634,7 +641,7 @@ class CapturePipeline:
         return new, [verdict.memory_id for verdict in verdicts if verdict.memory_id in exposures]
 
     def _requests(self, key: SessionKey, reading: _SessionReading) -> ValueChanges:
-        """The sums of what the API counted of requests, with those that are new; nothing where the host does not tell."""
+        """Return the named values with the newly counted API requests added; empty where the host reports none."""
         conversation = reading.root or str(key)
         before = REQUESTS_COUNTED.read(self._store, conversation)
         counted = set(before)
@@ -648,14 +655,14 @@ class CapturePipeline:
         return {**CACHE_DAYS_OF_HOSTS.change(days), **REQUESTS_COUNTED.change(marks, conversation)}
 
     def _wanted(self, drafts: Sequence[Draft]) -> tuple[Draft, ...]:
-        """Drafts of the kinds that are learned unasked."""
+        """Return the drafts whose kinds the settings learn unasked."""
         kinds = {place: self._settings_of(*place).kinds for place in {_place_of(draft) for draft in drafts}}
         return tuple(
             draft for draft in drafts if not kinds[_place_of(draft)] or draft.kind in kinds[_place_of(draft)]
         )
 
     def _nearness(self, drafts: Sequence[Draft]) -> float | None:
-        """The cosine from which a statement is near to the first of `drafts`; a batch comes from one place."""
+        """Return the setting `near_cosine` for `drafts`, which come from one place; None = there are no drafts."""
         return self._settings_of(*_place_of(drafts[0])).near_cosine if drafts else None
 
     def _checkpoint(self, source: TranscriptSource) -> Checkpoint:
@@ -701,7 +708,7 @@ class CapturePipeline:
         )
 
     def _unless_rejected(self, item: Memory | Skip, draft: Draft, rejected: Sequence[str]) -> Memory | Skip:
-        """Skip what the user rejected, unless they state it explicitly."""
+        """Return `item`, or a `Skip` if the user rejected such a statement and does not state it explicitly now."""
         if isinstance(item, Skip) or (draft.explicit and not draft.provenance.extractor):
             return item
         before = self._rejected.match(item.content, rejected)
@@ -712,7 +719,7 @@ class CapturePipeline:
         )
 
     def _hides(self, content: str, scope: Scope) -> bool:
-        """Whether a memory that agents may not see says `content`, or said it: what becomes of an agent's statement must not tell that."""
+        """Whether a memory hidden from agents says or said `content`; an answer to an agent must not reveal it."""
         hidden = tuple(level for level in Sensitivity if level > Sensitivity.PROJECT)
         where = MemoryFilter(statuses=None, sensitivities=hidden, begins=content)
         return bool(self._store.list_memories(where, scope=ScopeFilter.of(scope), limit=1))
@@ -727,7 +734,10 @@ class CapturePipeline:
         place: SessionContext,
         learned: SessionLearnings,
     ) -> tuple[list[Item], str]:
-        """The change that brings the session's own note up to date, and the note's id. A forgotten note stays so."""
+        """Return the changes that update the session's own note (digest or tasks), and the note's id.
+
+        A note that was forgotten is not made again. `text`: None = unchanged, "" = it ends.
+        """
         wanted = self._settings_of(place.scope, place.session).kinds
         if text is None or (wanted and kind not in wanted):
             return [], note_id
@@ -771,22 +781,22 @@ _FAILED = (ChangeCause.UNREADABLE_TRANSCRIPT, ChangeCause.BAD_HANDOVER)
 
 
 def _with_keys(old: Iterable[str], new: Iterable[str]) -> tuple[str, ...]:
-    """Keys without repeats, the newest last."""
+    """Return both lists of keys without repeats, the newest last."""
     return tuple(dict.fromkeys((*old, *new)))
 
 
 def _said_on(branch: LearnedOn | None, drafts: Sequence[Draft]) -> Sequence[Draft]:
-    """The drafts with the unmerged branch that they were said on; None = no unmerged branch, or not known."""
+    """Return `drafts` with the unmerged branch that they were said on; unchanged if `branch` is None."""
     return drafts if branch is None else [replace(draft, branch=branch) for draft in drafts]
 
 
 def _place_of(draft: Draft) -> tuple[Scope, SessionKey | None]:
-    """What decides by which settings `draft` is stored."""
+    """Return the scope and the session by which the settings for `draft` are chosen."""
     return draft.scope, _session_of([draft])
 
 
 def _session_of(drafts: Sequence[Draft]) -> SessionKey | None:
-    """The session that the drafts come from; None where they come from none, or from several."""
+    """Return the one session that all drafts come from; None = none, or several."""
     sessions = {
         SessionKey(host=draft.provenance.host, session_id=draft.provenance.session_id) for draft in drafts
     }

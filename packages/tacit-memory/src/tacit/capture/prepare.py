@@ -47,18 +47,18 @@ _RULES = wording("rules")
 
 MOST_RELATED = 3
 LEAST_SHARED = 0.5
-"""Least share of a memory's entities, weighed by their rarity, that another one names too."""
+"""Least share of a memory's entities, weighted by rarity, that a related memory also names."""
 
 
 def link_entities(content: str, *, files: tuple[str, ...] = ()) -> tuple[Entity, ...]:
-    """Entities of the statement and its files; sorted, without repeats."""
+    """Return the entities of a statement and its files, sorted, without repeats."""
     entities = set(find_entities(content))
     entities.update(Entity(kind="file", key=path.lower()) for path in files if path)
     return tuple(sorted(entities, key=lambda entity: (entity.kind, entity.key)))
 
 
 def infer_relations(memory: Memory, others: Sequence[tuple[Memory, float]]) -> tuple[Relation, ...]:
-    """Relations between `memory` and `others`, each with its share of common entities (0 to 1); one a pair at most."""
+    """Return the relations between `memory` and `others`, each given with its share of common entities; one a pair."""
     relations: list[Relation] = []
     shared: list[tuple[float, str]] = []
     for other, share in others:
@@ -77,7 +77,7 @@ def infer_relations(memory: Memory, others: Sequence[tuple[Memory, float]]) -> t
 
 
 def same_exchange(memory: Memory, other: Memory) -> bool:
-    """Whether both were said between one prompt of a session and the next."""
+    """Whether both were said in the same turn of a session: after one prompt and before the next."""
     mine, theirs = memory.provenance, other.provenance
     return bool(mine.session_id) and (mine.host, mine.session_id, mine.turn) == (
         theirs.host,
@@ -87,13 +87,13 @@ def same_exchange(memory: Memory, other: Memory) -> bool:
 
 
 def shared_names(memory: Memory, other: Memory) -> float:
-    """Share of what `memory` names that `other` names too, 0 to 1."""
+    """Return the share (0-1) of the entities of `memory` that `other` has, too."""
     mine = set(memory.entities)
     return len(mine & set(other.entities)) / len(mine) if mine else 0.0
 
 
 def _of_exchange(memory: Memory, other: Memory) -> Relation | None:
-    """`memory` is what the user said, `other` what the agent or a tool said to it."""
+    """Return the relation of the user's words (`memory`) to the answer of agent or tool (`other`); None = none."""
     mine, theirs = memory.provenance.tier, other.provenance.tier
     if not same_exchange(memory, other) or mine is not TrustTier.USER or theirs is TrustTier.USER:
         return None
@@ -155,7 +155,7 @@ STRESS = ("important", "critical", "always", "never", "must", "!", "essential", 
 
 
 def importance_of(draft: Draft, kind: Kind, judge: Judge) -> float:
-    """The importance that `draft` states, else the one that `judge` finds."""
+    """Return the importance that `draft` states, else the one that the method `judge` computes."""
     if draft.importance is not None:
         return draft.importance
     if judge == "ambient":
@@ -170,15 +170,15 @@ def importance_of(draft: Draft, kind: Kind, judge: Judge) -> float:
 
 
 MAX_CHARS = 2000
-"""A statement of more characters is a document, not a memory."""
+"""Most characters of a statement; anything longer is a document, not a memory."""
 _MAX_SPAN = 600
 _NO_ORDERS = frozenset({"digest", "todo", "error_pattern", "event", "outcome", "observation", "research"})
-"""Kinds that tell what was, and order nothing."""
+"""Kinds that report what happened and give no orders."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preparer:
-    """The parts that preparing a draft needs."""
+    """Turns drafts into memories ready to store: redacts, checks, and sets importance, trigger and status."""
 
     redactor: TextRedactor
     kinds: KindRegistry
@@ -192,7 +192,7 @@ class Preparer:
     """Whether a statement that names the checked-out branch is bound to it."""
 
     def prepare(self, draft: Draft) -> Memory | Skip:
-        """Make the memory that `draft` asks for.
+        """Return the redacted memory for `draft`, or a `Skip` that says why it may not be stored. Stores nothing.
 
         Raises:
             UnknownKind: if the draft's kind is not registered.
@@ -248,18 +248,18 @@ class Preparer:
         return not stated and draft.confidence < self.accept_from
 
     def _branch_of(self, draft: Draft, content: str) -> LearnedOn | None:
-        """The unmerged branch to bind a statement to; None = it holds on all branches, because its words do not name the branch."""
+        """Return the branch to bind a statement to; None = its words do not name the branch, so it holds on all."""
         if draft.branch is None or not (self.branches and draft.scope.project_id):
             return None
         return draft.branch if names_branch(content, draft.branch.name) else None
 
     def redact(self, text: str, scope: Scope) -> str:
-        """`text` without secrets and personal data, as the settings of `scope` say."""
+        """Return `text` without secrets and personal data, by the settings of `scope`."""
         return self.redactor.at(scope).redact(text).text
 
 
 def checked_headline(headline: str, redactor: TextRedactor) -> str:
-    """A headline as it is stored: one line, without secrets, cut to its length; "" = it is made from the content."""
+    """Return a headline ready to store: redacted, one line, cut; "" = it is to be made from the content."""
     text = redactor.redact(strip_terminal_codes(headline)).text
     return headline_of(text) if text.strip() else ""
 
@@ -279,7 +279,7 @@ def names_branch(content: str, name: str) -> bool:
 
 
 def offset_at(at_ms: int, clock: Clock) -> int:
-    """Return how far the user's clock is ahead of UTC at a moment, in milliseconds.
+    """Return the offset of the user's time zone from UTC at a moment, in milliseconds.
 
     0 for midnight in UTC: that is a date without a time of day, as files and commits give it, and no clock moves it to another day.
     """
@@ -287,7 +287,7 @@ def offset_at(at_ms: int, clock: Clock) -> int:
 
 
 def _must_wait(draft: Draft, content: str) -> bool:
-    """Whether a statement waits for the user: they may not have said it themselves, or it would have agents do harm."""
+    """Whether a statement must wait for the user's review: it is doubtful, or would have agents do harm."""
     if draft.doubtful:
         return True
     if draft.confirmed or draft.provenance.tier < TrustTier.TEAMMATE:
@@ -298,7 +298,7 @@ def _must_wait(draft: Draft, content: str) -> bool:
 
 
 def refuse_long(text: str) -> None:
-    """Refuse what is too long for a memory.
+    """Raise an error if `text` is too long for a memory.
 
     Raises:
         InvalidInput: if `text` has more than `MAX_CHARS` characters.
@@ -311,7 +311,7 @@ def refuse_long(text: str) -> None:
 
 
 def checked_text(text: str, redactor: TextRedactor) -> str | Skip:
-    """A statement as it may be stored, or why it may not: nothing left, a secret in it, or too long."""
+    """Return the redacted statement, or a `Skip` if it is empty, held a secret, or is too long."""
     cleaned = redactor.redact(text)
     content = cleaned.text.strip()
     if not content:
@@ -328,19 +328,22 @@ def checked_text(text: str, redactor: TextRedactor) -> str | Skip:
 
 
 def clean_terms(terms: tuple[str, ...], redactor: TextRedactor) -> tuple[str, ...]:
-    """Paths or words without those that hold a secret: a masked one would match nothing."""
+    """Return the terms that hold no secret; one with a secret is dropped, since a masked one would match nothing."""
     redactions = [redactor.redact(term) for term in terms]
     return tuple(done.text for done in redactions if not done.has_secret)
 
 
 def secrets_in(terms: Iterable[str], redactor: TextRedactor) -> str:
-    """Name the kinds of secrets in `terms`; "" = none. For what somebody states: that is refused, not thinned out."""
+    """Return the kinds of secrets found in `terms`, separated by commas; "" = none.
+
+    For terms that somebody stated, which are then refused as a whole.
+    """
     kinds = [finding.kind for term in terms for finding in redactor.redact(term).findings if finding.secret]
     return ", ".join(dict.fromkeys(kinds))
 
 
 def words_of(trigger: Trigger) -> tuple[str, ...]:
-    """Every word and pattern of a trigger that somebody may have written."""
+    """Return all words and patterns of a trigger that a person may have written."""
     return (
         *(name for name, _ in trigger.actions), *trigger.objects, *trigger.paths, *trigger.languages,
         *trigger.commands, *trigger.tools, *trigger.topics, *trigger.phrases,
@@ -350,7 +353,7 @@ def words_of(trigger: Trigger) -> tuple[str, ...]:
 def clean_trigger(
     trigger: Trigger, redactor: TextRedactor, *, lost: RedactedWords = NOTHING_REDACTED
 ) -> Trigger:
-    """The trigger without terms that hold a secret, or a piece of what redaction took out of the words it is read from."""
+    """Return the trigger without terms that hold a secret, or a piece of what redaction took out (`lost`)."""
     return replace(
         trigger,
         actions=tuple(pair for pair in trigger.actions if not redactor.redact(pair[0]).has_secret),

@@ -40,7 +40,7 @@ _WHY: dict[Replacement, ChangeCause] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgment:
-    """The relation of the new statement to one stored statement.
+    """How the new statement relates to one stored statement.
 
     Attributes:
         relation: `same` and `conflict` are said in so many words, or by a model that writes up; `unsure` = such a model says that both
@@ -55,11 +55,11 @@ class Judgment:
 
 
 Judge = Callable[[str, str, bool], Judgment]
-"""Judges a new statement beside a stored one; the last argument says whether the new one was said as a correction."""
+"""(new words, stored words, whether the new ones were said as a correction) -> how the two relate."""
 
 
 def judge_by_words(new: str, old: str, correction: bool) -> Judgment:
-    """Return how two statements relate, as far as their words say so."""
+    """Return how two statements relate, as far as their words alone make it certain."""
     if same_statement(new, old):
         return Judgment(relation="same", why=ChangeCause.SAYS_SAME)
     found = replaces(new, old, correction=correction)
@@ -69,7 +69,7 @@ def judge_by_words(new: str, old: str, correction: bool) -> Judgment:
 
 
 def _difference(new: str, old: str) -> str:
-    """Return what one says and the other does not: `8080 -> 9090`, `adds Redis` or `lacks Redis`; about what both speak."""
+    """Return what one text says and the other does not, for people: `8080 -> 9090`, `adds Redis`, `lacks Redis`."""
     mine, theirs = _words(new), _words(old)
     come = " ".join([word for key, word in mine.items() if key not in theirs][:_SHOWN])
     gone = " ".join([word for key, word in theirs.items() if key not in mine][:_SHOWN])
@@ -90,18 +90,18 @@ def _words(text: str) -> dict[str, str]:
 
 MAX_EVIDENCE = 8
 MAX_FILES = 200
-"""As many files as one statement may come with; repetitions add no more."""
+"""Most files that a memory collects; repetitions add no more."""
 MERGE_IMPORTANCE = 0.1
-"""A repeated statement gains importance; source: the typed seed, section 4.3 (+0.1 on the scale 0-1)."""
+"""Importance that a repeated statement gains; source: the typed seed, section 4.3 (+0.1 on the scale 0-1)."""
 REPEAT_WINDOW_MS = 60_000
-"""The same words by the same hand within this are one saying: the answer to the first did not arrive, or the key was hit twice."""
+"""The same words by the same hand within this time count as one statement: a retry or a double keystroke."""
 _HEARD = "session"
-"""Source of what capture finds in sessions: the files it names are those of the moment."""
+"""Provenance source of what capture finds in sessions; the files it names are incidental."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Neighbor:
-    """A stored memory near the statement; `cosine` of their vectors, 0 where unknown."""
+    """A stored memory near the new statement; `cosine` = similarity of their vectors, 0 = unknown."""
 
     memory: Memory
     cosine: float = 0.0
@@ -115,7 +115,7 @@ def reconcile(
     kinds: KindRegistry = BUILTIN_KINDS,
     counted: Collection[str] = (),
 ) -> Change:
-    """Decide what happens to `memory`.
+    """Return the change for the new statement `memory`, given its stored neighbors. Writes nothing.
 
     The first that holds: it says the same as a neighbour (Merge, or Skip when it is the same utterance read again and adds nothing);
     it ends one or several in so many words (Supersede, or Contradict when trust or time forbid that, or an Add that is over already
@@ -151,7 +151,7 @@ def reconcile(
 
 
 def _certain(conflicts: list[tuple[Memory, Judgment]]) -> list[tuple[Memory, Judgment]]:
-    """The conflicts without the other values, if a branch has more than one: which of several holds no more, nobody has said."""
+    """Return the conflicts; where a branch has several other values, without these: which of them ended is unclear."""
     values = Counter(
         stored.branch_name for stored, one in conflicts if one.why is ChangeCause.GIVES_OTHER_VALUE
     )
@@ -165,7 +165,7 @@ def _certain(conflicts: list[tuple[Memory, Judgment]]) -> list[tuple[Memory, Jud
 def _until_merged(
     memory: Memory, branch: LearnedOn, conflicts: Sequence[tuple[Memory, Judgment]]
 ) -> tuple[Memory, list[tuple[Memory, Judgment]]]:
-    """Split the conflicts of a statement that is bound to a branch.
+    """Split the conflicts of a branch-bound statement into those for the merge and those to decide now.
 
     Returns the statement with the ids of the memories that it replaces on its branch, and the conflicts with memories of the same branch, which are decided
     now. Conflicts with memories that hold on all branches are decided when the branch is merged; until then both memories stay active.
@@ -191,7 +191,9 @@ def replace_named(
     holder: Memory | None = None,
     at_ms: int = 0,
 ) -> tuple[Memory | Change, ...]:
-    """Decide what happens to `memory`, which is said to replace the stored `old_memories`; what is a `Memory` is still to be reconciled.
+    """Return the changes for `memory`, which is said to replace the stored `old_memories`.
+
+    An item that is a `Memory` is still to be reconciled.
 
     Those of equal or lower trust end. So does what a person said where `spoken_of` says that the user's own words end it. Else, what an agent's
     note or quotation is said to replace stays and ranks behind it. Of the rest the user is asked; both stay. A statement
@@ -252,7 +254,7 @@ def replace_named(
 
 
 def _over(stored: Memory, by: str, at_ms: int) -> Memory:
-    """`stored` as it is once `by` took its place."""
+    """Return `stored` as superseded by the memory with the id `by`."""
     until = max(at_ms, stored.validity.valid_from_ms)
     validity = replace(stored.validity, valid_to_ms=until, superseded_by=by)
     return replace(stored, status="superseded", validity=validity, updated_at_ms=at_ms)
@@ -266,7 +268,10 @@ def _settled(memory: Memory, holds: Memory, *, but: ChangeReason | None = None) 
 
 
 def with_copies_ended(change: Change, neighbours: Sequence[Neighbor]) -> Change:
-    """`change`; where its memory replaces others, it also replaces those of `neighbours` that say the same, or a part of it in the same session."""
+    """Return `change`; a `Supersede` then also ends the neighbors that say the same as its memory.
+
+    Those, too, that say a part of it in the same session.
+    """
     if not isinstance(change, Supersede):
         return change
     memory, ended = change.memory, {change.memory.id, change.old_id, *change.further}
@@ -290,7 +295,10 @@ def _said_to_replace(old_memories: Sequence[Memory], *, but: ChangeReason | None
 def _may_not_replace(
     memory: Memory, stored: Memory, spoken_of: Collection[str], *, held: bool
 ) -> ChangeReason | None:
-    """Why `memory` may not end `stored` although somebody says that it replaces it; None = it may. `held` = another memory says the same already."""
+    """Return why `memory` may not end `stored`, which it is said to replace; None = it may.
+
+    `held` = another memory says the same already.
+    """
     if memory.provenance.source in AGENT_SOURCES and stored.scope != memory.scope:
         return ChangeReason(cause=ChangeCause.HOLDS_ELSEWHERE)
     if memory.status == "quarantined" and stored.status == "active" and not held:
@@ -306,12 +314,12 @@ def _may_not_replace(
 
 
 def _session_of(memory: Memory) -> str:
-    """The session that a statement is limited to, or empty: what holds for one session changes nothing for others."""
+    """Return the session that a statement is limited to; "" = it holds beyond one session."""
     return memory.session if memory.sensitivity is Sensitivity.SESSION else ""
 
 
 def _judged(memory: Memory, neighbours: Sequence[Neighbor], judge: Judge) -> list[tuple[Memory, Judgment]]:
-    """Every neighbour with its judgment; of two statements the later one is judged beside the earlier one."""
+    """Return each neighbor with its judgment. If the stored one is newer, it is judged as the new one."""
     # What an agent quotes the user for is looked at as closely as a correction: it must not stand beside what they said otherwise.
     correction = memory.kind == "correction" or memory.provenance.vouched
     return [
@@ -330,14 +338,17 @@ def _judged(memory: Memory, neighbours: Sequence[Neighbor], judge: Judge) -> lis
 
 
 def _says_with_more(memory: Memory, stored: Memory) -> bool:
-    """Whether `memory` says what `stored` says and more, in the same session: the longer reading of one saying stays."""
+    """Whether `memory` is the longer version of `stored`, said in the same session."""
     mine, theirs = memory.provenance, stored.provenance
     together = mine.session_id and (mine.host, mine.session_id) == (theirs.host, theirs.session_id)
     return bool(together) and says_with_more(memory.content, stored.content)
 
 
 def _same(memory: Memory, stored: Memory, judgment: Judgment, counted: Collection[str]) -> Change:
-    """Count the repetition; one that is no new statement changes nothing but what it adds to the words.
+    """Return the change for a statement that says the same as `stored`: a merge that counts it once more.
+
+    Words that were already counted only add what is missing (pin, files, trigger, better wording), else the
+    change is a `Skip`.
 
     Of the two wordings the later one of equal or higher trust stays.
     """
@@ -378,20 +389,20 @@ def _same(memory: Memory, stored: Memory, judgment: Judgment, counted: Collectio
 
 
 def _may_word(memory: Memory, stored: Memory) -> bool:
-    """Whether the words of `memory` may take the place of those of `stored`: they are trusted as much, and wait for nobody."""
+    """Whether the words of `memory` may replace those of `stored`: at least as trusted, and not waiting for review."""
     mine, theirs = memory.provenance, stored.provenance
     return mine.tier >= theirs.tier and mine.vouched <= theirs.vouched and memory.status == "active"
 
 
 def _merged_level(memory: Memory, stored: Memory) -> Sensitivity:
-    """The stricter level of both; who is trusted less does not hide what somebody trusted more said."""
+    """Return the stricter of both sensitivities; a less trusted statement does not change that of `stored`."""
     if memory.provenance.tier < stored.provenance.tier:
         return stored.sensitivity
     return most_sensitive(stored.sensitivity, memory.sensitivity)
 
 
 def _promotes(memory: Memory, stored: Memory) -> bool:
-    """Whether the user now says what waited for them, or what somebody below them said; or accepts what waited."""
+    """Whether `memory` confirms `stored`: the user says it now, or a proof accepts what waited."""
     if memory.status != "active":
         return False
     waited = stored.status == "quarantined"
@@ -401,7 +412,7 @@ def _promotes(memory: Memory, stored: Memory) -> bool:
 
 
 def _promoted(memory: Memory, stored: Memory) -> Memory:
-    """`stored` with the user's own words: what somebody else wrote before them must not get their trust."""
+    """Return `memory` in the place of `stored`: the user's own words and trust, with the history of the stored one."""
     theirs = stored.provenance
     spans = (
         (*stored.evidence, theirs.span)
@@ -426,7 +437,7 @@ def _promoted(memory: Memory, stored: Memory) -> Memory:
 
 
 def _is_repeated(memory: Memory, stored: Memory, counted: Collection[str]) -> ChangeReason | None:
-    """Why these words are no further statement: they are the same ones read again, or a session's second time; None = they are."""
+    """Return why these words do not count as a further statement: read again, or said twice; None = they count."""
     mine, theirs = memory.provenance, stored.provenance
     spans = {theirs.span, *stored.evidence}
     if mine.session_id:
@@ -446,7 +457,7 @@ def _is_repeated(memory: Memory, stored: Memory, counted: Collection[str]) -> Ch
 
 
 def _with_what_is_given(memory: Memory, stored: Memory) -> Memory:
-    """The stored memory with the pin, the files and the trigger that came with the words, where these are trusted as much."""
+    """Return `stored` with pin, files and trigger of `memory`, as far as that is trusted as much."""
     if memory.provenance.tier < stored.provenance.tier:
         return replace(stored, trigger=memory.trigger if stored.trigger.empty else stored.trigger)
     files = stored.files
@@ -462,14 +473,14 @@ def _with_what_is_given(memory: Memory, stored: Memory) -> Memory:
 
 
 def _better(mine: Trigger, theirs: Trigger) -> Trigger:
-    """The trigger of the better maker; of two made from words the first one, unless it says nothing."""
+    """Return the trigger of the higher-ranked maker; of two made from words, the stored one, unless it is empty."""
     if MAKER_RANK[mine.maker] < MAKER_RANK[theirs.maker]:
         return theirs
     return mine if MAKER_RANK[mine.maker] > 0 or theirs.empty else theirs
 
 
 def _other_error(memory: Memory, stored: Memory) -> bool:
-    """Two errors that say different things have each their own fix, however alike the sentences are.
+    """Whether `memory` is about an error that `stored` does not name: each error keeps its own fix.
 
     So has an error beside a statement that names none: merged into it, the fix would not be found by its error any more.
     """
@@ -478,7 +489,10 @@ def _other_error(memory: Memory, stored: Memory) -> bool:
 
 
 def _conflicts(memory: Memory, stored: Memory, judgment: Judgment, kinds: KindRegistry) -> bool:
-    """Whether the two cannot hold together, as far as their kinds and scopes let one say so."""
+    """Whether a judged pair conflicts: same scope, stored one active, not two errors, kinds that can conflict.
+
+    An "unsure" judgment does not count against what was only read off a file.
+    """
     if (
         judgment.relation not in ("conflict", "unsure")
         or stored.scope != memory.scope
@@ -496,13 +510,13 @@ def _conflicts(memory: Memory, stored: Memory, judgment: Judgment, kinds: KindRe
 
 
 def _conflict_reason(stored: Memory, judgment: Judgment, *, but: ChangeReason | None = None) -> ChangeReason:
-    """Why, for people and for the history: which memory, how sure, what differs."""
+    """Return the reason to record for a change: the stored memory, the cause, and what differs."""
     cause = judgment.why or ChangeCause.CONTRADICTS
     return ChangeReason(cause=cause, memory_ids=(stored.id,), detail=judgment.detail, but=but)
 
 
 def _conflict(memory: Memory, conflicts: Sequence[tuple[Memory, Judgment]]) -> Change:
-    """Decide on stored statements that contradict `memory`, nearest first."""
+    """Return the change for `memory`, which contradicts stored statements: Supersede, Contradict or Add."""
     ended: list[tuple[str, ChangeReason]] = []
     contested: list[tuple[str, ChangeReason]] = []
     ask = False
@@ -547,7 +561,7 @@ def _conflict(memory: Memory, conflicts: Sequence[tuple[Memory, Judgment]]) -> C
 
 
 def _forbidden(memory: Memory, stored: Memory) -> ChangeReason | None:
-    """Why neither may end the other without a person's word; None = one may."""
+    """Return why the pair needs a person's decision (trust, review, or unclear order); None = it does not."""
     ruling = may_supersede(memory.provenance.tier, stored.provenance.tier)
     if not ruling:
         return ruling.reason
@@ -557,7 +571,10 @@ def _forbidden(memory: Memory, stored: Memory) -> ChangeReason | None:
 
 
 def _age(memory: Memory, stored: Memory) -> int:
-    """1 = `memory` is the newer statement, -1 = `stored` is, 0 = nobody knows. What is undated was said before it was stored."""
+    """Return 1 if `memory` was said later than `stored`, -1 if earlier, 0 if that is unknown.
+
+    An undated statement counts as said before it was stored.
+    """
     since, until = memory.validity.valid_from_ms, stored.validity.valid_from_ms
     if since and until and since != until:
         return 1 if since > until else -1
@@ -572,7 +589,7 @@ def _age(memory: Memory, stored: Memory) -> int:
 
 
 class Rejected:
-    """Statements that the user rejected, by scope, so that they are not learned again.
+    """Statements that the user rejected, by scope, so that capture does not learn them again.
 
     A statement that repeats one of them is turned away unless the user states it explicitly.
     """
@@ -581,11 +598,11 @@ class Rejected:
         self._store = store
 
     def texts(self, scope: Scope) -> tuple[str, ...]:
-        """Rejected statements of `scope`, oldest first."""
+        """Return the rejected statements of `scope`, oldest first."""
         return REJECTED.read(self._store, scope)
 
     def changed(self, *, add: Sequence[Memory], drop: Sequence[Memory]) -> ValueChanges:
-        """The values that also hold `add` and no longer `drop`; {} where they are so already."""
+        """Return the named values that add `add` to the rejected statements and remove `drop`; {} = no change."""
         values: dict[ValueName, str | None] = {}
         for scope in dict.fromkeys(memory.scope for memory in (*add, *drop)):
             texts = self.texts(scope)
@@ -597,6 +614,6 @@ class Rejected:
         return values
 
     def match(self, content: str, rejected: Sequence[str]) -> str:
-        """Return the statement among `rejected`, those of its scope, that `content` repeats; "" = none. Case does not count."""
+        """Return the statement in `rejected` that `content` repeats, ignoring case; "" = none."""
         words = content.casefold()
         return next((text for text in rejected if same_statement(text.casefold(), words)), "")

@@ -39,14 +39,14 @@ _TASK_WORDS = wording("tasks")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnStatement:
-    """A statement and the turn it was said in."""
+    """A user's statement, and the turn that it was said in."""
 
     statement: Statement
     turn: Turn
 
 
 def find_statements(turns: Iterable[Turn]) -> tuple[TurnStatement, ...]:
-    """Everything that the user stated as a standing matter, in order; a repeated content counts once."""
+    """Return the user's standing statements in order, without repeats and without those taken back at once."""
     statements: dict[str, TurnStatement] = {}
     before = ""
     for turn in turns:
@@ -81,12 +81,12 @@ def open_loops(turns: Iterable[Turn]) -> tuple[str, ...]:
 FIX_CONFIDENCE = 0.8
 _MAX_TASKS = 6
 _REDACTED = 64
-"""Texts that are kept redacted while a session is read: each statement asks for the whole of its turn."""
+"""Redacted texts that are cached while a session is read: each statement needs the text of its whole turn."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionContext:
-    """The context of a session: its key, the scope of its statements, the project root, and the unmerged branch that it works on."""
+    """Where a session happens: its key, scope, project root, working folder, and the unmerged branch (None = none)."""
 
     session: SessionKey
     scope: Scope
@@ -95,13 +95,13 @@ class SessionContext:
     branch: LearnedOn | None = None
 
     def relative(self, path: str) -> str:
-        """`path` relative to the project root."""
+        """Return `path` relative to the project root."""
         return relative_path(path, root=self.root, cwd=self.cwd)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionLearnings:
-    """The statements learned from the new turns.
+    """Everything learned from a session's new turns, and the state to store with it.
 
     Attributes:
         drafts: statements and verified fixes.
@@ -130,7 +130,7 @@ def extract_learnings(
     pending: Sequence[Pending] = (),
     injected: Sequence[str] = (),
 ) -> SessionLearnings:
-    """Extract everything from `turns`, which must be new.
+    """Return what is learned from `turns`, which must be new since the checkpoint. Pure.
 
     Args:
         turns: what was said since the checkpoint.
@@ -189,7 +189,7 @@ def _decided(statements: Sequence[TurnStatement]) -> list[str]:
 def statement_draft(
     found_statement: TurnStatement, place: SessionContext, situation: Situation | None = None
 ) -> Draft:
-    """The draft of a user's statement; `situation` = what was going on when it was said, where known."""
+    """Return the draft of a user's statement; `situation` shapes its trigger, None = unknown."""
     statement = found_statement.statement
     return Draft(
         content=statement.content,
@@ -207,7 +207,10 @@ def statement_draft(
 
 
 def _scope_of(statement: Statement, place: SessionContext) -> Scope:
-    """Where a statement holds: everywhere, in a language, or where it was said. What one user of a program says holds for them alone."""
+    """Return where a statement holds: everywhere, in a programming language, or in the place where it was said.
+
+    What a user of a program says holds for that user alone.
+    """
     if place.scope.of_user:
         return place.scope
     language = language_at_large(statement.span)
@@ -217,7 +220,7 @@ def _scope_of(statement: Statement, place: SessionContext) -> Scope:
 
 
 def fix_draft(fix: Fix, place: SessionContext) -> Draft:
-    """The draft of a proven fix: what failed with which error, the cause if one is known, and what made it succeed."""
+    """Return the draft of a proven fix: what failed with which error, its cause if known, and what helped."""
     failure, correction = fix.failure, fix.correction
     files = () if correction else tuple(place.relative(path) for path in failure.edited)
     essence = fix.essence.rstrip(".")
@@ -246,12 +249,15 @@ def fix_draft(fix: Fix, place: SessionContext) -> Draft:
 
 
 def fix_importance(times: int) -> float | None:
-    """Importance of a fix for what failed `times` times: the kind's own at first, then 0.6 and 0.1 more each time, at most 0.9."""
+    """Return the importance of a fix for what failed `times` times: 0.6 for two, 0.1 more each, at most 0.9.
+
+    None = once: the kind's own importance.
+    """
     return None if times < 2 else round(min(0.9, 0.5 + 0.1 * (times - 1)), 2)
 
 
 def provenance(session: SessionKey, tier: TrustTier, *, turn: int, span: str) -> Provenance:
-    """Provenance of something that a session's transcript says."""
+    """Return the provenance of words from a session's transcript."""
     return Provenance(
         tier=tier, source="session", host=session.host, session_id=session.session_id, turn=turn, span=span
     )
@@ -305,7 +311,7 @@ def _redacted_fix(fix: Fix, redact: Callable[[str], str]) -> Fix:
 
 
 def _gives_away(turn_statement: TurnStatement, redact: Callable[[str], str]) -> bool:
-    """Whether a statement holds a piece of a secret that is only known as one by what stands around it."""
+    """Whether a statement holds a piece of a secret that redaction recognizes only in the whole turn."""
     whole, content = turn_statement.turn.text, turn_statement.statement.content
     return find_redacted_words(whole, redact(whole)).held_by(redact(content))
 

@@ -40,17 +40,17 @@ _ID = re.compile(r"mem_[0-9a-hjkmnp-tv-z]{16}")
 
 @dataclass(slots=True, kw_only=True)
 class _Taken:
-    """The result of a page: changes, and ids of the user's own memories by the id of the shared memory that says the same."""
+    """The result of a page: changes, and {id of a shared memory: id of the user's memory that says the same}."""
 
     changes: list[Change] = field(default_factory=list[Change])
     own: dict[str, str] = field(default_factory=dict[str, str])
 
 
 class SharedMemories:
-    """Keeps the store up to date with what teams share."""
+    """Brings the store up to date with what teams share through a server."""
 
     def __init__(self, *, store: Store, preparer: Preparer, reconciler: Reconciler) -> None:
-        """Write to `store`; `preparer` redacts, `reconciler` makes vectors and writes."""
+        """Keep the parts: `preparer` redacts, `reconciler` makes vectors and writes to `store`."""
         self._store = store
         self._preparer = preparer
         self._reconciler = reconciler
@@ -58,7 +58,7 @@ class SharedMemories:
     def take_over(
         self, team: str, page: TeamChanges, before: TeamState, *, now_ms: int
     ) -> tuple[Change, ...]:
-        """Take over one page of the changes of a team, and store the new cursor in the same transaction.
+        """Store one page of a team's changes and the new cursor in one transaction; returns the changes.
 
         Args:
             team: the name of the team.
@@ -90,7 +90,7 @@ class SharedMemories:
         return self._reconciler.keep(taken.changes, write=self._reconciler.apply, values=values)
 
     def _held(self, team: str) -> tuple[str, ...]:
-        """Ids of the memories that a team shares here and that are active or wait for the user."""
+        """Return the ids of the memories that this store has from the team, active or waiting for the user."""
         everything = self._store.scopes()
         where = MemoryFilter(statuses=("active", "quarantined"), source=team_source(team))
         held: list[str] = []
@@ -101,7 +101,7 @@ class SharedMemories:
         return tuple(held)
 
     def leave(self, team: str, *, cause: ChangeCause, now_ms: int) -> int:
-        """End everything that came from a team and forget its cursor; return how many memories ended."""
+        """Retire all memories that came from the team and forget its cursor; returns how many were retired."""
         reason = ChangeReason(cause=cause, terms=(team,))
         held = self._held(team)
         for start in range(0, len(held), PAGE):
@@ -153,7 +153,7 @@ class SharedMemories:
             taken.changes.append(Edit(memory=same, reason=reason))
 
     def _forgotten(self, stored: Memory) -> bool:
-        """Whether the user ended the memory themselves."""
+        """Whether the memory was ended by the user, and not by the team."""
         if stored.status not in ("retired", "superseded"):
             return False
         newest = self._store.recorded(scope=self._store.scopes(), limit=1, memory_id=stored.id)
@@ -161,13 +161,13 @@ class SharedMemories:
         return not newest or newest[0].reason.cause not in by_team
 
     def _said_by_user(self, memory: Memory) -> str:
-        """The id of a memory of the user's own with the same words and scope, or ""."""
+        """Return the id of the user's own memory with the same words and scope; "" = none."""
         where = MemoryFilter(begins=canonical_text(memory.content), tiers=(TrustTier.USER,))
         alike = self._store.list_memories(where, scope=ScopeFilter.of(memory.scope), limit=20)
         return next((other.id for other in alike if same_statement(other.content, memory.content)), "")
 
     def _prepared(self, team: str, shared: SharedMemory, now_ms: int) -> Memory | None:
-        """The memory as this device stores it; None if it may not be stored here."""
+        """Return the shared memory as a redacted memory with its own id; None = it may not be stored here."""
         statement = shared.statement
         if too_long(statement) or statement.kind in SESSION_NOTES:
             return None
@@ -201,7 +201,7 @@ class SharedMemories:
 
 
 def _tier_of(statement: SharedStatement) -> TrustTier:
-    """The trust tier of a statement on this device: at most teammate, even if the server claims more."""
+    """Return the trust tier that a statement gets here: at most teammate, `import` if the name is unknown."""
     try:
         return min(TrustTier[statement.tier.upper()], TrustTier.TEAMMATE)
     except KeyError:
@@ -209,7 +209,7 @@ def _tier_of(statement: SharedStatement) -> TrustTier:
 
 
 def _scope_of(statement: SharedStatement) -> Scope:
-    """The scope of a statement on this device.
+    """Return the scope of a shared statement on this device.
 
     Raises:
         InvalidScope: if teams do not share memories of that scope.
@@ -223,5 +223,5 @@ def _scope_of(statement: SharedStatement) -> Scope:
 
 
 def own_memory(states: Sequence[TeamState], memory_id: str) -> str:
-    """The id of the shared memory that says the same as the user's own memory `memory_id`; "" = there is none."""
+    """Return the id of the shared memory that says the same as the user's memory `memory_id`; "" = none."""
     return next((shared for state in states for shared, own in state.own.items() if own == memory_id), "")

@@ -48,13 +48,13 @@ from tacit.statements.near import NEAR_WORDS, word_overlap
 from tacit.statements.replaces import names_what_ends
 
 QUOTED = ("decision", "correction")
-"""Kinds of which a digest quotes the words."""
+"""Kinds of memories that a digest quotes."""
 _OVER = ("superseded", "retired")
 _MOST = 50
 
 
 def with_amended_digests(changes: Sequence[Change], store: MemoryStore) -> tuple[Change, ...]:
-    """`changes` in their order, their digests without lines that hold no more; behind them edits of stored digests."""
+    """Return `changes` with their digests cleared of lines that no longer hold, then edits of stored digests."""
     ended = _memories_ended(changes, store)
     amended = [_amended(change, ended, store) for change in changes]
     digest_ids = {
@@ -65,7 +65,7 @@ def with_amended_digests(changes: Sequence[Change], store: MemoryStore) -> tuple
 
 
 def _memories_ended(changes: Sequence[Change], store: MemoryStore) -> tuple[Memory, ...]:
-    """Decisions that `changes` end, or hide from agents."""
+    """Return the decisions that `changes` end, or hide from agents."""
     ids: list[str] = []
     for change in changes:
         match change:
@@ -82,7 +82,7 @@ def _memories_ended(changes: Sequence[Change], store: MemoryStore) -> tuple[Memo
 
 
 def _amended(change: Change, ended: Sequence[Memory], store: MemoryStore) -> Change:
-    """A digest that is written now: without what ends now, and without what an earlier reading said and has ended since."""
+    """Return `change`; if it writes a digest, its quotes of decisions that have ended or are hidden are removed."""
     if not isinstance(change, Add | Edit) or not _is_digest(change.memory):
         return change
     memory = change.memory
@@ -98,7 +98,7 @@ def _amended(change: Change, ended: Sequence[Memory], store: MemoryStore) -> Cha
 
 
 def _edits(ended: Iterable[Memory], store: MemoryStore, digest_ids: set[str], at_ms: int) -> list[Change]:
-    """Return edits of the stored digests that quote an ended statement."""
+    """Return changes that take `ended` memories out of the stored digests that quote them, except `digest_ids`."""
     digests: dict[str, Memory] = {}
     contents: dict[str, str] = {}
     for memory in ended:
@@ -124,7 +124,7 @@ def _moment(change: Change) -> int:
 
 
 def _is_untold(memory: Memory) -> bool:
-    """Whether no digest may quote it: a digest is shown to agents."""
+    """Whether a digest may not quote the memory, because it ended or agents may not see it."""
     return memory.status in _OVER or memory.sensitivity > Sensitivity.PROJECT
 
 
@@ -139,7 +139,7 @@ def _without(content: str, over: Iterable[str]) -> str:
 
 
 def replaced_by(memories: Iterable[Memory]) -> dict[str, dict[str, tuple[str, ...]]]:
-    """The sorted ids of the memories that `memories` replace on their branches, by project id and branch name."""
+    """Return {project id: {branch name: sorted ids}} of the memories that `memories` replace on their branches."""
     replaced: dict[str, dict[str, set[str]]] = {}
     for memory in memories:
         project = memory.scope.project_id
@@ -154,7 +154,10 @@ def replaced_by(memories: Iterable[Memory]) -> dict[str, dict[str, tuple[str, ..
 
 
 def replaced_on_branches(store: Store, changes: Iterable[Change]) -> ValueChanges:
-    """The named values that record which memories `changes` replace on branches. Write them together with `changes`, so that the next recall sees them."""
+    """Return the named values that record which memories `changes` replace on branches.
+
+    Write them together with `changes`, so that the next recall sees them.
+    """
     stored = [change.memory for change in changes if not isinstance(change, Retire | Skip)]
     values: dict[ValueName, str | None] = {}
     for project, branches in replaced_by(stored).items():
@@ -176,7 +179,7 @@ def changes_of_merge(
     kinds: KindRegistry,
     now_ms: int,
 ) -> tuple[list[Change], list[Relation]]:
-    """The changes and relations to store when the branch of `memory` was merged.
+    """Return the changes and relations to store now that the branch of `memory` is merged.
 
     Args:
         memory: a memory that is bound to the branch.
@@ -215,7 +218,7 @@ def changes_of_merge(
 
 
 def replaced_on_branch(store: MemoryStore, memory: Memory) -> tuple[Memory, ...]:
-    """The memories that `memory` replaces on its branch and that are still active on all other branches."""
+    """Return the memories that `memory` replaces on its branch and that still hold everywhere else."""
     ids = memory.branch.replaces if memory.branch is not None else ()
     named = {old.id: old for old in store.get(list(ids), scope=store.scopes())} if ids else {}
     in_order = (named[name] for name in ids if name in named)
@@ -225,7 +228,10 @@ def replaced_on_branch(store: MemoryStore, memory: Memory) -> tuple[Memory, ...]
 def ended_for(
     memory: Memory, old_memories: Sequence[Memory], why: ChangeReason, now_ms: int
 ) -> tuple[list[Change], list[Relation]]:
-    """The changes and relations with which `memory` ends `old_memories` on all branches; until now it replaced them only on its own branch."""
+    """Return the changes and relations by which `memory` ends `old_memories` on all branches.
+
+    Until now it replaced them only on its own branch.
+    """
     replaced = ChangeReason(cause=ChangeCause.REPLACED_BY, memory_ids=(memory.id,), further=(why,))
     changes: list[Change] = [
         Edit(memory=_ended_memory(old, memory.id, now_ms), reason=replaced) for old in old_memories
@@ -235,7 +241,7 @@ def ended_for(
 
 
 def gone(memory: Memory, kinds: KindRegistry, now_ms: int) -> Change | None:
-    """The change that makes a memory wait for the user because its branch is gone.
+    """Return the change that makes a memory wait for the user because its branch is gone; None = no change.
 
     None if it is not active, waits already, or only tells of the work (an episodic kind): such a memory stays bound and fades.
     """
@@ -251,7 +257,7 @@ def gone(memory: Memory, kinds: KindRegistry, now_ms: int) -> Change | None:
 
 
 def renamed(memory: Memory, name: str, now_ms: int) -> Change:
-    """The change that binds a memory to the new name of its branch."""
+    """Return the change that binds a memory to the new name of its branch."""
     assert memory.branch is not None
     why = ChangeReason(cause=ChangeCause.BRANCH_RENAMED, terms=(memory.branch.name, name))
     moved = replace(memory, branch=replace(memory.branch, name=name), updated_at_ms=now_ms)
@@ -259,7 +265,7 @@ def renamed(memory: Memory, name: str, now_ms: int) -> Change:
 
 
 def back(memory: Memory, now_ms: int) -> Change | None:
-    """The change that makes a memory active again because its branch, which was gone, exists again; None = it does not wait for that."""
+    """Return the change that reactivates a memory whose branch was gone and exists again; None = no change."""
     if memory.branch is None or not memory.branch.gone:
         return None
     why = ChangeReason(cause=ChangeCause.BRANCH_BACK, terms=(memory.branch.name,))
@@ -268,7 +274,7 @@ def back(memory: Memory, now_ms: int) -> Change | None:
 
 
 def _taken_in(held: Memory, decided: Merge | Skip, why: ChangeReason, now_ms: int) -> list[Change]:
-    """The changes that merge `held` into a memory of the project that says the same."""
+    """Return the changes that merge `held` into a project memory that says the same."""
     into = decided.memory.id if isinstance(decided, Merge) else decided.memory_id
     same = ChangeReason(cause=ChangeCause.SAYS_SAME, memory_ids=(into,))
     over = Edit(memory=_ended_memory(held, into, now_ms), reason=joined((why, same)))
@@ -290,19 +296,19 @@ _TRIES = 5
 _RELATED = 8
 _MOST_NEAR = 4
 _MOST_RIVALS = 3
-"""Nearest statements that are looked at for one that a new statement may disagree with."""
+"""Most nearest statements that are checked for disagreement with a new one."""
 LEAST_COSINE, LEAST_APART = 0.5, 0.25
-"""Two statements may disagree if their cosine is at least the first, and they stand out from what else is near to them by the second."""
+"""Two statements may disagree if their cosine reaches the first, and exceeds what is usual near them by the second."""
 _LOCAL, _USUAL_COSINE = 5, 0.45
-"""So many neighbors tell how near to others a statement is; in a store of fewer, each one missing counts as this near."""
+"""Number of neighbors whose mean cosine tells how dense a region is, and the cosine assumed for each missing one."""
 
 Item = Memory | Change
-"""A memory to reconcile, or a change that is decided already."""
+"""A memory to reconcile, or a change that is already decided."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteBatch:
-    """The content of one transaction: changes with their vectors, named values, and relations."""
+    """The content of one transaction: changes with their vectors (None = none were made), named values, relations."""
 
     changes: tuple[Change, ...]
     vectors: Vectors | None
@@ -312,7 +318,10 @@ class WriteBatch:
 
 
 class _VectorCache:
-    """Vectors by text for one batch. Off once the embedder failed: the statements are kept, `reindex` adds vectors."""
+    """The vectors of a batch by text. After the embedder failed it gives none: memories are stored without.
+
+    `reindex` adds the missing vectors.
+    """
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
@@ -334,7 +343,7 @@ class _VectorCache:
         return None if self.failed else self._rows.get(text)
 
     def stack(self, memories: Sequence[Memory]) -> Vectors | None:
-        """Return one row per memory, or None when a text has none."""
+        """Return one row per memory; None = a text has no vector, or there are no memories."""
         vectors: list[Vectors] = []
         for memory in memories:
             rows = [row for text in embedded_texts(memory) if (row := self.get(text)) is not None]
@@ -366,7 +375,7 @@ class Reconciler:
         self._lock = threading.Lock()
 
     def follow(self, *, near_cosine: float) -> None:
-        """Link by another cosine from now on."""
+        """Use another cosine, from which two memories are linked as near, from now on."""
         self._near = near_cosine
 
     def keep(
@@ -381,7 +390,7 @@ class Reconciler:
         session: SessionKey | None = None,
         near_cosine: float | None = None,
     ) -> tuple[Change, ...]:
-        """Decide on `items` in order and hand one `WriteBatch` to `write`.
+        """Decide on `items` in order, hand one `WriteBatch` to `write`, and return one change per item.
 
         Args:
             items: memories to reconcile, and changes that are decided already.
@@ -442,7 +451,7 @@ class Reconciler:
         memories: Sequence[Memory],
         decide: Callable[[Memory, Sequence[Neighbor]], tuple[Sequence[Change], Sequence[Relation]]],
     ) -> tuple[Change, ...]:
-        """Decide on stored memories, given the memories with a similar meaning, and write all changes in one transaction. Returns the changes.
+        """Decide on stored memories, given their near neighbors; write all changes in one transaction, return them.
 
         Args:
             memories: the memories to decide on, in order. Later decisions see the earlier ones.
@@ -471,7 +480,7 @@ class Reconciler:
         return tuple(changes)
 
     def _renew_merged(self, changes: Sequence[Change], vectors: _VectorCache) -> None:
-        """Make the vectors of merged memories with phrases anew: a merge may have brought some. Derived: a failure leaves the old ones."""
+        """Store new vectors for merged memories with `when` phrases. A failure leaves the old vectors."""
         merged = [
             change.memory
             for change in changes
@@ -492,7 +501,7 @@ class Reconciler:
         return OUTCOMES.change((*OUTCOMES.read(self._store, session), *new), session) if new else {}
 
     def apply(self, write: WriteBatch) -> None:
-        """Write to the store; nothing is sent when nothing changes."""
+        """Write the batch to the store; does nothing if it changes nothing."""
         if write.values or any(not isinstance(change, Skip) for change in write.changes):
             self._store.apply(
                 write.changes,
@@ -503,7 +512,7 @@ class Reconciler:
             )
 
     def _relations(self, changes: Sequence[Change], near: Sequence[Relation]) -> tuple[Relation, ...]:
-        """Relations of what is stored now, `near` among them. Derived: where they cannot be found, they are missing and nothing else."""
+        """Return the relations of what is stored now, `near` among them; those that cannot be found are missing."""
         stored = [change.memory for change in changes if isinstance(change, Add | Supersede | Contradict)]
         ended = _ended(changes)
         fresh = [memory for memory in stored if _relatable(memory) and memory.id not in ended]
@@ -526,7 +535,7 @@ class Reconciler:
     def _others(
         self, memory: Memory, fresh: Sequence[Memory], ended: Collection[str]
     ) -> list[tuple[Memory, float]]:
-        """Memories of the same exchange, and those that name what `memory` names, with the share they have in common.
+        """Return memories of the same exchange or naming the same things, each with its share of common names.
 
         The store weighs a shared name by its rarity; what comes with `memory` is not in it yet, and every name counts alike.
         """
@@ -560,7 +569,7 @@ class Reconciler:
         beside: Mapping[str, Sequence[str]],
         near_cosine: float,
     ) -> tuple[tuple[Change, ...], list[Relation]]:
-        """The change for each item, and links to the statements near to it. Later items see what earlier ones of the batch changed.
+        """Return the change for each item, and links to near statements. Later items see earlier changes.
 
         What a session has stated is read here, behind the lock: a prompt and the transcript that ends with it are captured by two threads,
         and whichever comes second must see what the first one counted.
@@ -606,7 +615,7 @@ class Reconciler:
         return tuple(changes), links
 
     def _stated_in(self, provenance: Provenance, counted: dict[SessionKey, set[str]]) -> set[str]:
-        """Ids of the memories that the session of `provenance` has stated; `counted` holds those of the batch, and is filled."""
+        """Return the ids of the memories that the session of `provenance` has stated, filled into `counted`."""
         if not provenance.session_id:
             return set()
         session = SessionKey(host=provenance.host, session_id=provenance.session_id)
@@ -669,7 +678,9 @@ class Reconciler:
     def _rivals(
         self, change: Change, neighbours: Sequence[Neighbor], vectors: _VectorCache
     ) -> list[Relation]:
-        """The one stored statement that a new one may disagree with, if there is one: near to it, and much nearer than either is to others.
+        """Return a `contradicts` relation to a stored statement that a new one may disagree with; empty = none.
+
+        It is near to the new one, and much nearer than either is to others.
 
         2 cos(x, y) - r(x) - r(y) with r the mean cosine of the nearest others (cross-domain similarity local scaling; Conneau et al.,
         ICLR 2018), because no cosine alone tells two statements about one thing from two about one subject. What one session or one
@@ -707,12 +718,12 @@ class Reconciler:
         ]
 
     def _states(self, memory: Memory) -> bool:
-        """Whether a memory says something that another one may disagree with: an episode does not, nor what describes one thing beside others."""
+        """Whether another memory can disagree with this one; not with an episode, nor a description of one thing."""
         kind = self._kinds.of_stored(memory.kind)
         return _relatable(memory) and not (kind.episodic or kind.separate)
 
     def _density(self, memory: Memory, vectors: _VectorCache) -> float:
-        """The mean cosine of a stored memory with the ones nearest to it."""
+        """Return the mean cosine of a stored memory with its nearest neighbors; 1 = it has no vector."""
         scope, identity = ScopeFilter.compared_with(memory.scope), self._embedder.identity
         vector = vectors.get(memory.content)
         if vector is None:
@@ -723,12 +734,12 @@ class Reconciler:
         return _local([hit.score for hit in hits if hit.memory_id != memory.id])
 
     def _vector_of(self, memory: Memory, vectors: _VectorCache) -> Vectors | None:
-        """Return the vector of a statement; None if there is none, or the embedder does not read its language."""
+        """Return the vector of a statement; None = there is none, or the embedder does not read its language."""
         return None if unread_language(self._embedder, memory.content) else vectors.get(memory.content)
 
 
 def _near_links(change: Change, neighbours: Sequence[Neighbor], near_cosine: float) -> list[Relation]:
-    """Links from a statement that is stored to those near to it: both hold as far as anybody knows, and are shown side by side."""
+    """Return `related_to` links from a newly stored statement to those near it, which are shown side by side."""
     if not isinstance(change, Add | Supersede | Contradict) or not _relatable(change.memory):
         return []
     memory = change.memory
@@ -751,13 +762,13 @@ def _near_links(change: Change, neighbours: Sequence[Neighbor], near_cosine: flo
 
 
 def _local(cosines: Sequence[float]) -> float:
-    """The mean of the first cosines, best first."""
+    """Return the mean of the first cosines, best first; missing ones count as usual."""
     found = list(cosines[:_LOCAL])
     return (sum(found) + _USUAL_COSINE * (_LOCAL - len(found))) / _LOCAL
 
 
 def _apart(memory: Memory, other: Memory) -> bool:
-    """Whether two statements were made on different occasions, of the same place."""
+    """Whether two statements have the same scope and branch, and come from different sessions or files."""
     mine, theirs = memory.provenance, other.provenance
     together = mine.session_id and (mine.host, mine.session_id) == (theirs.host, theirs.session_id)
     of_file = mine.read_from and mine.read_from == theirs.read_from
@@ -767,7 +778,7 @@ def _apart(memory: Memory, other: Memory) -> bool:
 
 
 def _near_share(memory: Memory, other: Memory) -> float:
-    """The share of their words that two statements have in common, 0 if it is too small to make them near."""
+    """Return the share of words that two statements have in common; 0 = too small to count as near."""
     share = word_overlap(memory.content, other.content)
     return share if share >= NEAR_WORDS else 0.0
 
@@ -777,7 +788,7 @@ def _relatable(memory: Memory) -> bool:
 
 
 def _ended(changes: Sequence[Change]) -> set[str]:
-    """Ids of what ends with `changes`."""
+    """Return the ids of the memories that `changes` end."""
     ids = {change.memory_id for change in changes if isinstance(change, Retire)}
     for change in changes:
         if isinstance(change, Supersede):
@@ -792,7 +803,7 @@ def _carried(item: Item) -> Memory | None:
 
 
 def _holder(change: Change) -> str:
-    """Id of the memory that holds a statement after `change`, or ""."""
+    """Return the id of the memory that holds the statement after `change`; "" = none."""
     if isinstance(change, Skip):
         return change.memory_id
     return "" if isinstance(change, Retire) else change.memory.id
@@ -809,7 +820,7 @@ _FATES: dict[type[Change], Fate] = {
 def outcomes_of(
     items: Sequence[Memory | Change], changes: Sequence[Change], *, at_ms: int
 ) -> tuple[Outcome, ...]:
-    """Records of the statements `items` and of what became of each; a session's own notes are no statements."""
+    """Return a record of what became of each statement in `items`; a session's own notes get none."""
     outcomes = (_outcome(item, change, at_ms) for item, change in zip(items, changes, strict=False))
     return tuple(outcome for outcome in outcomes if outcome is not None)
 

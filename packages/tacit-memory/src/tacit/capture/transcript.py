@@ -21,7 +21,7 @@ from tacit.state.captured import Position
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TranscriptSource:
-    """The source of a session's words: messages in memory, or a file.
+    """Where a session's words are: messages in memory, or a file.
 
     Attributes:
         host: `claude-code`, `opencode`, or any other, whose file is recognized by what it holds.
@@ -43,7 +43,7 @@ class TranscriptSource:
 
 
 def read_transcript(source: TranscriptSource, since: Position, *, subagents: bool = False) -> Transcript:
-    """Read a session from `since` on, where its format lets that be.
+    """Return the transcript from `since` on, or the whole of it where its format cannot start there.
 
     Raises:
         OSError: if the file cannot be read.
@@ -72,7 +72,7 @@ def read_transcript(source: TranscriptSource, since: Position, *, subagents: boo
 
 
 def last_reply(host: str, path: Path) -> str:
-    """Return the words of the main agent's last message, read from the end of a transcript of `host`.
+    """Return the main agent's last message, read from the end of the transcript at `path`.
 
     "" = there are none, or the event at the end of a message of this host holds them itself.
     """
@@ -82,7 +82,7 @@ def last_reply(host: str, path: Path) -> str:
 
 
 def source_of(handover: Handover) -> TranscriptSource:
-    """Return the source of a handover's session, from its payload.
+    """Return the source that a handover's payload names.
 
     Raises:
         InvalidPayload: naming what is missing.

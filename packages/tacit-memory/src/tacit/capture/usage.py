@@ -29,14 +29,14 @@ from tacit.text.tokens import CODE_WORD, PATH_WORD
 Cue = Literal["fetch", "citation", "file", "identifier", "phrase", ""]
 PHRASE_WORDS = 5
 MAX_SEEN = 4000
-"""Most words of a session that are remembered, as digests of eight hexadecimal digits."""
+"""Most words of a session that are remembered, each as a hash of eight hexadecimal digits."""
 _CODE = lazy_regex(r"`([^`\n]{3,80})`")
 _NAME = lazy_regex(r"[_./:@\d-]|[a-z][A-Z]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownMemory:
-    """A memory that was handed over; `at_ms` and `turn` say when, `surface` by what. `control` = it was not, for comparison."""
+    """A memory that was given to the session, with time, turn and surface; `control` = it was not, for comparison."""
 
     memory: Memory
     at_ms: int = 0
@@ -48,7 +48,7 @@ class ShownMemory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UsageVerdict:
-    """Whether a memory was used after it was handed over, and by which cue; `before` = its cues were there already."""
+    """Whether a memory was used after it was given, and by which cue ("" = not); `before` = its cues came earlier."""
 
     memory_id: str
     cue: Cue = ""
@@ -56,14 +56,17 @@ class UsageVerdict:
 
     @property
     def used(self) -> bool:
-        """Whether it was used."""
+        """Whether the memory was used."""
         return bool(self.cue)
 
 
 def judge_usage(
     turns: Sequence[Turn], shown: Sequence[ShownMemory], before: SessionUsage
 ) -> tuple[UsageVerdict, ...]:
-    """Judge every memory of `shown` by `turns`, which are new; `before` is what earlier turns held."""
+    """Return a verdict for each memory in `shown`: whether the agent used it in the new `turns`.
+
+    `before` = what earlier turns held: a cue that was in the conversation before proves nothing.
+    """
     return tuple(_judge(shown_memory, turns, frozenset(before.seen)) for shown_memory in shown)
 
 
@@ -75,7 +78,7 @@ def update_usage(
     *,
     fetched: Collection[str] = (),
 ) -> tuple[tuple[UsageVerdict, ...], SessionUsage, Totals]:
-    """Verdicts of one reading, with what is known of the session and the counts after it.
+    """Return the verdicts of used memories, and the session's state and the totals after these `turns`.
 
     What the agent `fetched` by its id counts as used; the same cues are not looked for in it.
     """
@@ -135,7 +138,7 @@ def _count_use(totals: Totals, shown: ShownMemory, verdict: UsageVerdict) -> Tot
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Cues:
-    """Signs that the agent used a memory: its identifiers and commands, its files, its runs of five words."""
+    """Signs of use of a memory: its identifiers and commands, its files, its runs of five words."""
 
     names: frozenset[str]
     paths: frozenset[str]
@@ -155,7 +158,7 @@ class _Cues:
         return cls(names=frozenset(telling - paths), paths=frozenset(paths), phrases=frozenset(phrases))
 
     def found_in(self, turn: Turn, seen_digests: set[str]) -> Cue:
-        """The first cue that stands in what the agent says and does, and was not in the conversation before."""
+        """Return the first cue in what the agent says and does that was not in the conversation before; "" = none."""
         touched = {f"/{path.lower()}".replace("\\", "/") for use in turn.tools for path in use.paths}
         for path in sorted(self.paths):
             if not _known(path, seen_digests) and any(
@@ -191,7 +194,7 @@ def _is_after(turn: Turn, shown: ShownMemory) -> bool:
 
 
 def _own_words(turn: Turn) -> str:
-    """Return the agent's own words and commands, lower case."""
+    """Return the agent's own words and commands in lower case."""
     return "\n".join(
         (turn.text, *(use.command for use in turn.tools), *(use.said for use in turn.tools))
     ).lower()
@@ -213,14 +216,14 @@ def _digest(word: str) -> str:
 
 
 def _digests(text: str) -> tuple[str, ...]:
-    """Digests of the words of a text, and of the last parts of its paths. Digests, because a word may be a secret."""
+    """Return hashes of the words of a text and of its file names; hashes, because a word may be a secret."""
     words = dict.fromkeys(word for word in _words(text) if len(word) > 2)
     file_names = dict.fromkeys(word.rsplit("/", 1)[-1] for word in words if "/" in word)
     return tuple(_digest(word) for word in (*words, *file_names))
 
 
 def _known(cue: str, seen_digests: set[str]) -> bool:
-    """Whether every word of a cue was in the conversation already."""
+    """Whether every word of a cue was in the conversation before."""
     words = [word for word in _words(cue) if len(word) > 2]
     return bool(words) and all(
         _digest(word) in seen_digests or _digest(word.rsplit("/", 1)[-1]) in seen_digests for word in words
@@ -229,17 +232,17 @@ def _known(cue: str, seen_digests: set[str]) -> bool:
 
 SHINGLE = 3
 MAX_ECHO_SHARE = 0.5
-"""From this share of its runs of three words on, an agent's passage is an echo."""
+"""Share of an agent passage's three-word runs that were given, from which it is an echo."""
 MAX_QUOTE_ECHO_SHARE = 0.6
-"""The same for a passage of the user that quotes; one that does not is an echo only if it is the same statement."""
+"""The same for a passage in which the user quotes; without a quote, only the identical statement is an echo."""
 _QUOTE = lazy_regex(r"[\"“”«»]|^\s*>|\byou (?:wrote|said|told)\b", re.IGNORECASE | re.MULTILINE)
 
 _LINE = lazy_regex(r"^[\s>*-]*(?:\[[^\]\n]*\]\s*)?(?P<said>.*?)(?:\s+\([^()\n]*\))?\s*$")
-"""A line of a block without its bullet, the name of its kind, and where it comes from."""
+"""A line of a block; `said` = the statement, without bullet, kind and origin."""
 
 
 class EchoDetector:
-    """The text injected into a session, as runs of three words. False if there is none."""
+    """Recognizes repetitions of the texts that were injected into a session. Falsy if there are none."""
 
     __slots__ = ("_runs", "_statements", "_texts")
 
@@ -255,13 +258,13 @@ class EchoDetector:
         return bool(self._texts)
 
     def of_agent(self, *passages: str) -> bool:
-        """Whether any of the agent's `passages` is mostly made of what was given."""
+        """Whether any of the agent's passages mostly repeats what was injected."""
         return bool(self) and any(
             self._share(_plain_words(passage)) >= MAX_ECHO_SHARE for passage in passages
         )
 
     def of_user(self, passage: str) -> bool:
-        """Whether the user's `passage` is what was given, as it stands there, or quotes it."""
+        """Whether the user's passage is an injected statement, or mostly quotes one."""
         if not self:
             return False
         if _without_marks(passage) in self._statements:
@@ -269,7 +272,7 @@ class EchoDetector:
         return bool(_QUOTE.search(passage)) and self._share(_plain_words(passage)) >= MAX_QUOTE_ECHO_SHARE
 
     def _share(self, words: list[str]) -> float:
-        """Share of the runs of three words that were given; of a shorter passage 1 or 0."""
+        """Return the share of three-word runs that were injected; for a shorter passage 1 or 0."""
         if not words:
             return 0.0
         runs = _runs_of(words)
@@ -279,7 +282,7 @@ class EchoDetector:
 
 
 def _without_marks(text: str) -> str:
-    """The text by which statements are compared, without the marks of code and quotations."""
+    """Return the canonical text for comparison, without backticks and quotation marks."""
     return canonical_text(re.sub(r"[`\"“”«»]", "", text))
 
 

@@ -69,7 +69,7 @@ _WORDS_TOO = frozenset(
 PROGRAMS: frozenset[str] = (_SUBCOMMANDS | _DATABASE_CLIENTS | frozenset(
     ["sudo", "pytest", "rspec", "jest", "vitest", "eslint", "prettier", "mypy", "flake8", "pylint", "curl", "wget", "ssh", "scp", "rsync", "pg_restore", "pg_dump", "dropdb", "black", "isort", "tsc", "rubocop", "phpunit", "gofmt", "golangci-lint", "ansible-playbook", "twine"]
 )) - _WORDS_TOO  # fmt: skip
-"""Programs that are known by their bare name in a sentence; names that are words of English too are left out."""
+"""Programs that are recognized by their bare name in a sentence; names that are English words are left out."""
 _SKIPPED_TEXT = """
 cd pushd popd export set source . echo true false : exit printf sleep test [ [[ if for while fi done
 unset alias
@@ -79,7 +79,10 @@ _CUT = 4_000
 
 
 def split_commands(command: str) -> tuple[str, ...]:
-    """Simple commands of a command line, normalized, in order, without repeats; shell noise (`cd`, `echo`) is left out."""
+    """Return the simple commands of a command line as `program subcommand`, in order, without repeats.
+
+    Shell noise (`cd`, `echo`) is left out.
+    """
     if not command.strip():
         return ()
     plain = _QUOTED.sub(" '' ", command[:_CUT])
@@ -92,15 +95,16 @@ def split_commands(command: str) -> tuple[str, ...]:
 
 
 def main_command(command: str) -> str:
-    """The command that matters: the first one that is no mere filter of another's output, or the empty string."""
+    """Return the first command of the line as `program subcommand`, without shell noise such as `cd`; "" = none."""
     names = split_commands(command)
     return names[0] if names else ""
 
 
 def simple_commands(command: str) -> tuple[tuple[str, ...], ...]:
-    """The simple commands of a command line, word by word, in order: without wrappers (`sudo`, `uv run`), the program first.
+    """Return the simple commands of a line as words, program first, without wrappers (`sudo`, `uv run`).
 
-    `sudo` and what a database client is told stand behind them as commands of their own: `("sudo",)`, `("sql:", ...)`.
+    `("sudo",)` follows a command that ran with it. If one command is a database client, `("sql:", *words of
+    the line)` comes last.
     """
     cut = command[:_CUT]
     commands: dict[tuple[str, ...], None] = {}
@@ -116,7 +120,7 @@ def simple_commands(command: str) -> tuple[tuple[str, ...], ...]:
 
 
 def _unwrapped(words: list[str]) -> list[str]:
-    """The words of one simple command without what only runs it, under the program's plain name."""
+    """Return a simple command's words without wrappers and redirections, under the program's plain name."""
     words = [word for word in words if not word.startswith((">", "<", "2>", "1>", "&>")) and word != "''"]
     while words and (_ASSIGNMENT.match(words[0]) or words[0] in _WRAPPERS):
         wraps = words.pop(0) in _WRAPPERS
@@ -217,7 +221,7 @@ _WEAK = {
 
 
 def command_actions(name: str) -> tuple[tuple[str, float], ...]:
-    """Action classes of one normalized command with their probability; an unknown program is `run_command`."""
+    """Return (action class, chance) of one normalized command; an unknown program is only `run_command`."""
     for pattern, action in _RULES:
         if pattern.match(name):
             weight = _WEAK.get(action, 1.0)
@@ -240,17 +244,20 @@ _MISSING = (
 
 
 def program_name(word: str) -> str:
-    """Return the name of a program without its folder and the extension of Windows."""
+    """Return the name of a program without its folder and its Windows extension."""
     return word.replace("\\", "/").rsplit("/", 1)[-1].removesuffix(".exe").removesuffix(".cmd")
 
 
 def names_missing(error: str) -> tuple[str, ...]:
-    """Programs and modules that an error says are missing."""
+    """Return the programs and modules that an error says are missing."""
     return tuple(dict.fromkeys(match["name"] for pattern in _MISSING for match in pattern.finditer(error)))
 
 
 def refused_by_shell(command: str, output: str) -> bool:
-    """Whether the output says that a program or module of `command` is missing: a pipe hides it from the exit code."""
+    """Whether short output says that a program or module of `command` is missing.
+
+    A pipe hides that from the exit code.
+    """
     head = output[:2000]
     if len(head.strip().splitlines()) > 3:
         return False
@@ -291,12 +298,12 @@ _READ = 0.5
 
 
 def is_test(path: str) -> bool:
-    """Whether the file at `path` is a test by its name or folder."""
+    """Whether the file at `path` is a test, by its name or folder."""
     return bool(_TEST.search(path.replace("\\", "/")))
 
 
 def file_actions(path: str, touch: Touch) -> tuple[tuple[str, float], ...]:
-    """Action classes that touching the file at `path` means, with chances.
+    """Return (action class, chance) of touching the file at `path`, likeliest first.
 
     Editing is certain; reading counts by half (an edit often follows); naming by a third.
     """

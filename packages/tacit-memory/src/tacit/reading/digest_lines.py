@@ -18,14 +18,14 @@ _LINE = re.compile(r"(?:^|(?<=\s))(impl|dec|block|next|done|fix):\s+")
 
 
 def lines_of(content: str) -> tuple[tuple[str, str], ...]:
-    """(code, text) of every line of a digest, in order."""
+    """Return (code, text) of each line of a digest, in order."""
     pieces = _LINE.split(content)
     pairs = zip(pieces[1::2], pieces[2::2], strict=True)
     return tuple((code, " ".join(text.split())) for code, text in pairs if text.strip())
 
 
 def stems(text: str) -> frozenset[str]:
-    """Stems of the words of three letters and more."""
+    """Return the stems of the words of three letters or more, without stop words."""
     words = (word for word in WORD.findall(text.casefold()) if len(word) > 2)
     return frozenset(statement_stem(word) for word in words if word not in DIGEST_STOP_WORDS)
 
@@ -37,7 +37,7 @@ def finished(text: str, reports: Iterable[str]) -> bool:
 
 
 def without_line(content: str, code: str, text: str) -> str:
-    """`content` without its lines of that code which say `text`, in full or cut short."""
+    """Return `content` without the lines with `code` that hold `text`, in full or cut short."""
     whole = f"{code}: {' '.join(text.split())}"
     remaining = [
         line
@@ -49,7 +49,7 @@ def without_line(content: str, code: str, text: str) -> str:
 
 
 def focus_of(content: str) -> str:
-    """The subject of a session: its first commit, else its first fix, else the files that it changed, else the first line of its digest."""
+    """Return the subject of a session: its first commit, fix or changed files, else the first line of its digest."""
     lines = [
         (code, text.removeprefix("changed "))
         for code, text in lines_of(content)

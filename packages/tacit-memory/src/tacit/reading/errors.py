@@ -50,7 +50,7 @@ _SIGNS = (
     "segmentation fault", "✗", "enoent", "econnrefused", "undefined is not", "cannot find module", "no such file or directory",
     "command not found", "permission denied",
 )  # fmt: skip
-"""Parts of _ERRORS.error_text that are plain words."""
+"""Plain words that `_ERRORS.error_text` matches."""
 _SHAPES = (
     ("at ", lazy_regex(r"^\s+at .+\(.+:\d+(?::\d+)?\)", re.MULTILINE)),
     ('file "', lazy_regex(r"^\s*file \".+\", line \d+", re.MULTILINE)),
@@ -58,13 +58,13 @@ _SHAPES = (
     ("exception", lazy_regex(r"exception(?:\s*\[\w+\])?:\s")),
     ("exit", lazy_regex(r"exit(?:ed with)? (?:code|status) [1-9]")),
 )
-"""The rest of them, each with a word that it cannot do without."""
+"""The other parts of that pattern, each with a word that any match contains."""
 _OTHER_CASES = ("\u0130", "\u0131", "\u017f", "\u212a")
-"""Letters that a pattern takes for i, s and k when case does not count, and that are not so in lower case."""
+"""Letters that a case-insensitive pattern equates with i, s and k, but that `lower()` does not."""
 
 
 def looks_like_error(text: str) -> bool:
-    """Whether `text` holds what a failing program prints: `_ERRORS.error_text`, found by plain words first."""
+    """Whether `text` holds output of a failing program: same as `_ERRORS.error_text`, but faster."""
     if not text.isascii() and any(map(text.__contains__, _OTHER_CASES)):
         return _ERRORS.error_text.search(text) is not None
     lower = text.lower()
@@ -76,7 +76,7 @@ def looks_like_error(text: str) -> bool:
 
 
 def error_signature(error_text: str, *, command: str = "") -> str:
-    """Reduce a failure to `tool | class or code | essential words`.
+    """Return a failure as `tool | class or code | essential words`, the same when it happens again.
 
     Args:
         error_text: what the tool said; may be very long or empty.

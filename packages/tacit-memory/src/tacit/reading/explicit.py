@@ -49,18 +49,18 @@ NotMeant = Literal[
 ]
 
 NEAR_SENTENCES = 4
-"""Sentences of a later prompt that are looked at for what it takes back."""
+"""First sentences of a later prompt that are searched for a retraction."""
 _REMARK_WORDS = 4
 """Most words of a remark that mocks the sentence before it."""
 _QUOTED = lazy_regex(
     r"^[\"\u201c\u201e\u00ab].*[\"\u201d\u201c\u00bb]\W*$|^\W*(?:[\w-]+-bot|speaker \d+|notice(?: to [\w ]+)?):\s",
     re.DOTALL | re.IGNORECASE,
 )
-"""Words in quotation marks, and those behind the name of whoever says them."""
+"""A sentence in quotation marks, or behind the name of its speaker."""
 
 
 def why_not_meant(sentences: Sequence[Sentence], at: int, *, clause: str) -> NotMeant:
-    """Why a sentence of a prompt is no statement of the user's that lasts; "" = it is.
+    """Return why a sentence of a prompt is not a lasting statement of the user's; "" = it is.
 
     Args:
         sentences: of the prompt.
@@ -83,7 +83,7 @@ def why_not_meant(sentences: Sequence[Sentence], at: int, *, clause: str) -> Not
 
 
 def why_not_earnest(sentences: Sequence[Sentence], at: int) -> NotMeant:
-    """Why a sentence does not count, however it is marked: it is quoted, mocked, or taken back at once."""
+    """Return why a sentence does not count whatever it says: quoted, mocked, or taken back at once; "" = it does."""
     text, behind = sentences[at].text, sentences[at + 1 : at + 3]
     if _QUOTED.search(text) or _INTENT.handed.search(text):
         return "pasted"
@@ -98,7 +98,7 @@ def why_not_earnest(sentences: Sequence[Sentence], at: int) -> NotMeant:
 
 
 def why_not_own(sentences: Sequence[Sentence], at: int) -> NotMeant:
-    """Why a sentence marked in passing is no rule of the user's for this project.
+    """Return why a casually marked sentence is not the user's rule for this project; "" = it is.
 
     Another person says it, it is about another project, or its matter stands in another sentence.
     """
@@ -112,7 +112,7 @@ def why_not_own(sentences: Sequence[Sentence], at: int) -> NotMeant:
 
 
 def taken_back_later(statement: str, later: Sequence[str], *, alone: bool) -> bool:
-    """Whether a later prompt seems to take a statement back: it names what it takes back, or it is the next one and there was nothing else.
+    """Whether a later prompt seems to take a statement back: it names it, or follows at once and there was nothing else.
 
     Args:
         statement: as it was said.
@@ -129,7 +129,7 @@ def taken_back_later(statement: str, later: Sequence[str], *, alone: bool) -> bo
 
 
 def is_taken_back_by(statement: str, prompt: str, *, said_in: str) -> bool:
-    """Whether the prompt right behind the one that said a statement takes it back in so many words, so that it may end."""
+    """Whether the prompt right after the one with a statement takes it back explicitly, so that it may end."""
     named, near = _near(stems(statement), prompt)
     alone = len(spoken_sentences(said_in)) == 1
     return any(
@@ -142,13 +142,13 @@ def is_taken_back_by(statement: str, prompt: str, *, said_in: str) -> bool:
 
 
 def _near(about: frozenset[str], prompt: str) -> tuple[bool, Sequence[Sentence]]:
-    """Whether the first sentences of a prompt have a word of `about`, and these sentences."""
+    """Return whether the first sentences of a prompt have a word stem of `about`, and these sentences."""
     near = spoken_sentences(prompt)[:NEAR_SENTENCES]
     return not about.isdisjoint(stems(" ".join(sentence.text for sentence in near))), near
 
 
 def _puts_back(sentence: Sentence, about: frozenset[str]) -> bool:
-    """Whether a sentence asks for something of `about` to be put back where it was."""
+    """Whether a sentence asks to undo something that `about` names."""
     back = _INTENT.puts_back.search(sentence.text)
     return (
         sentence.own
@@ -170,7 +170,7 @@ _INVISIBLE = re.compile("[\ufeff\u200b\u2060]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """A statement found in speech.
+    """A lasting statement of the user's, found in a prompt.
 
     Attributes:
         content: the sentence, beginning with a capital and without a final full stop.
@@ -193,7 +193,7 @@ class Statement:
 
 @lru_cache(4)  # a prompt is read for what it states, and then for whether all that it asks to keep was kept
 def find_explicit(text: str) -> tuple[Statement, ...]:
-    """What a prompt marks as lasting, in order, without repeats."""
+    """Return the standing statements that the user makes in a prompt, in order, without repeats."""
     text = _INVISIBLE.sub("", text)
     sentences = [sentence for sentence in spoken_sentences(text) if not sentence.doubted]
     pasted = pasted_document(text)
@@ -219,7 +219,7 @@ def find_explicit(text: str) -> tuple[Statement, ...]:
 
 
 def asks_to_keep(text: str) -> bool:
-    """Tell whether a prompt marks something as lasting, even if only by "remember this", whatever became of it."""
+    """Whether the user marks something in the prompt as lasting; a bare "remember this" counts, too."""
     language = natural_language_of(text)
     return bool(find_explicit(text)) or any(
         sentence.own and not sentence.doubted and only_marks(sentence.text, language) is not None
@@ -228,7 +228,7 @@ def asks_to_keep(text: str) -> bool:
 
 
 def _heads(sentences: Sequence[Sentence]) -> list[str]:
-    """For each sentence the line with a colon at its end that it is an item below of, or "" for none."""
+    """Return for each sentence the line ending in a colon that introduces its list; "" = none."""
     heads: list[str] = []
     head = ""
     for sentence in sentences:
@@ -272,7 +272,7 @@ def _statement(sentences: Sequence[Sentence], at: int, head: str, language: str)
 
 
 def _marked_beside(sentences: Sequence[Sentence], at: int, head: str, language: str) -> bool:
-    """Whether a sentence beside it says that this one is to be remembered."""
+    """Whether a neighboring sentence ("Remember this:") says that this one is to be remembered."""
     if head and only_marks(head, language):
         return True
     before = only_marks(sentences[at - 1].text, language) if at else None
@@ -296,7 +296,10 @@ def _made(read: Marked, span: str, quotes: tuple[str, ...], *, doubtful: bool) -
 
 
 def normalize_statement(content: str) -> str:
-    """Make the text one line with a capital first letter (unless it opens with code or a name of a file) and no final full stop."""
+    """Return the text as one line, with a capital first letter and no final full stop.
+
+    The letter stays if the text begins with code or a file name.
+    """
     text = " ".join(content.split()).strip(" ,;:-\u2013\u2014")
     text = re.sub(r"(?<![.])[.!]+$", "", text).strip()
     first = text.split(" ", 1)[0]

@@ -16,11 +16,11 @@ _PARTS = wording("headlines")
 MAX_CHARS = 60
 """Most characters of a headline."""
 CUT = "\u2026"
-"""Stands where words are left out."""
+"""Mark where words were left out."""
 _LEAST_CLAUSE, _MOST_CONDITION, _CUT_CONDITION, _LEAST_REST = 12, 34, 28, 14
 _MOST_NAMES = 3
 _LEAST_USED = 0.4
-"""Share of the room that a text without its reason must fill; else the reason stays."""
+"""Share of the space that a text must fill without its reason; else the reason stays."""
 _LEAST_BEFORE_NAMES, _LEAST_WORDS_LEFT = 24, 8
 _NAME = re.compile(
     r"(?<![\w/.])(?=[\w./@-]*[A-Za-z])(?:[\w@-]+[/._])+[\w-]{2,}(?![\w/])|\b[a-z]+[A-Z]\w+\b|\b[A-Z][a-z]+[A-Z]\w+\b|\B--[a-z][\w-]+"
@@ -48,19 +48,19 @@ def headline_of(statement: str, *, most_chars: int = MAX_CHARS) -> str:
 
 
 def _added(text: str) -> str:
-    """What fetching a long statement adds, in a word: a command, or how an error is fixed; "" = more of the same."""
+    """Return what fetching the full statement adds: ` +command`, ` +fix`, or "" = only more words."""
     if _COMMAND.search(text, MAX_CHARS // 2):
         return " +command"
     return " +fix" if _PARTS.fix.search(text, MAX_CHARS // 2) else ""
 
 
 def is_whole(headline: str, statement: str) -> bool:
-    """Tell whether a headline says all that a statement says."""
+    """Whether a headline says all that the statement says."""
     return headline == _BLANKS.sub(" ", statement).strip()
 
 
 def _parted(text: str) -> tuple[str, str]:
-    """The condition under which a statement holds, in lower case and shortened, and the rest; "" where it begins with none and asks for nothing."""
+    """Return (shortened condition in lower case, rest); ("", text) where no condition comes first."""
     plain = _PARTS.filler.sub("", text)
     for match in _PARTS.condition.finditer(plain):
         words = match["condition"].strip()
@@ -75,7 +75,7 @@ def _parted(text: str) -> tuple[str, str]:
 
 
 def _fitted(text: str, room: int) -> str:
-    """The beginning of a text in `room` characters, with the names that stand behind it."""
+    """Return the beginning of a text in `room` characters, followed by names that the cut would lose."""
     short = _PARTS.reason.sub("", text) if len(text) > room else text
     if len(short) < _LEAST_USED * room:
         short = text
@@ -92,7 +92,7 @@ def _fitted(text: str, room: int) -> str:
 
 
 def _cut(text: str, room: int) -> str:
-    """The first words of a text in `room` characters, without words at its end that say nothing alone."""
+    """Return the first words of a text in `room` characters, without a dangling last word."""
     if len(text) <= room:
         return text
     whole = text[: max(0, room - 1)]

@@ -52,16 +52,16 @@ _GO = re.compile(
 )
 
 LANGUAGES: tuple[str, ...] = tuple(sorted({*_EXTENSIONS.values(), *_NAMES.values()}))
-"""Every language that a file can be of: a scope of another one is never seen."""
+"""Every language that a file can have; a scope of any other would never be seen."""
 CODE_LANGUAGES = frozenset(_EXTENSIONS.values()) - {
     "markdown", "restructuredtext", "yaml", "json", "toml", "xml",
 }  # fmt: skip
-"""Languages whose files count as source code (prose and data formats do not)."""
+"""Languages whose files count as source code; prose and data formats do not."""
 
 
 @lru_cache(maxsize=1024)
 def language_of(path: str) -> str:
-    """Language of the file at `path` by its name, or the empty string."""
+    """Return the language of the file at `path`, by its name; "" = unknown."""
     name = path.replace("\\", "/").rsplit("/", 1)[-1].lower()
     by_name = _NAMES.get(name)
     if by_name is not None:
@@ -75,12 +75,15 @@ def language_of(path: str) -> str:
 
 
 def languages_of(paths: Iterable[str]) -> tuple[str, ...]:
-    """Languages of `paths`, in order of first appearance."""
+    """Return the languages of `paths`, in order of first appearance."""
     return tuple(dict.fromkeys(name for name in map(language_of, paths) if name))
 
 
 def languages_in(text: str) -> tuple[str, ...]:
-    """Languages that the words of `text` name, in order of first appearance. `go` alone is taken for the verb."""
+    """Return the programming languages that `text` names, in order, without repeats.
+
+    Lower-case `go` is taken for the verb, unless it stands in backticks.
+    """
     lower = text.lower()
     languages = (
         [_WORDS[word] for word in _WORD.findall(lower)] if any(map(lower.__contains__, _WORDS)) else []
@@ -91,12 +94,12 @@ def languages_in(text: str) -> tuple[str, ...]:
 
 
 def is_code(path: str) -> bool:
-    """Whether the file at `path` is source code by its name."""
+    """Whether the file at `path` is source code, by its name."""
     return language_of(path) in CODE_LANGUAGES
 
 
 def check_language(name: str) -> None:
-    """Refuse a language that no file can be of.
+    """Raise an error if no file can be of the language `name`.
 
     Raises:
         InvalidScope: naming the known languages and the nearest one.
@@ -120,7 +123,7 @@ _SPOKEN_NAMES: dict[str, str] = {
     "perl": "perl", "julia": "julia", "zig": "zig", "bash": "shell", "shell": "shell", "powershell": "powershell",
     "sql": "sql", "html": "html", "css": "css", "terraform": "terraform",
 }  # fmt: skip
-"""Names of languages in speech, and the names that files are known by."""
+"""Names of languages as people say them, with the names used for files."""
 _SPOKEN_NAME = (
     "(?:"
     + "|".join(re.escape(name) for name in sorted(_SPOKEN_NAMES, key=len, reverse=True))
@@ -139,7 +142,7 @@ _LAST = lazy_regex(
     rf"|^{_LEAD}(?:(?:i|always|never|do not|don'?t|really|only) )*(?:use|prefer|avoid|like|hate) .+ in (?P<bare>{_SPOKEN_NAME})[\s.!]*$",
     re.IGNORECASE,
 )
-"""What is used in a language; "write the service in Go" chooses a language and is no rule of it."""
+"""A language named at the end as the place of a rule; "write the service in Go" only chooses a language."""
 _SUBJECT = lazy_regex(
     rf"^{_LEAD}{_ALL}(?P<name>{_SPOKEN_NAME}) {_CODE} (?:must|should|has to|have to|always|never|needs?)\b", re.IGNORECASE
 )  # fmt: skip
@@ -147,11 +150,11 @@ _HERE = lazy_regex(
     r"\b(?:we|our|us|here|this (?!kind|sort)|these|the (?:team|project|repo|repository|service|app|api|backend|frontend)s?)\b|[\w-]+/[\w./-]+",
     re.IGNORECASE,
 )
-"""Speaks of this project, its people or its files."""
+"""Words that refer to this project, its people or its files."""
 
 
 def language_at_large(sentence: str) -> str:
-    """The language that `sentence` is a rule of, wherever it is written; "" where it is about none, or about this project.
+    """Return the programming language that `sentence` is a rule for, in any project; "" = none, or only this project.
 
     Only what names the language as the place where it holds counts ("In Python, always use f-strings"). What a team does ("we"), and what
     names this project, its files or parts, stays the project's.

@@ -28,22 +28,22 @@ from tacit.text.tokens import LATIN_WORD, count_words
 _RULES = wording("rules")
 
 LEAST_WORDS, MOST_WORDS = 2, 80
-"""Words of a statement."""
+"""Least and most words of a statement."""
 MOST_CHARS, MOST_STARTS, WINDOW = 4000, 12, 400
-"""What is looked at, so that a prompt without punctuation costs little: characters of a sentence, clauses in it, characters of each."""
+"""Limits that keep a prompt without punctuation cheap: characters of a sentence, its clauses, characters of each."""
 _MORE = "more"
-"""Table of the languages that are recognized by their marks alone."""
+"""Key of the table for languages that are recognized only by their marks."""
 _FILLED = re.compile(r"\{(\w+)\}")
 _INVISIBLE = re.compile("[\ufeff\u200b\u2060\u200e\u200f]")
 _BOLD = re.compile(r"\*\*(?=\S)(.+?)(?<=\S)\*\*")
 _BEFORE = re.compile(
     r"(?:\[(?:[A-Z][\w ]*#\d+[^\]\n]*|[A-Z]\w*(?: \w+)? ?\d*)\]|@[\w.][\w./~-]*(?=\s)|(?:[-*+\u2022>]|\(?\d{1,2}[.)]|[a-z]\))(?=\s)|#{1,6}(?=\s)|[^\w\s`\"'\u201c\u201e\u00ab\u300c\u300e(\[<./~@$\u00bf-])\s*"
 )
-"""What stands before the words: a placeholder for an image or a paste, a mention, a bullet, a number, a symbol."""
+"""What may precede the words: a placeholder for an image or a paste, a mention, a bullet, a number, a symbol."""
 _NAMED = re.compile(
     r"(?:[A-Z]\w+|@\w+|claude|codex|gemini|copilot|cursor|opencode)\s*[,:!\u2013\u2014-]\s*(?=\S)"
 )
-"""The name of whom is spoken to."""
+"""The name of the person or agent that is addressed."""
 _BREAK = r"[\s,.:;!?\u2026\u3001\u3002\uff0c\uff1a\uff1b\uff01\u2013\u2014-]"
 _MARK = r"\s*[,.:;!\u3001\u3002\uff0c\uff1a\uff01\u2013\u2014]+\s*|\s+-+\s*"
 _ASIAN = re.compile("[\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
@@ -57,16 +57,16 @@ _KINDS = (
     ("decided", "decision"), ("prefer", "preference"), ("never", "anti_pattern"), ("dont_instead", "anti_pattern"),
     ("dont", "anti_pattern"), ("always", "preference"), ("told", "correction"), ("use_not", "correction"),
 )  # fmt: skip
-"""The marks in a statement, with their kinds; the first one that a statement has counts."""
+"""Marks with the kind that each gives a statement; the first that matches counts."""
 _OUTRIGHT = frozenset({"from_now", "everywhere"})
-"""Marks that make whatever they stand beside last."""
+"""Marks that alone make a statement lasting."""
 _REPORTABLE = frozenset({"from_now", "everywhere", "use_not", "denial", "label_last", "marked beside it"})
-"""Marks that may stand behind words of who says it; the others open a clause of the speaker's own."""
+"""Marks that may follow a reporting clause ("he says"); the others open a clause of the speaker's own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Marked:
-    """What a person marked as lasting.
+    """A statement that a person marked as lasting.
 
     Attributes:
         text: the whole sentence without what leads in, beginning with a capital and without a final full stop.
@@ -87,7 +87,7 @@ def _read_tables() -> dict[str, dict[str, Any]]:
 
 
 class _Table:
-    """The compiled table of one language; a key that it does not have matches nothing."""
+    """The compiled patterns of one language; a missing key matches nothing."""
 
     def __init__(self, code: str) -> None:
         raw = _read_tables()[code]
@@ -124,32 +124,32 @@ class _Table:
         )
 
     def source(self, key: str) -> str:
-        """The expression of a key with those that it names filled in."""
+        """Return the regular expression for a key, with the keys that it names filled in."""
         return _FILLED.sub(
             lambda name: self.source(name[1]) if name[1] in self._texts else name[0],
             self._texts.get(key, "(?!)"),
         )
 
     def of(self, key: str) -> re.Pattern[str]:
-        """The compiled expression of a key."""
+        """Return the compiled pattern for a key."""
         if key not in self._patterns:
             self._patterns[key] = re.compile(self.source(key), re.IGNORECASE | re.DOTALL)
         return self._patterns[key]
 
     def has(self, key: str) -> bool:
-        """Whether the language has a key."""
+        """Whether the language has a pattern for the key."""
         return key in self._texts
 
     def find(self, key: str, text: str) -> re.Match[str] | None:
-        """Where the expression of a key matches somewhere in `text`."""
+        """Return the first match of a key's pattern in `text`; None = none."""
         return self.of(key).search(text)
 
     def find_starts(self, text: str) -> list[int]:
-        """Where main clauses begin behind the first one."""
+        """Return the positions where main clauses begin, without the first one."""
         return [start.end() for start in self.of("start").finditer(text) if start.start()]
 
     def opens(self, key: str, text: str) -> bool:
-        """Whether `text` begins with the expression of a key."""
+        """Whether `text` begins with a match of the key's pattern."""
         return self.of(key).match(text) is not None
 
 
@@ -159,7 +159,7 @@ def _table(code: str) -> _Table:
 
 
 def _tables(sentence: str, language: str = "") -> tuple[_Table, ...]:
-    """The tables to read a sentence with: of the language that its marks are of, its own, else of its prompt's, and in doubt of English."""
+    """Return the tables to read a sentence with: its language's, else its prompt's; in doubt English."""
     own = natural_language_of(sentence)
     codes = (own,) if own != ENGLISH else (ENGLISH, language or ENGLISH)
     if speaks_marked_language(sentence):
@@ -168,37 +168,37 @@ def _tables(sentence: str, language: str = "") -> tuple[_Table, ...]:
 
 
 def is_question(sentence: str) -> bool:
-    """Whether a sentence asks something. An order in the form of a question asks nothing ("can you always ...?")."""
+    """Whether a sentence asks something. An order in the form of a question does not ("can you always ...?")."""
     return any(_asks(table, _bare(sentence, table)) for table in _tables(sentence))
 
 
 def is_one_off(sentence: str) -> bool:
-    """Whether a sentence is for the change at hand: "for now", "in this PR", "line 40"."""
+    """Whether a sentence holds only for the current change: "for now", "in this PR", "line 40"."""
     return any(table.find("one_off", sentence) for table in _tables(sentence))
 
 
 def points_back(sentence: str) -> bool:
-    """Whether a sentence begins with a pronoun for what another one names: "They must be square"."""
+    """Whether a sentence begins with a pronoun for something named before: "They must be square"."""
     return any(table.opens("reference", _bare(sentence, table)) for table in _tables(sentence))
 
 
 def is_doubtful(sentence: str) -> bool:
-    """Whether a sentence supposes or doubts what it says."""
+    """Whether a sentence only supposes or doubts what it says."""
     return any(table.find("doubt", sentence) for table in _tables(sentence))
 
 
 def is_reported(sentence: str) -> bool:
-    """Whether a sentence says what somebody else says."""
+    """Whether a sentence reports what somebody else says."""
     return any(table.find("reported", _bare(sentence, table)) for table in _tables(sentence))
 
 
 def is_requirement(sentence: str) -> bool:
-    """Whether a sentence says what a thing must be, not what the reader must do."""
+    """Whether a sentence says what a thing must be, and not what the reader must do."""
     return any(table.find("requirement", _bare(sentence, table)) for table in _tables(sentence))
 
 
 def speaks_marked_language(text: str) -> bool:
-    """Whether a text is in a language that is recognized by its marks alone."""
+    """Whether a text is in a language that is recognized only by its marks."""
     return _table(_MORE).find("telling", text) is not None
 
 
@@ -208,12 +208,12 @@ def takes_back(sentence: str) -> bool:
 
 
 def goes_on(sentence: str) -> bool:
-    """Whether a sentence has no verb of its own and goes on with the one before it: "never from a dirty tree"."""
+    """Whether a sentence has no verb and continues the one before it: "never from a dirty tree"."""
     return any(table.opens("continues", _strip(sentence)) for table in _tables(sentence))
 
 
 def only_marks(sentence: str, language: str = "") -> Mark | None:
-    """The mark that a sentence consists of ("Remember this:"), whose statement is the one beside it; None = it says more."""
+    """Return the mark if the sentence is nothing else ("Remember this:"); None = it says more."""
     for table in _tables(sentence, language):
         body = _strip(sentence)
         if table.only_mark.match(body):
@@ -226,13 +226,13 @@ def only_marks(sentence: str, language: str = "") -> Mark | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """A mark that stands alone. `before` = its statement is the sentence before it, else the one behind it."""
+    """A mark without a statement of its own: its statement is the previous sentence (`before`), else the next."""
 
     before: bool
 
 
 def kind_of(text: str) -> str:
-    """The kind of a statement by what it says in so many words; else `fact`."""
+    """Return the kind that a statement's own words name; else `fact`."""
     for table in _tables(text):
         body = _bare(text, table)
         if table.opens("todo", body):
@@ -250,7 +250,7 @@ def kind_of(text: str) -> str:
 
 
 def read_marked(sentence: str, *, marked: bool = False, language: str = "") -> Marked | None:
-    """What a sentence states for good; None = nothing is marked in it.
+    """Return the lasting statement in a sentence, with its kind; None = nothing is marked as lasting.
 
     Args:
         sentence: as it was typed, with stretches in quotation marks hidden.
@@ -269,7 +269,7 @@ def read_marked(sentence: str, *, marked: bool = False, language: str = "") -> M
 
 
 def lead_free(text: str, language: str = "") -> str:
-    """`text` without what leads in: placeholders, mentions, symbols, forms of address and words without meaning of their own."""
+    """Return `text` without its lead-in: placeholders, mentions, symbols, forms of address, filler words."""
     return _bare(text, _tables(text, language)[0])
 
 
@@ -283,7 +283,7 @@ def _strip(sentence: str) -> str:
 
 
 def _bare(sentence: str, table: _Table) -> str:
-    """A sentence without what leads in and without marks of bold type."""
+    """Return a sentence without its lead-in and marks of bold type."""
     body = _strip(sentence)
     while True:
         match = table.lead.match(body)
@@ -367,7 +367,10 @@ def _read(sentence: str, table: _Table, *, marked: bool) -> Marked | None:
 
 
 def _behind_order(body: str, table: _Table) -> str:
-    """What stands behind an order or a question of its own that a conjunction joins to a mark, without what it asks for at once."""
+    """Return the marked part behind an order or question joined by a conjunction, else the whole sentence.
+
+    What it asks for at once is removed.
+    """
     for at in table.find_starts(body)[:MOST_STARTS]:
         head, said = body[:at], _bare(body[at : at + WINDOW], table)
         joined = head.rstrip()[-1:].isalpha()
@@ -380,7 +383,7 @@ def _behind_order(body: str, table: _Table) -> str:
 
 
 def _remembers(told: re.Match[str], table: _Table) -> bool:
-    """Whether what follows "remember" is a statement, not something that a program is to keep."""
+    """Whether what follows "remember" is a statement, and not data that a program is to keep."""
     rest = told["rest"]
     if told["clause"] or told["mark"] or _ASIAN.search(rest):
         return True
@@ -388,7 +391,7 @@ def _remembers(told: re.Match[str], table: _Table) -> bool:
 
 
 def _mark_in(body: str, table: _Table) -> tuple[str, int] | None:
-    """The name of the mark in a statement, and where its clause begins; None = it has none."""
+    """Return the name of the mark in a statement, and where its clause begins; None = no mark."""
     if table.find("from_now", body):
         return "from_now", 0
     wrong = table.denial.match(body)
@@ -410,7 +413,7 @@ def _mark_in(body: str, table: _Table) -> tuple[str, int] | None:
 
 
 def _holds(name: str, body: str, table: _Table) -> re.Match[str] | None:
-    """Where a mark stands in the main clause."""
+    """Return the match of a mark in the main clause; None = it has none."""
     if name in ("always", "never") and table.has("norm"):
         main = _main(body, table)
         match = table.find(name, main)
@@ -423,7 +426,7 @@ def _holds(name: str, body: str, table: _Table) -> re.Match[str] | None:
 
 
 def _main(body: str, table: _Table) -> str:
-    """The main clause, so that "write a test that never fails" is no rule."""
+    """Return the main clause, so that "write a test that never fails" gives no rule."""
     subordinate = table.find("subordinate", body)
     if subordinate is None:
         return body
@@ -431,7 +434,7 @@ def _main(body: str, table: _Table) -> str:
 
 
 def _kept(text: str, said: str, name: str, table: _Table, *, strong: bool, at: int = 0) -> Marked | None:
-    """The statement `text`, unless `said`, the words that count, is for once, doubted, another's or says nothing by itself."""
+    """Return the statement `text`; None if `said` is one-off, doubted, reported, or unclear by itself."""
     before, clause = _clause(said, at)
     head = before + clause
     # An outright mark counts in spite of doubt: "remember that it might fail now".
@@ -469,7 +472,7 @@ def _kept(text: str, said: str, name: str, table: _Table, *, strong: bool, at: i
 
 
 def _clause(body: str, at: int) -> tuple[str, str]:
-    """What stands before the clause of a mark, and the clause."""
+    """Return the text before a mark's clause, and the clause."""
     start = at
     while start < len(body) and not body[start].isalnum() and body[start] != "`":
         start += 1
@@ -478,7 +481,7 @@ def _clause(body: str, at: int) -> tuple[str, str]:
 
 
 def _antecedent(clause: str, table: _Table) -> bool:
-    """Whether what the pronoun of a clause points at may stand before it in the clause."""
+    """Whether the noun that a clause's pronoun refers to may stand before it in the clause."""
     match = table.find("loose", clause)
     return (
         match is not None
@@ -488,28 +491,31 @@ def _antecedent(clause: str, table: _Table) -> bool:
 
 
 def _content_words(text: str, table: _Table) -> int:
-    """Words with content of their own."""
+    """Return the number of words that are not mere function words."""
     if not table.has("nothing"):
         return round(count_words(text))
     return sum(not table.of("nothing").fullmatch(word) for word in re.findall(r"[^\W_]+|`[^`]+`", text))
 
 
 def _one_line(text: str) -> str:
-    """The text on one line with a capital first letter, unless it opens with code or the name of a file, and no final full stop."""
+    """Return the text as one line, with a capital first letter and no final full stop.
+
+    The letter stays if the text begins with code or a file name.
+    """
     line = _END.sub("", " ".join(text.split()).strip(" ,;:\u2013\u2014"))
     first = line.split(" ", 1)[0]
     return line if not line[:1].isalpha() or re.search(r"[/_]|\.\w", first) else line[:1].upper() + line[1:]
 
 
 def imperative(content: str) -> bool:
-    """Whether the statement opens with an instruction, also behind a label or a condition."""
+    """Whether the statement opens with an instruction, possibly after a label or a condition."""
     if opens_with_verb(content):
         return True
     return any(mark in content and opens_with_verb(content.split(mark, 1)[1]) for mark in (": ", ", "))
 
 
 def opens_with_verb(content: str) -> bool:
-    """Whether its first word is the base form of a verb that opens instructions."""
+    """Whether the first word is the base form of a verb that opens instructions."""
     first = LATIN_WORD.search(content.lower())
     return first is not None and first[0] in _RULES.words("imperatives")
 
@@ -527,5 +533,5 @@ def has_leading_reference(content: str) -> bool:
 
 
 def word_count(text: str) -> int:
-    """Words, where a code span or path counts as one."""
+    """Return the number of words separated by white space; a path counts as one."""
     return len(text.split())

@@ -49,7 +49,7 @@ from tacit.text.tokens import OBJECT_PART
 # --- fitted values
 
 UNKNOWN_RATE = 0.02
-"""How common a class is taken to be that the labeled data do not know."""
+"""Assumed frequency of a class that is not in the labeled data."""
 RATE_FLOOR = 0.003
 SITUATION_POWER = 0.9
 TRIGGER_POWER = 0.3
@@ -60,7 +60,7 @@ Weights = tuple[float, float, float, float]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatchModel:
-    """Fitted numbers of the intent score.
+    """The fitted constants of the intent score.
 
     Attributes:
         situations: class -> mean chance among situations.
@@ -85,17 +85,17 @@ class MatchModel:
         object.__setattr__(self, "_scaled", scaled)
 
     def situation_rate(self, name: str) -> float:
-        """Return the divisor of the chance of class `name`."""
+        """Return the number by which a situation's chance of class `name` is divided."""
         return self._scaled[0].get(name, _UNKNOWN_SITUATION)
 
     def trigger_rate(self, name: str) -> float:
-        """Return the divisor of a trigger's weight for class `name`."""
+        """Return the number by which a trigger's weight for class `name` is divided."""
         return self._scaled[1].get(name, _UNKNOWN_TRIGGER)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatchValues:
-    """A `MatchModel` as the file holds it."""
+    """The values of a `MatchModel` in its fitted file."""
 
     situations: Mapping[str, float]
     triggers: Mapping[str, float]
@@ -104,7 +104,7 @@ class MatchValues:
 
 
 def match_artifact(model: MatchModel) -> Artifact[MatchValues]:
-    """The content of the file of `model`; four decimals of each number."""
+    """Return the fitted file's content for `model`, numbers rounded to four decimals."""
     return Artifact(
         name="match",
         origin=model.origin,
@@ -123,7 +123,7 @@ def _rounded(weights: Weights) -> Weights:
 
 
 def match_from(artifact: Artifact[MatchValues]) -> MatchModel:
-    """The model of a file."""
+    """Return the model in a fitted file."""
     values = artifact.values
     return MatchModel(
         situations=values.situations,
@@ -135,7 +135,7 @@ def match_from(artifact: Artifact[MatchValues]) -> MatchModel:
 
 
 def shipped_match() -> MatchModel:
-    """Load the values that ship.
+    """Return the fitted constants that ship with the package.
 
     Raises:
         InvalidInput: if the file is damaged.
@@ -150,14 +150,17 @@ COMMAND_RATE = 0.05
 TOOL_RATE = 0.3
 WORDS_FLOOR = 0.64
 _GIVEN_PLACES = (0.55, 0.1, 0.3)
-"""Where the situation names no place, other paths, other languages."""
+"""Factors for a trigger with places, if the situation names no place, other paths, or other languages."""
 _GUESSED_PLACES = (0.8, 0.7, 0.6)
 _MOST_REASONS = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Match:
-    """The fit of a trigger (0-1) with reasons for the trace. `when` is the part of its action alone, whatever the object."""
+    """The result of matching a trigger with a situation: its score (0-1), with reasons for the trace.
+
+    `when` is the score of the action alone, whatever the object.
+    """
 
     score: float
     when: float = 0.0
@@ -166,7 +169,7 @@ class Match:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatchParts:
-    """The parts of the score before they are weighed; `where` multiplies the result."""
+    """The inputs of the score before they are weighted; `where` is a factor of the result."""
 
     lift: float
     breadth: float
@@ -175,19 +178,19 @@ class MatchParts:
 
     @property
     def row(self) -> tuple[float, float, float]:
-        """The inputs of the weights k1 to k3."""
+        """Return the values that the weights k1 to k3 multiply."""
         return math.log1p(self.lift), self.breadth, self.about
 
 
 class Matcher:
-    """A situation, prepared for many triggers."""
+    """Scores many triggers against one situation."""
 
     __slots__ = (
         "_chances", "_commands", "_languages", "_model", "_nothing", "_objects", "_paths", "_strengths", "_tool",
     )  # fmt: skip
 
     def __init__(self, situation: Situation, *, tool: str = "", model: MatchModel | None = None) -> None:
-        """Prepare `situation`; `tool` is the host-neutral name of the tool about to run, where one is."""
+        """Prepare `situation`; `tool` = host-neutral name of the tool about to run, "" = none."""
         self._model = model or shipped_match()
         self._nothing = situation.nothing_coming
         self._chances = dict(situation.actions)
@@ -199,7 +202,7 @@ class Matcher:
         self._objects = object_stems(situation.objects)
 
     def match(self, trigger: Trigger) -> Match:
-        """Score one trigger by the formula of this module."""
+        """Return the score of one trigger, with reasons."""
         if self._nothing:
             return Match(score=0.0, reasons=("nothing is coming",))
         if trigger.always:
@@ -211,7 +214,7 @@ class Matcher:
         return Match(score=score, when=round(self._when(trigger), 6), reasons=tuple(reasons))
 
     def score(self, trigger: Trigger) -> float:
-        """The score of `match` alone."""
+        """Return the score that `match` gives, without reasons."""
         if self._nothing:
             return 0.0
         return 1.0 if trigger.always else self._score(trigger, [])
@@ -228,7 +231,7 @@ class Matcher:
         return round(match_parts.where / (1.0 + math.exp(-min(max(z, -30.0), 30.0))), 6)
 
     def parts(self, trigger: Trigger) -> MatchParts:
-        """Return the parts of the score of `trigger`; for fitting."""
+        """Return the inputs of a trigger's score; used for fitting."""
         return self._parts(trigger, [])
 
     def _parts(self, trigger: Trigger, reasons: list[str]) -> MatchParts:
@@ -272,7 +275,7 @@ class Matcher:
         return total
 
     def _when(self, trigger: Trigger) -> float:
-        """Best weight x chance over the classes both name; 1 for a command or tool that is about to run."""
+        """Return the greatest weight x chance over common classes; 1 for a command or tool about to run."""
         best = max((weight * self._chances.get(name, 0.0) for name, weight in trigger.actions), default=0.0)
         if trigger.commands:
             best = max(best, *(self._command_chance(c, alone=not trigger.actions) for c in trigger.commands))
@@ -316,7 +319,7 @@ class Matcher:
 def class_strengths(
     actions: tuple[tuple[str, float], ...], model: MatchModel | None = None
 ) -> dict[str, float]:
-    """Return how much each class that may come speaks for a trigger that names it: chance over how common it is."""
+    """Return {class: chance divided by how common the class is} for a situation's actions."""
     chosen = model or shipped_match()
     return {name: chance / chosen.situation_rate(name) for name, chance in actions}
 
@@ -324,7 +327,7 @@ def class_strengths(
 def relative_strengths(
     actions: tuple[tuple[str, float], ...], model: MatchModel | None = None
 ) -> tuple[tuple[str, float], ...]:
-    """`class_strengths`, divided by the greatest of them: what a search for triggers is asked by.
+    """Return `class_strengths` scaled so that the greatest is 1, as the query of a search for triggers.
 
     By bare chances nearly every search would return what names `edit_code`.
     """
@@ -335,7 +338,7 @@ def relative_strengths(
 
 @lru_cache(maxsize=16384)
 def object_stems(items: tuple[str, ...]) -> frozenset[str]:
-    """Stems of the words and path parts of `items`, under which two spellings of one thing meet."""
+    """Return the stems of the words and path parts in `items`; two spellings of one thing share them."""
     stems: set[str] = set()
     for item in items:
         for word in OBJECT_PART.findall(item.lower().replace("_", " ").replace("-", " ")):
@@ -352,7 +355,7 @@ UNSPECIFIC_ACTIONS = frozenset(
         "security_privacy", "logging_analytics", "naming_terms", "code_comments", "performance",
     }
 )  # fmt: skip
-"""Classes that a tool call never is for certain, or is all the time."""
+"""Classes that nearly every tool call has, or none has for certain."""
 CERTAIN_CHANCE = 0.8
 """From this chance on a call is taken for a certain action. Writing a whole file makes a new one four times out of five (53 of 67
 writes whose result says so, in two projects' sessions)."""
@@ -362,7 +365,7 @@ _RARE_ACTION_NAMES: dict[str, frozenset[str]] = {
     "open_or_update_pr": frozenset({"pr", "pull"}),
     "release": frozenset({"release", "releasing", "publish"}),
 }
-"""What a statement calls a rare action. Our own maker leaves these words out of the objects: they say when, not about what."""
+"""Words by which statements name a rare action. They say when, not about what, so they are no objects."""
 UNMET_SHARE = 0.5
 _GUESSED_WORD = 0.05
 _ACTION_WORDS: dict[str, str] = {
@@ -380,7 +383,7 @@ _ACTION_WORDS: dict[str, str] = {
     "rename_move": "rename move mv file files", "data_storage": "database migration migrations sql schema db",
     "generated_files": "generated file files", "delegate_agent": "agent agents subagent",
 }  # fmt: skip
-"""Words that only repeat an action: in a trigger they restrict no tool call."""
+"""Words that only repeat an action; in a trigger they do not narrow the tool calls."""
 _LINT_BUILD: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (lazy_regex(pattern), words)
     for pattern, words in (
@@ -390,7 +393,7 @@ _LINT_BUILD: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"mypy|pyright|tsc|type", "type types typecheck check checking"),
     )
 )  # fmt: skip
-"""`run_lint_build` is several actions under one name: which words speak of the command at hand."""
+"""`run_lint_build` covers several actions: which words name the command at hand."""
 _EVERYWHERE_TEXT = """
 src lib pkg internal app apps packages package cmd main index mod code source file files project repo
 repository test tests docs doc scripts bin out build home users dev tmp usr local
@@ -410,7 +413,7 @@ _FILE = lazy_regex(r"[^\s/]\.[a-z][a-z0-9]{0,4}$")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TriggerFit:
-    """How one trigger fits one call. All values 0-1.
+    """The result of comparing one trigger with one tool call; all numbers but `hits` are 0-1.
 
     Attributes:
         action_match: weight x chance of the best class both name, where the call is that action for certain.
@@ -435,12 +438,12 @@ class TriggerFit:
 
 
 class CallMatcher:
-    """One tool call, prepared for many triggers."""
+    """Compares many triggers with one tool call."""
 
     __slots__ = ("_action_words", "_chances", "_commands", "_goal", "_languages", "_paths", "_told", "_words")
 
     def __init__(self, situation: Situation, goal: Situation | None = None) -> None:
-        """Prepare the reading of a call, and of the prompt that governs it where one is known."""
+        """Prepare a call's situation, and that of the prompt that governs it (None = unknown)."""
         self._chances = dict(situation.actions)
         self._paths = tuple(path.lower().removeprefix("./") for path in situation.paths)
         self._languages = frozenset(situation.languages)
@@ -462,7 +465,7 @@ class CallMatcher:
 
     @property
     def certain_actions(self) -> tuple[str, ...]:
-        """The classes that the call is for certain."""
+        """Return the specific classes that the call has for certain."""
         return tuple(
             n
             for n, chance in self._chances.items()
@@ -472,7 +475,9 @@ class CallMatcher:
     def fit(
         self, trigger: Trigger, *, files: Iterable[str] = (), commands: Iterable[str] = (), said: str = ""
     ) -> TriggerFit:
-        """Compare one trigger; `files` and `commands` are what the words of its memory name, `said` these words.
+        """Return how well a trigger fits the call; `files`, `commands`: named by its memory, whose words are `said`.
+
+        `files` and `commands` are named in the memory's words `said`.
 
         What a trigger speaks of are alternatives within a sort and conditions between sorts: one of its commands, one
         of its paths, the action itself, and each word that restricts it. `about` is the share of these that the call
@@ -552,7 +557,7 @@ class CallMatcher:
         return False
 
     def _is_of_this_action(self, command: str) -> bool:
-        """Whether a command is one way to do what this call does (`go build` where the call runs a linter)."""
+        """Whether a command is a way to do what this call does (`go build` when it runs a linter)."""
         mine = set(self.certain_actions)
         return any(name in mine for simple in split_commands(command) for name, _ in command_actions(simple))
 
@@ -586,7 +591,7 @@ class CallMatcher:
 
 @lru_cache(maxsize=4096)
 def as_command(item: str) -> bool:
-    """Whether an object is a command line: `go build`, `golangci-lint`."""
+    """Whether an object of a trigger is a command line: `go build`, `golangci-lint`."""
     if as_path(item):
         return False
     names = split_commands(item)
@@ -598,13 +603,13 @@ def as_command(item: str) -> bool:
 
 
 def as_path(item: str) -> bool:
-    """Whether an object is a path or a file name."""
+    """Whether an object of a trigger is a path or a file name."""
     return " " not in item and ("/" in item or bool(_FILE.search(item)))
 
 
 @lru_cache(maxsize=16384)
 def item_tokens(item: str) -> frozenset[str]:
-    """The words of one object: path parts, parts of identifiers, without plural endings."""
+    """Return the lower-case words of one object, its path and identifier split, without plural s."""
     return frozenset(_singular(word) for word in _SPLIT.split(_CAMEL.sub(" ", item).lower()) if len(word) > 1)
 
 

@@ -30,7 +30,7 @@ MAX_PHRASES = 8
 
 
 def embedded_texts(memory: Memory) -> tuple[str, ...]:
-    """The texts whose vectors make the memory's: its statement, then its phrases.
+    """Return the texts whose vectors make up the memory's vector: its statement, then its `when` phrases.
 
     A single `--when` of several words is kept as a topic and counts as a phrase. Topics that were made from the statement itself do not.
     """
@@ -40,7 +40,7 @@ def embedded_texts(memory: Memory) -> tuple[str, ...]:
 
 
 def combine(rows: Vectors) -> Vectors:
-    """The vector of a memory from those of its `embedded_texts`, shape (texts, dimensions) -> (dimensions,)."""
+    """Return a memory's unit vector from those of its `embedded_texts`: (texts, dimensions) -> (dimensions,)."""
     if len(rows) == 1:
         return rows[0]
     mixed = rows[0] + np.float32(PHRASE_WEIGHT) * rows[1:].mean(axis=0)
@@ -48,7 +48,7 @@ def combine(rows: Vectors) -> Vectors:
 
 
 def memory_vectors(memories: Sequence[Memory], *, embedder: Embedder) -> Vectors:
-    """Unit float32 rows, shape (memories, dimensions).
+    """Return the memories' vectors as unit float32 rows, shape (memories, dimensions).
 
     Raises:
         ProviderError: as the embedder.
@@ -71,5 +71,5 @@ def unread_language(embedder: Embedder, text: str) -> str:
 
 
 def languages_read(embedder: Embedder) -> frozenset[str] | None:
-    """Return the codes of the languages that an embedder, or the one behind a cache, reads; None = it does not declare them."""
+    """Return the codes of the natural languages that an embedder reads; None = it does not declare them."""
     return getattr(getattr(embedder, "inner", embedder), "languages", None)

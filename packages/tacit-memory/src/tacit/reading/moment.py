@@ -9,12 +9,14 @@ from functools import lru_cache
 from tacit.text.lazy_regex import lazy_regex
 
 Command = tuple[str, ...]
-"""The words of a simple command without its wrappers, the program first: `("git", "push", "origin", "main")`."""
+"""A simple command as words, without wrappers, program first: `("git", "push", "origin", "main")`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """What a call must be. Commands, acts, options, paths, hosts and tools are alternatives, the first that is given counts; the rest narrows.
+    """What a call must be to count.
+
+    Of commands, acts, options, paths, hosts and tools the first given counts; the rest narrows it.
 
     Attributes:
         commands: beginnings of commands; an option may stand anywhere in the call.
@@ -48,7 +50,7 @@ class Target:
 
     @property
     def empty(self) -> bool:
-        """Whether no call is meant for certain."""
+        """Whether the target names no call."""
         return not (self.commands or self.acts or self.options or self.paths or self.hosts or self.tools)
 
 
@@ -79,7 +81,7 @@ _SHELLS = r"(?:(?:bash|sh|zsh|node|python[\d.]*|ruby|deno|perl) )?"
 
 
 def _script(name: str) -> str:
-    """A script or a target of a task runner whose name holds `name`."""
+    """Return the pattern of a script or task whose name contains `name`."""
     return rf"{_SHELLS}(?:\S*/)?[\w.-]*{name}[\w.-]*(?: |$)|{_RUNNERS} (?:\S+ )*?\S*{name}"
 
 
@@ -90,7 +92,7 @@ RUNNERS: dict[str, str] = {
     "elixir": "mix test", "swift": r"swift test|xcodebuild", "kotlin": r"gradlew?|\./gradlew", "java": r"mvn|gradlew?|\./gradlew", "flutter": "flutter test", "dart": r"(?:dart|flutter) test",
     "dotnet": "dotnet test", "c#": "dotnet test",
 }  # fmt: skip
-"""The programs that run the tests of a language."""
+"""Test programs by programming language, as patterns."""
 _TESTS = (
     r"pytest|unittest|tox|nox|jest|vitest|mocha|ava|playwright test|cypress run|rspec|phpunit|ctest|go test|gotestsum|cargo (?:test|nextest)"
     rf"|(?:dotnet|mvn|swift|dart|flutter|zig|deno|bun|rails|bazel|sbt|buck2?) test|(?:bin/)?rails test|php artisan test|pest|xcodebuild (?:\S+ )*test|mvn (?:\S+ )*verify|(?:\./)?gradlew? (?:\S+ )*\S*(?:[tT]est|check)\S*|mix test|cypress (?:run|open)|behave|python manage\.py test|{_RUNNERS} (?:\S+ )*?[\w:-]*(?:test|spec|e2e)s?\b"
@@ -103,7 +105,7 @@ _INSTALLS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Act:
-    """One act.
+    """An act that people name by a word (`commit`), with the commands and tools that do it.
 
     Attributes:
         name: known by it.
@@ -174,7 +176,7 @@ ACTS: tuple[Act, ...] = (
     Act(name="build", said=r"(?:build|compil|packag)(?:s|ing|e|es|ed|ile|iles|iling)? (?:an? |the |any |our )+(?:[\w-]+ )?(?:app|application|project|bundle|frontend|backend|service|site|apk|binar(?:y|ies)|release build|firmware|wheel)|(?:release|production|debug|ios|android|firmware) builds?(?=\s*$| (?:are|is|get|gets|need|needs|must|should|run|runs|use|uses|go|goes)\b)", asked=r"(?:re)?build|compile|does (?:\S+ )+compile", command=r"(?:npm|pnpm|yarn|bun) (?:run )?build|(?:make|just|task|rake)(?: build| all)?$|cargo build|go build|(?:\./)?gradlew? (?:\S+ )*\S*(?:build|assemble)\S*|mvn (?:\S+ )*(?:package|install|compile)|dotnet (?:build|publish)|xcodebuild|swift build|flutter build|cmake --build|ninja|hugo$|mix (?:compile|release)|sbt compile|bazel build|next build|vite build|pio run|idf\.py build"),
     Act(name="agent", said=r"(?:start|spawn|launch|us|hand|giv|fire|send)\w* (?:[\w-]+ ){0,5}?sub-?agents?|sub-?agents?|delegat\w+|(?:the )?Task tool", asked=r"(?:review|investigate|explore|research|audit|find out)\b|have a (?:\w+ )?look", command=r"(?!)", tool=r"task|agent"),
 )  # fmt: skip
-"""In the order of the table the first that is met at a place of a text is meant: `force-push` before `push`."""
+"""All acts; of two that match at one place the first counts: `force-push` before `push`."""
 
 _SAID = tuple(
     (lazy_regex(rf"(?<![\w/.\ue001-])(?:{act.said})(?![\w/])", re.IGNORECASE), act.name) for act in ACTS
@@ -189,7 +191,7 @@ _CASED = frozenset({"PR", "PRs", "MR", "MRs"})
 
 
 def acts_said(text: str) -> tuple[tuple[int, int, str], ...]:
-    """(start, end, act) for each act that `text` names, by place; of two at one place the first of the table."""
+    """Return (start, end, act) for each act that `text` names, by position, without overlaps."""
     acts: list[tuple[int, int, str]] = []
     for pattern, name in _SAID:
         for match in pattern.finditer(text):
@@ -202,24 +204,24 @@ def acts_said(text: str) -> tuple[tuple[int, int, str], ...]:
 
 
 def act_ordered(text: str) -> str:
-    """The act that the beginning of `text`, an order in a prompt, asks for; "" = none."""
+    """Return the act that an order in a prompt begins with; "" = none."""
     return next((name for pattern, name in _ASKED if pattern.match(text)), "")
 
 
 @lru_cache(maxsize=256)
 def acts_done(command: Command) -> frozenset[str]:
-    """Acts that a simple command does. What a client of a database is told stands behind `sql:`."""
+    """Return the acts that a simple command does; of a database client give the `sql:` command."""
     line = " ".join(command)
     return frozenset(name for pattern, name in _DONE if pattern.match(line))
 
 
 @lru_cache(maxsize=256)
 def acts_ahead(command: Command) -> frozenset[str]:
-    """Acts that mostly come right after a simple command."""
+    """Return the acts that usually follow a simple command."""
     line = " ".join(command)
     return frozenset(name for pattern, name in _LEADS if pattern.match(line))
 
 
 def acts_of_tool(tool: str) -> frozenset[str]:
-    """Acts that a tool does, by its name (`mcp__github__create_pull_request`)."""
+    """Return the acts that an MCP tool does, by its name (`mcp__github__create_pull_request`)."""
     return frozenset(name for pattern, name in _TOOLS if pattern.search(tool))

@@ -27,9 +27,9 @@ from tacit.text.lazy_regex import lazy_regex, wording
 _PHRASES = wording("moments")
 
 Fit = Literal["now", "next", "no"]
-"""The call is the moment, it mostly comes right before it, or neither."""
+"""Whether the call is the moment (`now`), usually comes right before it (`next`), or neither."""
 KIND = "moment"
-"""Kind of the entities under which the rules of a moment are found."""
+"""Entity kind of the keys by which rules for a moment are looked up."""
 _EDITS = frozenset(
     {
         "edit",
@@ -99,12 +99,12 @@ _HOST = lazy_regex(r"(?<![\w.-])(?:[a-z0-9-]+\.)+[a-z]{2,}(?![\w-])|(?<=://)[\w.
 _SWITCHES = frozenset({"checkout", "switch"})
 _BRANCHES = frozenset({"main", "master", "develop", "trunk"})
 _PRECEDED = frozenset({"push"})
-"""Acts whose step before is known, whatever command carries them out."""
+"""Acts whose preceding step is known, whatever command carries them out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallFacts:
-    """What one call does. `looks` = it changes nothing; `changed` and `seen` are paths; `text` is all it says, lower case."""
+    """What a tool call does. `changed`, `removed`, `seen` and `read` are paths; `text` is lower case."""
 
     tool: str = ""
     commands: tuple[Command, ...] = ()
@@ -121,7 +121,7 @@ class CallFacts:
 
 @lru_cache(maxsize=64)
 def read_call_facts(call: ToolCall) -> CallFacts:
-    """What `call` does."""
+    """Return what `call` does: commands, acts, paths, hosts and words."""
     commands = simple_commands(call.command)
     operands = [
         (command[0], word) for command in commands for word in command[1:] if not word.startswith("-")
@@ -153,7 +153,7 @@ def read_call_facts(call: ToolCall) -> CallFacts:
 
 
 def keys_of_rule(statement: str) -> tuple[Entity, ...]:
-    """The keys under which a rule is found; none where its words name no moment."""
+    """Return the keys by which a rule is looked up; empty = its words name no moment."""
     keys: dict[str, None] = {}
     for moment in read_moments(statement):
         target = moment.target
@@ -169,7 +169,7 @@ def keys_of_rule(statement: str) -> tuple[Entity, ...]:
 
 
 def keys_of_call(facts: CallFacts) -> tuple[Entity, ...]:
-    """The keys of every rule that may govern the call, or the step after it."""
+    """Return the keys of every rule that may apply to the call or the step after it."""
     keys: dict[str, None] = {f"act:{act}": None for act in sorted(facts.acts | facts.ahead)}
     for command in facts.commands:
         keys.update(
@@ -190,18 +190,21 @@ def keys_of_call(facts: CallFacts) -> tuple[Entity, ...]:
 
 
 def parents_of(host: str) -> tuple[str, ...]:
-    """A server and the domains it is in."""
+    """Return a host name and its parent domains."""
     labels = host.split(".")
     return tuple(".".join(labels[start:]) for start in range(max(1, len(labels) - 1)))
 
 
 def keys_of_acts(acts: frozenset[str]) -> tuple[Entity, ...]:
-    """The keys of every rule for one of `acts`."""
+    """Return the lookup keys of the rules for any of `acts`."""
     return tuple(Entity(kind=KIND, key=f"act:{act}") for act in sorted(acts))
 
 
 def fit_of(moment: Moment, facts: CallFacts) -> Fit:
-    """Whether the call is `moment`, or the step before what it forbids, or a look at the file that it speaks of."""
+    """Return whether the call is the moment, or the step before it.
+
+    `next` is only for what the moment forbids, or the file that it speaks of.
+    """
     target = moment.target
     if _is_now(target, facts):
         return "now"
@@ -273,7 +276,7 @@ def _touches(target: Target, paths: Sequence[str], *, or_none: bool = False) -> 
 
 
 def _is_at(target: Target, command: Command) -> bool:
-    """Whether a command names a file that is meant, or none at all."""
+    """Whether a command names one of the target's files, or no file at all."""
     if not target.paths:
         return True
     file_words = [
@@ -303,11 +306,11 @@ _STEPS: dict[str, frozenset[str]] = {
     "pack": frozenset({"publish", "push"}),
     "package": frozenset({"publish", "deploy"}),
 }
-"""A subcommand, and those of the same program that it mostly leads to."""
+"""Subcommands, with those of the same program that usually follow."""
 
 
 def _leads_to_command(target_command: Command, commands: Sequence[Command]) -> bool:
-    """A step of the same program that mostly leads to `target_command`: `terraform plan` before `terraform apply`."""
+    """Whether one of `commands` usually precedes `target_command`: `terraform plan` before `apply`."""
     return any(
         command[0] == target_command[0] and not _STEPS.get(word, frozenset()).isdisjoint(target_command[1:])
         for command in commands
@@ -316,7 +319,7 @@ def _leads_to_command(target_command: Command, commands: Sequence[Command]) -> b
 
 
 def _leads_to_path(target: Target, viewed_paths: Sequence[str]) -> bool:
-    """A look at the files themselves."""
+    """Whether one of the viewed paths is a file of the target."""
     return any(touches(pattern, path) for pattern in target.paths for path in viewed_paths)
 
 
@@ -336,7 +339,7 @@ def _is_next(target: Target, facts: CallFacts) -> bool:
 
 
 def begins(target_command: Command, command: Command) -> bool:
-    """Whether `command` begins as `target_command` does; options of `target_command` may stand anywhere in it."""
+    """Whether `command` begins with `target_command`; the latter's options may be anywhere in it."""
     plain = [word for word in command if not word.startswith("-")]
     target_words = [word for word in target_command if not word.startswith("-")]
     if len(target_words) == 1 and "/" in target_words[0]:
@@ -349,7 +352,7 @@ def begins(target_command: Command, command: Command) -> bool:
 
 
 def _follows(target_words: list[str], command: Command) -> bool:
-    """The same where an option with its value stands between program and subcommand (`fly -a web deploy`)."""
+    """Whether the subcommand follows an option with its value (`fly -a web deploy`)."""
     if (
         len(target_words) != 2
         or command[0] != target_words[0]
@@ -372,7 +375,7 @@ def _is_option(word: str, option: str) -> bool:
 
 
 def _names_words(target: Target, facts: CallFacts) -> bool:
-    """Whether the call names the branch, environment or place that is meant, or none at all."""
+    """Whether the call names the target's branch, environment or place, or none at all."""
     if not target.words:
         return True
     if any(_names(word, facts.text) for word in target.words):
@@ -398,13 +401,13 @@ def _names_words(target: Target, facts: CallFacts) -> bool:
 
 
 def _names(word: str, text: str) -> bool:
-    """Whether a command names a branch, and not one that only begins so, or an environment, however its server is called."""
+    """Whether `text` names the branch or environment `word`, as a whole word."""
     end = r"(?![\w/-])" if word in _BRANCHES else ""
     return re.search(rf"(?<![\w/-]){re.escape(word)}{end}|(?<=-){re.escape(word)}(?![\w-])", text) is not None
 
 
 def _runs(target: Target, facts: CallFacts) -> bool:
-    """Whether a run of tests is by a program that is meant, or of a sort that its command names."""
+    """Whether the call runs tests with one of the target's programs, or the target names none."""
     if not target.runners:
         return True
     lines = [" ".join(command) for command in facts.commands if "test" in acts_done(command)]
@@ -417,7 +420,7 @@ def _switched(facts: CallFacts) -> bool:
 
 @lru_cache(maxsize=64)
 def acts_asked(prompt: str) -> frozenset[str]:
-    """The acts that a prompt orders: those at the beginning of one of its clauses (`looks good, commit it`)."""
+    """Return the acts that a prompt orders at the beginning of a clause (`looks good, commit it`)."""
     acts: set[str] = set()
     for match in _PHRASES.order_break.finditer(prompt[:1_000]):
         if not _PHRASES.refusal.search(prompt[: match.end()]) and (act := act_ordered(prompt[match.end() :])):
@@ -426,7 +429,7 @@ def acts_asked(prompt: str) -> frozenset[str]:
 
 
 def acts_proposed(message: str) -> frozenset[str]:
-    """The acts that the end of an agent's message offers to do (`Shall I commit and push?`)."""
+    """Return the acts that the end of an agent's message offers (`Shall I commit and push?`)."""
     return acts_asked(_PHRASES.proposal.sub("\n", message[-600:]))
 
 
@@ -446,7 +449,7 @@ _FOLDER = "-C"
 
 @lru_cache(maxsize=4096)
 def failing_commands(statement: str) -> tuple[Command, ...]:
-    """The commands that `statement`, a known failure, opens with and says to fail; none where it opens otherwise."""
+    """Return the commands that `statement`, a known failure, begins with; empty = it begins otherwise."""
     if (span := _PHRASES.span.match(statement)) is not None:
         return exact_commands(span[1]) if _is_command(span[1]) else ()
     plain = _PHRASES.plain.match(statement)
@@ -454,7 +457,7 @@ def failing_commands(statement: str) -> tuple[Command, ...]:
 
 
 def _is_command(span: str) -> bool:
-    """Whether code in a statement is a command line, and not an identifier, a file or an assignment."""
+    """Whether a code span is a command line, and not an identifier, a file or an assignment."""
     first, *arguments = span.split() or [""]
     return (
         bool(_PROGRAM.fullmatch(first))
@@ -464,12 +467,15 @@ def _is_command(span: str) -> bool:
 
 
 def runs_again(commands: tuple[Command, ...], line: str) -> bool:
-    """Whether a command line runs all of `commands`; each exactly as it is."""
+    """Whether a command line runs all of `commands`, each unchanged."""
     return bool(commands) and set(commands) <= set(exact_commands(line))
 
 
 def warned_of(statement: str, command: Command) -> str:
-    """The command if `statement` speaks against it: it names the program as code, and says "don't", "never" or the like of the subcommand; else ""."""
+    """Return `program subcommand` if `statement` warns against that command ("don't", "never"); "" = no.
+
+    It must name the program as code.
+    """
     if len(command) < 2 or not _SUBCOMMAND.fullmatch(command[1]):
         return ""
     program, subcommand = command[0], re.escape(command[1])
@@ -486,7 +492,7 @@ def warned_of(statement: str, command: Command) -> str:
 
 @lru_cache(maxsize=256)
 def exact_commands(line: str) -> tuple[Command, ...]:
-    """The simple commands of a command line with all that gives them their meaning: words in order, then the options, sorted."""
+    """Return a line's simple commands in a comparable form: words in order, then options, sorted."""
     quoted: list[str] = []
 
     def keep(match: re.Match[str]) -> str:
@@ -515,7 +521,7 @@ def _exact(words: list[str], quoted: list[str]) -> Command:
 
 
 def _without_values(words: list[str]) -> list[str]:
-    """The words of a call of Git without its folder and its message, which are others each time."""
+    """Return a Git call's words without folder and commit message, which differ each time."""
     if words[1:2] == [_FOLDER]:
         words = [words[0], *words[3:]]
     kept_words: list[str] = []

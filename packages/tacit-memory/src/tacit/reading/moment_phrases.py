@@ -135,7 +135,7 @@ _WORDS = frozenset(
         "railway",
     ]
 )
-"""English words too: they are commands only before a subcommand or an option, or where a program is to be called."""
+"""Program names that are English words: commands only before a subcommand, an option, or after "run"."""
 
 
 def _read_known() -> dict[str, frozenset[str]]:
@@ -196,7 +196,7 @@ _NOT_A_TARGET = frozenset(
 
 
 def commands_in(text: str) -> Iterator[tuple[int, int, str, bool]]:
-    """(start, end, words, certain) for each command that `text` names in plain words."""
+    """Yield (start, end, command, certain) for each command that `text` names in plain words."""
     for match in _COMMAND.finditer(text):
         program, words = match[1], match[2].split()
         command_words = [program]
@@ -223,7 +223,7 @@ def commands_in(text: str) -> Iterator[tuple[int, int, str, bool]]:
 
 
 def is_word(program: str) -> bool:
-    """Whether the name of a program is an English word too."""
+    """Whether a program's name is also an English word."""
     return program in _WORDS
 
 
@@ -302,7 +302,7 @@ _TOPIC_WORD = re.compile(r"[a-z]{5,}")
 
 
 class Phrases:
-    """One statement, with marks for its commands, places and addresses."""
+    """One statement, whose commands, paths and addresses are replaced by marks (`masked`)."""
 
     __slots__ = ("_kept", "masked")
 
@@ -338,7 +338,7 @@ class Phrases:
         )
 
     def target(self, phrase: str, *, changes: bool = False) -> Target:
-        """The call that `phrase` names; an empty target where it names none for certain.
+        """Return the call that `phrase` names; an empty target = none for certain.
 
         A file is one only where the phrase says that it is changed, or where the caller knows (`changes`).
         """
@@ -363,13 +363,13 @@ class Phrases:
         )
 
     def satisfied_by(self, target: Target, sentence: str) -> Target:
-        """`target` with the options that `sentence` prescribes: a call that has them is as the rule wants it."""
+        """Return `target` with the options that `sentence` prescribes: a call with them follows the rule."""
         options = tuple(dict.fromkeys(_OPTION.findall(sentence)))
         own = {word for command in target.commands for word in command}
         return replace(target, satisfied=tuple(option for option in options if option not in own))
 
     def files(self, phrase: str) -> Target:
-        """The files and folders that `phrase` names, as changed ones; a dotted name of another kind (`os.path`) is none."""
+        """Return a target with the files and folders that `phrase` names, as changed ones."""
         marks = [self._kept[int(number)] for number in _MARK.findall(phrase)]
         place_texts = [text for sort, text in marks if sort == "path" or (sort == "code" and _is_place(text))]
         return Target(
@@ -377,12 +377,12 @@ class Phrases:
         )
 
     def file_patterns_named(self, phrase: str) -> tuple[str, ...]:
-        """Patterns of the files that `phrase` names, by their paths or by their kind."""
+        """Return patterns of the files that `phrase` names by path or by kind."""
         marks = [self._kept[int(number)] for number in _MARK.findall(phrase)]
         return self._paths(phrase, marks, acts=True) or kinds_said(phrase)
 
     def command_at(self, phrase: str) -> Target:
-        """The commands or the tool at the beginning of `phrase`; an empty target where something else stands there."""
+        """Return the commands or tool that `phrase` begins with; an empty target = something else."""
         begin = re.sub(
             r"^(?:\s*(?:with|via|by|the|an?|plain|bare|raw|whatever|system|global|globally installed|directly|direct|calling|running|run|using|use|invoking|through|to|from|your|our)\b)*\s*",
             "", phrase, flags=re.IGNORECASE,
@@ -460,7 +460,7 @@ class Phrases:
         return Target(paths=paths, hosts=hosts)
 
     def _antecedent(self, phrase: str) -> str | None:
-        """The mark, or the words, that a pronoun of `phrase` stands for: the first anchor of the nearest sentence before it."""
+        """Return the mark or words that a pronoun in `phrase` refers to, from earlier sentences; None = unknown."""
         at = self.masked.find(phrase)
         pronoun = _PHRASES.pronoun.search(phrase)
         before = self.masked[: at + (pronoun.start() if pronoun else 0)] if at >= 0 else ""
@@ -564,7 +564,7 @@ def _is_place(text: str) -> bool:
 
 
 def _as_commands(text: str) -> tuple[Command, ...]:
-    """The commands of a code span; none for an identifier, an option or a value."""
+    """Return the commands in a code span; empty for an identifier, an option or a value."""
     if not re.match(r"(?:\./)?[a-zA-Z][\w./-]*(?: |$)", text) or " = " in text:
         return ()
     commands = simple_commands(re.sub(r"\s*(?:<[\w /-]+>|\.\.\.|\[[\w /-]+\])", "", text))

@@ -66,7 +66,10 @@ _EVERYWHERE = frozenset({
 
 
 def kinds_said(text: str, *, words: bool = False) -> tuple[str, ...]:
-    """Patterns of the files that `text` names by their kind, those of the first place where it does; `words` = the words there."""
+    """Return patterns of the files that `text` names by kind (`CSS`), at the first such place.
+
+    `words` = return the words there instead.
+    """
     best: tuple[int, tuple[str, ...], str] | None = None
     for pattern, patterns in _SAID:
         match = pattern.search(text)
@@ -80,7 +83,7 @@ def kinds_said(text: str, *, words: bool = False) -> tuple[str, ...]:
 
 
 def path_pattern(path: str) -> str:
-    """A path as a pattern: lower case, a folder with a closing slash."""
+    """Return a path as a pattern: lower case, a folder with a trailing slash."""
     plain = path.replace("\\", "/").lower().removeprefix("./").removeprefix("~/").strip("`'\"")
     last = plain.rstrip("/").rsplit("/", 1)[-1]
     is_file = "." in last.lstrip(".") or last in ("dockerfile", "makefile", "justfile", "gemfile", "rakefile")
@@ -90,13 +93,13 @@ def path_pattern(path: str) -> str:
 
 
 def key_of(pattern: str) -> str:
-    """Under which part of a path a pattern is looked up: its last name, or its ending."""
+    """Return the key by which a pattern is looked up: its last name, or its ending; "" = it has no key."""
     last = pattern.rstrip("/").rsplit("/", 1)[-1]
     return last if last.count("*") <= 1 else ""
 
 
 def parts_of(path: str) -> frozenset[str]:
-    """Everything that `key_of` of a matching pattern can be."""
+    """Return every key (`key_of`) that a pattern matching `path` can have."""
     plain = path.replace("\\", "/").lower()
     names = [name for name in plain.split("/") if name]
     keys = set(names)
@@ -113,7 +116,7 @@ def parts_of(path: str) -> frozenset[str]:
 
 
 def touches(pattern: str, path: str) -> bool:
-    """Whether `path` is what `pattern` names: that file, or anything in that folder, wherever it lies."""
+    """Whether `path` is the file that `pattern` names, or is in that folder, wherever that is."""
     plain = path.replace("\\", "/").lower()
     if pattern.endswith("/"):
         return bool(glob_pattern(pattern + "**").search(plain.rstrip("/") + "/"))
@@ -122,9 +125,9 @@ def touches(pattern: str, path: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedPlaces:
-    """The files that a statement names by their path, by name or by a glob, and the folders; patterns for `touches`.
+    """The files and folders that a statement names, as patterns for `touches`.
 
-    `orders` = it orders or warns; what only says what is there says nothing to who looks.
+    `orders` = the statement orders or warns, and does not only describe.
     """
 
     files: tuple[str, ...] = ()
@@ -134,7 +137,7 @@ class NamedPlaces:
 
 @lru_cache(maxsize=4096)
 def named_places(statement: str) -> NamedPlaces:
-    """The places that `statement` names.
+    """Return the files and folders that `statement` names, as patterns.
 
     What tells of work that was done, and what is named as an example, names nothing. A file that every project has, and that is named without its folder, is named in passing. A folder counts only where the statement
     orders or warns: a statement that says what lies there is not for every change in it.
@@ -157,7 +160,7 @@ def named_places(statement: str) -> NamedPlaces:
 
 @lru_cache(maxsize=4096)
 def glob_pattern(pattern: str) -> re.Pattern[str]:
-    """A glob as a pattern: `**` any folders, `*` and `?` within one name; a bare name matches in any folder."""
+    """Return a glob as a compiled pattern: `**` = any folders, `*` and `?` within one name."""
     pattern = pattern.replace("\\", "/").removeprefix("./")
     out: list[str] = []
     position = 0

@@ -29,7 +29,7 @@ _SENTENCE = lazy_regex(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)\s+|\n+")
 
 @lru_cache(maxsize=8192)
 def read_moments(statement: str) -> tuple[Moment, ...]:
-    """The moments that `statement` names, in its order, at most four."""
+    """Return the moments that `statement` names, in order, at most four; empty = none for certain."""
     text = statement[:_CUT].replace("\u2019", "'")
     phrases = Phrases(text)
     moments: dict[Moment, None] = {}
@@ -46,14 +46,14 @@ def read_moments(statement: str) -> tuple[Moment, ...]:
 
 
 def _with_options(moment: Moment, sentence: str, phrases: Phrases) -> Moment:
-    """A rule that tells how a command is called is kept by a call with the options that it names."""
+    """Return the moment; for a rule on how a command is called, a call with the prescribed options fulfills it."""
     if moment.forbids or not (moment.way and (moment.target.commands or moment.target.acts)):
         return moment
     return replace(moment, target=phrases.satisfied_by(moment.target, sentence))
 
 
 def _of_clause(clause: str, phrases: Phrases) -> Moment | None:
-    """The first reading of a clause that names a call: a leave to be asked, a prohibition, a condition, an alternative, a way."""
+    """Return the moment of a clause, by the first reading that names a call; None = none."""
     for read in (
         _asked,
         _only_after,
@@ -83,7 +83,7 @@ def _asked(clause: str, phrases: Phrases) -> Moment | None:
 
 
 def _asked_about(clause: str, sentence: str, phrases: Phrases) -> Moment | None:
-    """`Pushing? Then rebase first`: a question of one act opens the rule that the next sentence says."""
+    """Return the moment of a short question that opens a rule: `Pushing? Then rebase first`; else None."""
     if not sentence.rstrip().endswith("?") or len(clause.split()) > 5:
         return None
     return Moment(target=phrases.target(clause.strip(" ?")))
@@ -128,7 +128,7 @@ def _forbidden(clause: str, phrases: Phrases) -> Moment | None:
 
 
 def _last_part(before: str) -> str:
-    """The subject of a verb that stands after `before`."""
+    """Return the subject of the verb behind `before`."""
     last = re.split(r"[,:;]\s+|\b(?:so|and|but)\s+", before)[-1]
     return last if "\ue000" in last else before
 
@@ -139,7 +139,7 @@ def _names(clause: str, phrases: Phrases) -> bool:
 
 
 def _kept_off(clause: str, phrases: Phrases) -> Moment | None:
-    """`Stay out of vendor/`, `leave vendor/ alone`."""
+    """Return the moment of `Stay out of vendor/`, `leave vendor/ alone`; else None."""
     match = _PHRASES.kept_off.search(clause)
     if match is None or not _PHRASES.subject.match(clause[: match.start()]):
         return None
@@ -198,7 +198,7 @@ def _until(phrase: str) -> str:
 
 
 def _replaced(clause: str, phrases: Phrases) -> Moment | None:
-    """`Use pnpm, not npm, to install packages`: the call of what is not to be used."""
+    """Return the call that is not to be used: `npm` in `Use pnpm, not npm, to install packages`; else None."""
     for match in _PHRASES.instead.finditer(clause):
         target = phrases.command_at(clause[match.end() :])
         if target.empty:
@@ -211,7 +211,7 @@ def _replaced(clause: str, phrases: Phrases) -> Moment | None:
 
 
 def _prescribed(clause: str, phrases: Phrases) -> Moment | None:
-    """How something is done: `pull requests go against develop`, `run the Go tests with -race`."""
+    """Return the call that the clause prescribes a way for: `run the Go tests with -race`; else None."""
     condition = _PHRASES.condition.search(clause)
     if condition is not None and not phrases.target(_until(clause[condition.end() :])).empty:
         return None  # when it applies is said, but names no call
@@ -251,7 +251,7 @@ def _prescribed(clause: str, phrases: Phrases) -> Moment | None:
 
 
 def _is_short(head: str) -> bool:
-    """Whether what stands before a verb is its subject, or an order, and no clause of its own."""
+    """Whether the words before a verb are its subject or an order, and not a clause."""
     return "," not in head and ":" not in head and len(head.split()) <= _MOST_HEAD_WORDS
 
 
@@ -262,7 +262,7 @@ def _placed(clause: str, phrases: Phrases) -> Moment | None:
 
 
 def _about_file(sentence: str, phrases: Phrases) -> Moment | None:
-    """A file is the subject of a sentence that obliges: whoever works on the file must know it, and so must who looks at it."""
+    """Return the moment of working on the file that is the subject of an obliging sentence; else None."""
     match = _PHRASES.subject_file.match(sentence)
     if match is None:
         return None

@@ -28,7 +28,7 @@ _REPLIES = wording("replies")
 
 _PROGRAM_SOURCES = frozenset({"system", "loop_wakeup", "schedule_wakeup", "poll_event"})
 _SCRIPTED = ("sdk", "mcp", "claude-code-github-action")
-"""How the entrypoints begin that no person types into."""
+"""Beginnings of entrypoints that no person types into."""
 LOOKED_AT_CHARS = 400
 _OPENING = re.compile(
     r"\s*(?:"
@@ -46,7 +46,7 @@ _OPENING = re.compile(
 
 
 def by_program(origin: object, *sources: object, entrypoint: str | None = None) -> bool:
-    """Whether Claude Code says that no person typed a prompt.
+    """Whether Claude Code's fields say that no person typed a prompt.
 
     Args:
         origin: the field `origin` of the prompt; its `kind` is `human` where a person typed it.
@@ -65,7 +65,7 @@ def by_program(origin: object, *sources: object, entrypoint: str | None = None) 
 
 
 def machine_made(text: str) -> bool:
-    """Whether a program wrote `text`, judged by how it begins."""
+    """Whether a program wrote `text`, by how it begins."""
     return _OPENING.match(text[:LOOKED_AT_CHARS]) is not None
 
 
@@ -74,7 +74,7 @@ _QUOTES = ('""', "''", "\u201c\u201d", "\u2018\u2019")
 
 
 def typed_command(prompt: str) -> str:
-    """The command that `prompt` is: `remember TEXT` or `forget ID`; "" when it is none of them."""
+    """Return the Tacit command that `prompt` consists of, `remember TEXT` or `forget ID`; "" = none."""
     line = prompt.strip()
     command = _COMMAND.fullmatch(line)
     if command is None or len(line.splitlines()) != 1:
@@ -85,7 +85,7 @@ def typed_command(prompt: str) -> str:
 
 
 def _unquoted(text: str) -> str:
-    """`text` without the pair of quotation marks around the whole of it."""
+    """Return `text` without quotation marks around the whole of it."""
     for opening, closing in _QUOTES:
         inner = text[1:-1]
         if (
@@ -99,7 +99,7 @@ def _unquoted(text: str) -> str:
 
 
 SUMMARY_TAKEN = "Got it. Thanks for the additional context!"
-"""Gemini CLI (0.61.0) writes these words as an answer of the model after the summary of a compressed conversation."""
+"""The model answer that Gemini CLI (0.61.0) inserts after the summary of a compressed conversation."""
 _ADDED_FILES = re.compile(r"--- Content from referenced files ---.*?(?:--- End of content ---|\Z)", re.DOTALL)
 
 
@@ -119,7 +119,7 @@ _LONG_END = 2_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """The effect of a short reply.
+    """What a short reply does: accept, refuse, pick, or small talk.
 
     Attributes:
         accepts: it says yes, go on, or picks something.
@@ -139,7 +139,7 @@ class Reply:
 
 
 def read_reply(text: str) -> Reply:
-    """Read `text` as a reply to the agent. A long text is no reply unless it opens with a clear yes, no or pick."""
+    """Return what `text` does as a reply to the agent; all False for a long text without a clear opening."""
     return _read_reply(text.strip())
 
 
@@ -183,7 +183,7 @@ def _read_reply(text: str) -> Reply:
 
 @lru_cache(maxsize=64)
 def proposal_in(previous_end: str, picks: tuple[str, ...] = ()) -> str:
-    """The words of what the agent proposes at the end of its message, the empty string if it proposes nothing.
+    """Return the words of what the agent proposes at the end of its message; "" = nothing.
 
     Args:
         previous_end: the end of the agent's last message, 300 to 2,000 characters.
@@ -207,7 +207,7 @@ def proposal_in(previous_end: str, picks: tuple[str, ...] = ()) -> str:
 
 
 def _leading_yes(text: str) -> int:
-    """Length of the yes that opens `text` and is followed by more; 0 if there is none."""
+    """Return the length of the yes that opens `text` before more words; 0 = none."""
     firm = _REPLIES.firm_yes.match(text)
     if firm:
         return firm.end()
@@ -218,7 +218,7 @@ def _leading_yes(text: str) -> int:
 
 
 def _asking_part(end: str) -> str:
-    """The last sentences that ask for leave or announce a step."""
+    """Return the last sentences that ask for permission or announce a step."""
     tail = end[-700:]
     sentences = [sentence for sentence in _SENTENCE.findall(tail) if sentence.strip()]
     chosen = [s.strip() for s in sentences[-8:] if _REPLIES.asks.search(s.lower())]
@@ -228,7 +228,7 @@ def _asking_part(end: str) -> str:
 
 
 def asks_for_leave(previous_end: str) -> bool:
-    """Whether the message ends with a plain question for leave (`Want me to ...?`), to which praise is a yes."""
+    """Whether the message ends by asking for permission (`Want me to ...?`), so that praise means yes."""
     return bool(_REPLIES.direct.search(previous_end[-300:])) and "?" in previous_end[-160:]
 
 
@@ -255,5 +255,5 @@ def _ordinals(text: str) -> tuple[str, ...]:
 
 
 def is_objection(text: str) -> bool:
-    """Whether a prompt objects to what the agent said before it."""
+    """Whether a prompt objects to the agent's last message."""
     return read_reply(text).refuses or bool(_REPLIES.objects.search(text[:300]))

@@ -76,7 +76,7 @@ _LEAST_PROSE = 4
 
 
 def printed_lines(text: str) -> frozenset[int]:
-    """The numbers of the lines of `text` that a program printed, such as a log or a stack trace.
+    """Return the numbers of the lines that a program printed, such as a log or a stack trace.
 
     A paragraph counts if at least half of its lines are indented or hold at least a third of words with digits or symbols in them.
     A paragraph behind it counts as well, unless it speaks in the first person singular.
@@ -93,7 +93,7 @@ def printed_lines(text: str) -> frozenset[int]:
 
 
 def introduces_printed(sentence: str, text: str) -> bool:
-    """Whether a sentence of `text` announces what a program printed, and that stands behind it."""
+    """Whether a sentence of `text` announces program output that follows it."""
     lines, printed = text.split("\n"), printed_lines(text)
     return _announces_output(sentence) and any(
         bool(line.strip())
@@ -104,7 +104,7 @@ def introduces_printed(sentence: str, text: str) -> bool:
 
 
 def _announces_output(line: str) -> bool:
-    """Whether a line that ends in a colon names what a program printed, not what somebody says or a text to work on."""
+    """Whether a line ending in a colon announces program output, not somebody's words."""
     return bool(_COLON.search(line) and _SPEECH.output.search(line)) and not (
         reports_others(line)
         or _SPEECH.rewords.search(line)
@@ -114,7 +114,7 @@ def _announces_output(line: str) -> bool:
 
 
 def _paragraphs_of(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Where each run of lines that are not blank begins, and where it ends."""
+    """Yield (first line, line behind the last) of each paragraph."""
     first = None
     for number, line in enumerate((*lines, "")):
         if line.strip():
@@ -132,7 +132,7 @@ def _looks_printed(line: str) -> bool:
 
 
 def asks_about_text(sentence: str) -> Reach:
-    """Whether a sentence is a request or question about a text in its prompt, and how far that text may reach.
+    """Return how far the text reaches that a sentence of the prompt asks about, or orders work on.
 
     Returns:
         `all` = any other sentence of the prompt may be of that text; `below` = what stands on the lines after it; "" = no request.
@@ -160,7 +160,7 @@ def asks_about_text(sentence: str) -> Reach:
 
 
 def other_language(text: str) -> bool:
-    """Whether `text` is in another language than English, by its script, its marks and its short words."""
+    """Whether `text` is in another language than English, by its script, accents and short words."""
     if len(_OTHER_SCRIPT.findall(text)) >= 2 or _SPEECH.translates.search(text):
         return True
     spoken = re.sub(r"`[^`]*`", " ", text)
@@ -174,7 +174,10 @@ def other_language(text: str) -> bool:
 
 
 def speaks_one_language(text: str) -> bool:
-    """Whether all of `text` is in one known language other than English and asks for no translation. Then the user wrote all of it."""
+    """Whether all of the prompt is in one known language other than English, so that the user wrote all of it.
+
+    False if it asks for a translation, hands over a text, or has a line in plain English.
+    """
     code = natural_language_of(text)
     if (
         (code == ENGLISH and not speaks_marked_language(text))
@@ -188,12 +191,15 @@ def speaks_one_language(text: str) -> bool:
 
 
 def _is_english_prose(line: str) -> bool:
-    """Whether a line of a prompt in another script has so many Latin words that it may be a pasted text."""
+    """Whether a line of a prompt in another script has enough English words to be a pasted text."""
     return len(_LATIN_WORD.findall(line)) >= _LEAST_PROSE and natural_language_of(line) == ENGLISH
 
 
 def own_text(prompt: str) -> str:
-    """The lines of `prompt` that may be the user's own voice; what is pasted by its form is left out, and an announced line reads `>`."""
+    """Return the lines of `prompt` that may be the user's own words.
+
+    What is pasted by its form is removed; each line of an announced text becomes `>`.
+    """
     text = _QUOTATION.sub(_without_quotation, _CLOSED.sub("\n\n", _ANY_FENCE.sub("\n\n", prompt)))
     for opened in (_OPENED.search(text), _INLINE_OPENED.search(text)):
         if opened is not None:
@@ -207,13 +213,13 @@ def own_text(prompt: str) -> str:
 
 
 def _without_quotation(match: re.Match[str]) -> str:
-    """Nothing for a quotation of several lines, or without an end; a short one belongs to the sentence around it."""
+    """Return the quotation if it is short and closed (it belongs to its sentence), else a paragraph break."""
     closed = len(match[0]) > 1 and match[0][-1] in "\"'\u201c\u201d\u00bb\u300d\u300f"
     return match[0] if closed and "\n" not in match[0] else "\n\n"
 
 
 def _end_of_own(lines: list[str]) -> int:
-    """The first line of what is foreign to the end: headers of a mail, or what stands behind a separator."""
+    """Return the number of the first line from which all is foreign: a mail header or a separator."""
     for number, line in enumerate(lines):
         if _SEPARATOR.match(line):
             return number
@@ -225,7 +231,7 @@ def _end_of_own(lines: list[str]) -> int:
 
 
 def _letter(lines: list[str]) -> set[int]:
-    """The lines of a letter, from its greeting to its signature."""
+    """Return the numbers of a letter's lines, from its greeting on; empty = there is no signed letter."""
     greeting = next((number for number, line in enumerate(lines) if _SPEECH.greeting.match(line)), None)
     if greeting is None:
         return set()
@@ -236,7 +242,7 @@ def _letter(lines: list[str]) -> set[int]:
 
 
 def _announced(lines: list[str]) -> set[int]:
-    """Lines that a line before them announces as a text, titles, and lines of a chat."""
+    """Return the numbers of lines that are an announced text, a title, or part of a chat."""
     announced: set[int] = set()
     printed = printed_lines("\n".join(lines))
     until: Literal["", "list", "block", "printed", "end"] = ""
@@ -293,17 +299,17 @@ def _announced(lines: list[str]) -> set[int]:
 
 
 def _next_line(lines: list[str], number: int) -> int:
-    """The number of the next line that is not blank; `number` = there is none."""
+    """Return the number of the next non-blank line; `number` itself = there is none."""
     return next((n for n in range(number + 1, len(lines)) if lines[n].strip()), number)
 
 
 def reports_others(text: str) -> bool:
-    """Whether a sentence says what somebody other than its speaker says or wants."""
+    """Whether a sentence reports what somebody other than its speaker says or wants."""
     return _by_others(text, _SPEECH.reports)
 
 
 def names_source(text: str) -> bool:
-    """Whether a sentence speaks of what stands in a document."""
+    """Whether a sentence cites a document."""
     return _by_others(text, _SPEECH.sources)
 
 
@@ -343,16 +349,16 @@ _NUMBERED = lazy_regex(r"(?:^|(?<=\s))([1-9]\))(?=\s)")
 _MANY_HEADINGS = lazy_regex(r"^#{1,6}\s+\S", re.MULTILINE)
 _HIDDEN = '""'
 _CODE_LINE = "```"
-"""Stands for a block of code."""
+"""Replaces a block of code."""
 _PROMPTS, _SHORT = 512, 4_000
-"""So many prompts of at most so many characters are kept as read while a session is read; of longer ones a few."""
+"""Number of prompts, and their greatest length, whose sentences are cached; of longer ones 16 are."""
 PASTED_WORDS = 400
-"""A prompt of more words that has several headings is a pasted document, not speech."""
+"""A prompt with more words and several headings is a pasted document, not speech."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sentence:
-    """A sentence, `text` verbatim.
+    """A sentence of a prompt; `text` is verbatim.
 
     `item` = it stands in a list; `doubted` = a question about it follows;
     `own` = it is the user's own voice, not part of a text that they hand over.
@@ -365,14 +371,14 @@ class Sentence:
 
 
 def pasted_document(text: str) -> bool:
-    """Whether the prompt is mostly a document that was pasted (a plan, a specification, a page)."""
+    """Whether the prompt is mostly a pasted document (a plan, a specification, a page)."""
     if len(text) <= 2 * PASTED_WORDS:  # too short for so many words
         return False
     return len(text.split()) > PASTED_WORDS and len(_MANY_HEADINGS.findall(text)) >= 3
 
 
 def spoken_sentences(text: str) -> tuple[Sentence, ...]:
-    """Sentences that the person wrote, in order."""
+    """Return the sentences that the person wrote, in order, without pasted matter; cached."""
     return _sentences_of_short(text) if len(text) <= _SHORT else _sentences_of_long(text)
 
 
@@ -385,7 +391,7 @@ def _sentences_of(text: str) -> tuple[Sentence, ...]:
 
 
 def _with_voices(sentences: list[Sentence], places: list[int], text: str) -> list[Sentence]:
-    """Mark what may belong to a text that a sentence of the prompt asks about, or to one in another language's midst."""
+    """Return the sentences, with `own=False` for those that may belong to a text that the user hands over."""
     marked = list(sentences)
     if speaks_one_language(text):
         return marked
@@ -407,7 +413,7 @@ def _with_voices(sentences: list[Sentence], places: list[int], text: str) -> lis
 
 
 def _split(text: str) -> tuple[list[Sentence], list[int]]:
-    """Sentences, and the number of the paragraph that each stands in."""
+    """Return (sentences, the paragraph number of each)."""
     bare = _ELEMENT.sub("\n", _FENCE.sub(f"\n{_CODE_LINE}\n", text))
     sentences: list[Sentence] = []
     places: list[int] = []
@@ -433,7 +439,7 @@ def _split(text: str) -> tuple[list[Sentence], list[int]]:
 
 
 def _items(paragraph: str) -> list[str]:
-    """The items of a list that was typed in one line, "1) this 2) that", and what stands before it; else the paragraph alone."""
+    """Return the items of a list typed in one line ("1) this 2) that"), else the paragraph alone."""
     numbers = _NUMBERED.findall(paragraph)
     if numbers[:2] != ["1)", "2)"] or paragraph.count(")") < paragraph.count("(") + len(numbers):
         return [paragraph]
@@ -446,7 +452,7 @@ _sentences_of_long = lru_cache(maxsize=16)(_sentences_of)
 
 
 def in_own_voice(span: str, text: str) -> bool:
-    """Whether the words `span` of a prompt `text` are the user's own voice, not part of a text that they hand over."""
+    """Whether the words `span` of the prompt `text` are the user's own, not part of a text that they hand over."""
     own = normalize_text(
         " ".join(
             sentence.text for sentence in spoken_sentences(text) if sentence.own and not sentence.doubted
@@ -456,13 +462,13 @@ def in_own_voice(span: str, text: str) -> bool:
 
 
 def clear_sentence_cache() -> None:
-    """Let go of what `spoken_sentences` has kept: a session has been read, and its prompts come no more."""
+    """Empty the cache of `spoken_sentences`, after a session has been read."""
     _sentences_of_short.cache_clear()
     _sentences_of_long.cache_clear()
 
 
 def _with_doubts(sentences: list[Sentence], places: list[int]) -> tuple[Sentence, ...]:
-    """Mark what a question asks about: the sentences before it in its paragraph, or the paragraph or list before it."""
+    """Return the sentences, with `doubted` set for those that a later question is about."""
     marked = list(sentences)
     for at, sentence in enumerate(sentences):
         match = _SPEECH.about_it.match(sentence.text)
@@ -478,25 +484,25 @@ def _with_doubts(sentences: list[Sentence], places: list[int]) -> tuple[Sentence
 
 
 def opens_report(lead: str) -> bool:
-    """Whether the words behind `lead` are announced as what somebody says ("the page recommends:")."""
+    """Whether `lead` announces somebody's words ("the page recommends:")."""
     says = _SPEECH.says.search(lead)
     return says is not None and not _SPEECH.self.match(lead[: says.start()])
 
 
 def hide_quotes(sentence: str) -> tuple[str, tuple[str, ...]]:
-    """The sentence with `""` for longer stretches in double quotes, which are someone else's words, and these stretches."""
+    """Return the sentence with `""` in place of longer quotations, and these quotations."""
     return _QUOTED.sub(_HIDDEN, sentence), tuple(match[0] for match in _QUOTED.finditer(sentence))
 
 
 def show_quotes(text: str, quotes: tuple[str, ...]) -> str:
-    """Put back what `hide_quotes` hid, in order."""
+    """Return `text` with the quotations put back in order; the reverse of `hide_quotes`."""
     for quote in quotes:
         text = text.replace(_HIDDEN, quote, 1)
     return text
 
 
 def _reports(line: str) -> bool:
-    """Whether what follows this line is somebody else's words."""
+    """Whether the lines after this one are somebody else's words."""
     if any(
         own.match(line) for own in (_SPEECH.orders, _SPEECH.builds, _SPEECH.own_list)
     ) or _SPEECH.our_needs.search(line):
@@ -508,7 +514,7 @@ def _reports(line: str) -> bool:
 
 
 def _paragraphs(text: str) -> list[tuple[str, bool]]:
-    """Runs of prose lines joined with spaces; every list item stands alone; reported words are left out."""
+    """Return (text, whether it is a list item) of each paragraph, without reported words."""
     paragraphs: list[tuple[str, bool]] = []
     lines: list[str] = []
     item = False

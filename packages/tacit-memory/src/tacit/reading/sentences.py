@@ -21,7 +21,7 @@ _NEXT = re.compile(r"\S")
 
 
 def split_sentences(text: str) -> tuple[str, ...]:
-    """Sentences of `text`, stripped, in order, none empty. A code fence, a heading and a list item stand alone."""
+    """Return the sentences of `text` in order, stripped. A code fence, heading or list item stands alone."""
     sentences: list[str] = []
     position = 0
     for fence in _FENCE.finditer(text):
@@ -33,7 +33,7 @@ def split_sentences(text: str) -> tuple[str, ...]:
 
 
 def shorten_at_sentence(text: str, fits: Callable[[str], bool]) -> str:
-    """The longest prefix of whole sentences of `text` that fits; the empty string if not even the first one does.
+    """Return the longest run of whole sentences from the start of `text` that fits; "" = not even one.
 
     Args:
         text: what is to be shortened.

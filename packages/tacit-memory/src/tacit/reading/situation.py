@@ -32,7 +32,7 @@ _QUESTIONS = wording("questions")
 HEAD_CHARS = 3_000
 TAIL_CHARS = 1_500
 MOST_UTTERANCES = 64
-"""Prompts whose readings are kept: a prompt has many calls, and what is learned from it is read a little later."""
+"""Prompts whose readings are cached: each has many calls, and learning reads it again later."""
 _SENTENCE = re.compile(r"[^.!?\n]+(?:[.](?=\S)[^.!?\n]*)*[.!?]*")
 _PROGRAMS = (
     "git", "npm", "pnpm", "yarn", "bun", "npx", "uv", "pip", "cargo", "docker", "kubectl", "gh", "pytest", "dotnet", "terraform",
@@ -73,7 +73,7 @@ _TOOL_PRIOR = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _WordsRead:
-    """What the words of a prompt say, whatever happened before it.
+    """What the words of a prompt say, without regard to what happened before.
 
     Attributes:
         chances: of the actions, before what follows from them.
@@ -108,12 +108,12 @@ class Utterance:
 
     @cached_property
     def reply(self) -> Reply:
-        """What it is as a reply to the agent: a yes, a no, small talk, or more than a reply."""
+        """Return how the prompt reads as a reply to the agent: a yes, a no, small talk, or more."""
         return read_reply(self.text_shown)
 
     @cached_property
     def proposal(self) -> str:
-        """The words of the agent's proposal that it accepts; "" = it accepts none."""
+        """Return the words of the agent's proposal that the prompt accepts; "" = none."""
         reply = self.reply
         if not reply.accepts or (reply.small_talk and not asks_for_leave(self.previous_end)):
             return ""
@@ -122,25 +122,25 @@ class Utterance:
 
     @cached_property
     def is_whole_question(self) -> bool:
-        """Whether it is a short question that can be understood without what was said before."""
+        """Whether the prompt is a short question that is clear without what was said before."""
         return is_whole_question(self.text)
 
     @cached_property
     def statements(self) -> tuple[Statement, ...]:
-        """What it marks as lasting."""
+        """Return the statements that the prompt marks as lasting."""
         from tacit.reading.explicit import find_explicit  # noqa: PLC0415 - only what learns asks for it
 
         return find_explicit(self.text)
 
     @cached_property
     def asks_to_keep(self) -> bool:
-        """Whether it marks something as lasting, even if only by "remember this", whatever became of it."""
+        """Whether the user marks something as lasting; a bare "remember this" counts, too."""
         from tacit.reading.explicit import asks_to_keep  # noqa: PLC0415 - only what learns asks for it
 
         return asks_to_keep(self.text)
 
     def situation(self, *, recent_tools: Sequence[str] = (), recent_files: Sequence[str] = ()) -> Situation:
-        """What the agent is about to do.
+        """Return what the agent is about to do.
 
         Args:
             recent_tools: host-neutral names of the last tools, newest last; a weak hint only.
@@ -156,12 +156,12 @@ class Utterance:
 
     @cached_property
     def text_shown(self) -> str:
-        """The head and the tail of the text: what is read."""
+        """Return the head and the tail of a long prompt: the part that is read."""
         return _cut(self.text).strip()
 
     @cached_property
     def _why_nothing(self) -> NoteCause | None:
-        """Why no action follows, whatever happened before."""
+        """Return why no action follows from the prompt; None = one may."""
         if not self.text_shown or machine_made(self.text_shown):
             return NoteCause.NO_PERSON
         reply, proposal = self.reply, self.proposal
@@ -179,7 +179,7 @@ class Utterance:
 
 @lru_cache(maxsize=MOST_UTTERANCES)
 def utterance_of(text: str, previous_end: str = "") -> Utterance:
-    """The utterance that `text` is behind a message that ends in `previous_end`: the same one for all who ask for the last prompts."""
+    """Return the utterance for a prompt and the end of the message before it; the last ones are cached and shared."""
     return Utterance(text=text, previous_end=previous_end)
 
 
@@ -190,12 +190,12 @@ def read_situation(
     recent_tools: Sequence[str] = (),
     recent_files: Sequence[str] = (),
 ) -> Situation:
-    """Read what the agent is about to do; see `Utterance.situation`."""
+    """Return what the agent is about to do; see `Utterance.situation`."""
     return utterance_of(text, previous_end).situation(recent_tools=recent_tools, recent_files=recent_files)
 
 
 def read_call(call: ToolCall) -> Situation:
-    """Read one tool call: here the action is certain.
+    """Return the situation of one tool call, whose action is certain.
 
     A command gives its own classes (`git commit`, `pytest`), an edit those of the kind of file it touches.
     """
@@ -228,7 +228,7 @@ def read_call(call: ToolCall) -> Situation:
 
 
 def read_finished(call: ToolCall) -> Situation:
-    """Read a call that is done: itself, and, after an edit of code, weakly what mostly follows one."""
+    """Return the situation of a finished call: its own, and weakly what usually follows an edit of code."""
     situation = read_call(call)
     if _touch_of(call.tool) not in ("edit", "write") or situation.probability("edit_code") < 0.5:
         return situation
@@ -249,7 +249,7 @@ def _touch_of(tool: str) -> Touch | None:
 
 
 def _read_words(own: str, proposal: str) -> _WordsRead:
-    """Read the words of a prompt, without its yes or no, and the proposal that it accepts."""
+    """Read a prompt's words, without its yes or no, and the proposal that it accepts."""
     evidence = Evidence()
     notes: list[Note] = []
     prose = prose_of(own)
@@ -289,7 +289,7 @@ def _read_words(own: str, proposal: str) -> _WordsRead:
 def _situation(
     words: _WordsRead, said: Utterance, *, recent_tools: Sequence[str], recent_files: Sequence[str]
 ) -> Situation:
-    """What the words of a prompt say with what happened before it."""
+    """Return the situation from a prompt's words and what happened before it."""
     evidence = Evidence(chances=dict(words.chances))
     _weigh_tools(evidence, recent_tools)
     actions = evidence.ranked()
@@ -319,14 +319,14 @@ def _situation(
 
 
 MOST_QUESTION_WORDS = 30
-"""A longer prompt tells what to do, whatever it asks besides."""
+"""A longer prompt counts as an order, even if it asks something."""
 MOST_BARE_WORDS = 10
 MIN_WHOLE_QUESTION_WORDS = 4
 _BARE_OPENERS = ("where", "who", "which", "is", "does")
 
 
 def asks_question(text: str) -> bool:
-    """Whether a short prompt wants to know something; "can you fix ..." orders. Few words need no question mark."""
+    """Whether a short prompt asks for information; "can you fix ..." is an order."""
     words = _words_of(text)
     if len(text.split()) > MOST_QUESTION_WORDS or not words:
         return False
@@ -340,7 +340,7 @@ def asks_question(text: str) -> bool:
 
 
 def is_whole_question(text: str) -> bool:
-    """Whether a short prompt is a question that can be understood without what was said before."""
+    """Whether a short prompt is a question that is clear without what was said before."""
     words = _words_of(text)
     return (
         len(words) >= MIN_WHOLE_QUESTION_WORDS
@@ -359,7 +359,7 @@ def asks_about_past(text: str) -> bool:
 
 
 def _read_sentences(prose: str, evidence: Evidence) -> None:
-    """Read each sentence by what it does: a question asks for an answer, a request or an order for the deed."""
+    """Add each sentence's evidence: a question for an answer, a request or an order for the action."""
     for match in _SENTENCE.finditer(prose):
         sentence = match[0].strip()
         if not sentence:

@@ -35,9 +35,9 @@ PATH = lazy_regex(
     r")(?![\w/\\])"
 )
 FILE_END = lazy_regex(rf"(?<=[^/.])\.{_EXT}$", re.IGNORECASE)
-"""The known ending of a file name."""
+"""A known file name extension at the end."""
 _MAYBE_PATH = lazy_regex(r"[/\\]|\.\w|file|CHANGELOG|LICENSE|README")
-"""Without one of these there is no PATH: far cheaper to look for."""
+"""A cheap precheck: without a match of it, PATH cannot match."""
 _URL = lazy_regex(r"\b[a-z][a-z0-9+.-]*://[^\s<>\"')\]]+", re.IGNORECASE)
 _FENCE = lazy_regex(r"(?:```|~~~).*?(?:```|~~~|\Z)", re.DOTALL)
 _SPAN = lazy_regex(r"`([^`\n]{1,120})`")
@@ -50,14 +50,14 @@ IDENTIFIER = lazy_regex(
     r"|[A-Z](?:[A-Z0-9]*+(?:_[A-Z0-9]++)++|[a-z0-9]++(?:[A-Z][a-z0-9]++)++)(?!\w)|[A-Za-z_]\w*+\(\)(?!\w)|--[a-z][\w-]++)"
 )
 _MAYBE_IDENTIFIER = lazy_regex(r"[A-Z](?<=[a-z0-9][A-Z])|_|\(\)|--")
-"""Without one of these there is no IDENTIFIER."""
+"""A cheap precheck: without a match of it, IDENTIFIER cannot match."""
 KEPT = 16
-"""Texts whose reading is kept: what reads one prompt asks for the same things several times."""
+"""Texts whose results are cached: one prompt is asked about several times."""
 
 
 @lru_cache(maxsize=KEPT)
 def find_paths(text: str) -> tuple[str, ...]:
-    """Paths and file names that `text` names, as written, forward slashes, in order, without repeats, at most 64."""
+    """Return the paths and file names in `text`, with forward slashes, in order, without repeats, at most 64."""
     if not any(map(text.__contains__, ("/", ".", "\\", "file", "README"))):
         return ()
     cleaned = _URL.sub(" ", text) if "://" in text else text
@@ -94,7 +94,7 @@ def code_spans(text: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=KEPT)
 def prose_of(text: str) -> str:
-    """`text` with code fences, code spans, addresses and paths replaced by a neutral mark, for reading its verbs."""
+    """Return `text` with code, addresses and paths replaced by `§`, so that its verbs can be read."""
     if "```" in text or "~~~" in text:
         text = _FENCE.sub(" § ", text)
     if "`" in text:
@@ -111,7 +111,7 @@ def prose_of(text: str) -> str:
 
 
 def informative_words(text: str, *, limit: int = 48) -> tuple[str, ...]:
-    """Lower-case words of `text` that say what it is about, in order, without repeats, at most `limit`."""
+    """Return the lower-case words of `text` that are not stop words, in order, without repeats."""
     words: dict[str, None] = {}
     for word in OBJECT_WORD.findall(text.lower()):
         plain = word.rstrip(".-_")
@@ -166,7 +166,7 @@ _DOTTED = lazy_regex(r"(?<![\w./@-])[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+(?:\(\))?(?![
 _MAYBE_DOTTED = lazy_regex(r"\.[A-Za-z_]")
 _MAYBE_ERROR = lazy_regex(r"[A-Z](?:[A-Z\d]|rror|xception)")
 _MAYBE_PACKAGE = ("@", "from", "import", "require(", "github.com/", "install", " add", "go get", "npm i")
-"""Without one of these the patterns match nothing: far cheaper to look for."""
+"""A cheap precheck: without one of these, `_PACKAGE` cannot match."""
 _COMMANDLIKE = lazy_regex(r"^[a-z][\w.-]*(?: .+)?$")
 _SHELL = lazy_regex(
     r"^(?:git|gh|npm|pnpm|yarn|bun|npx|pip3?|uvx?|poetry|cargo|go|docker|docker-compose|kubectl|terraform|make|just|pytest|python3?|node|jest|vitest|eslint|prettier|ruff|mypy|pyright|golangci-lint|gofmt|tsc|dotnet|mvn|gradle|helm|psql|sqlite3|curl|ssh|aws|gcloud|brew|apt|tox|nox)\b"
@@ -174,7 +174,7 @@ _SHELL = lazy_regex(
 
 
 def find_entities(text: str) -> tuple[Entity, ...]:
-    """Entities of `text`, sorted by kind and key, without repeats, at most 64 (those met first)."""
+    """Return the entities that `text` names, sorted by kind and key, without repeats, at most 64."""
     text = text[:_CUT]
     paths = find_paths(text)
     entities: dict[Entity, None] = {}

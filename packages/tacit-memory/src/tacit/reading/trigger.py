@@ -44,7 +44,7 @@ def make_trigger(
     situation: Situation | None = None,
     kinds: KindRegistry = BUILTIN_KINDS,
 ) -> Trigger:
-    """Guess from its words when a memory applies. Used when nobody who knows better gave a trigger.
+    """Return a trigger guessed from a memory's words. Used when nobody gave a better one.
 
     Args:
         content: the memory's statement.
@@ -99,7 +99,7 @@ def make_trigger(
 
 
 def parse_when(text: str | Sequence[str], *, maker: str = "user") -> Trigger:
-    """Read the words given with `--when` (or a tool's `when`), or a list of phrases and such words.
+    """Return the trigger that `--when` text describes, or a list of phrases and such text.
 
     Comma or newline separated: `always`, `blocking`, action classes (`commit`, `edit_code=0.67`), `path:src/**/*.py`,
     `lang:python`, `cmd:git commit`, `tool:edit`, `topic:billing`, `about:droidcli`, `breadth:2`; other words are read
@@ -118,7 +118,7 @@ def _read_words(words: str) -> Trigger:
 
 
 def _weights(evidence: Evidence) -> tuple[tuple[str, float], ...]:
-    """Chances as the three weights of the protocol: 1.0 exactly then, 0.67 often, 0.33 sometimes."""
+    """Return the likeliest classes with the protocol's weights: 1.0 exactly then, 0.67 often, 0.33 sometimes."""
     ranked = evidence.ranked(least=0.2, most=_MOST_ACTIONS)
     top = max(ranked[0][1], 0.5) if ranked else 0.5  # weak evidence alone never becomes "exactly then"
     weights: list[tuple[str, float]] = []

@@ -47,7 +47,7 @@ Row = NDArray[np.float32]
 RULES_SHARE = 0.4
 RULES_TRUST = 0.7
 RULES_KEPT = 0.3
-"""Chosen on projects left out (docs/adr/0013-fitted-readers.md)."""
+"""Chosen on held-out projects (docs/adr/0013-fitted-readers.md)."""
 WORDS, VECTORS = "words", "vectors"
 STATEMENT_CHARS = 1_000
 MIN_WEIGHT = 0.05
@@ -55,7 +55,7 @@ MAX_CLASSES = 12
 CUES = 5
 _FLOOR = 0.02
 _ALWAYS_WEIGHT = 0.1
-"""What every class weighs for a statement that the rules call always valid."""
+"""Weight of each class for a statement that, by the rules, always applies."""
 _WORDS = 150
 
 
@@ -68,7 +68,7 @@ class _Weights:
 
 
 class TriggerModel:
-    """Fitted weights, ready to use. Never changes; safe to share between threads."""
+    """The fitted weights that turn a statement into a trigger. Immutable and thread-safe."""
 
     __slots__ = ("_classes", "_index", "_kinds", "_sets", "weights")
 
@@ -93,18 +93,18 @@ class TriggerModel:
 
     @property
     def embedder(self) -> str:
-        """Identity of the embedder whose vectors `make` understands."""
+        """Return the identity of the embedder whose vectors the model was fitted with."""
         return self.weights.origin.embedder
 
     @property
     def classes(self) -> tuple[str, ...]:
-        """The action classes it tells apart."""
+        """Return the action classes that the model predicts."""
         return self._classes
 
     def weigh(
         self, rules: Trigger, content: str, *, kind: str, vector: Row | None = None
     ) -> tuple[Row, float]:
-        """Weight of every class of `classes` (0-1) and the breadth (1-3) of the statement `content`."""
+        """Return a weight (0-1) for each of `classes`, and the breadth (1-3), of a statement."""
         by_rules = said_by_rules(rules, self._classes)
         weights = self._sets[VECTORS if vector is not None and VECTORS in self._sets else WORDS]
         inputs: dict[str, Row] = {
@@ -128,7 +128,7 @@ class TriggerModel:
         return (1.0 / (1.0 + np.exp(-logits))).astype(np.float32), min(max(breadth, 1.0), 3.0)
 
     def make(self, rules: Trigger, content: str, *, kind: str, vector: Row | None = None) -> Trigger:
-        """`rules` with the fitted weights and breadth; as it is where the rules say always."""
+        """Return the trigger `rules` with fitted weights and breadth; unchanged if it always applies."""
         if rules.always:
             return rules
         fitted, breadth = self.weigh(rules, content, kind=kind, vector=vector)
@@ -149,7 +149,7 @@ class TriggerModel:
 
 
 def said_by_rules(rules: Trigger, classes: tuple[str, ...]) -> Row:
-    """The rules' weights in the order of `classes`."""
+    """Return the weights of the trigger `rules` in the order of `classes`."""
     if rules.always:
         return np.full(len(classes), _ALWAYS_WEIGHT, np.float32)
     weights = dict(rules.actions)
@@ -157,7 +157,7 @@ def said_by_rules(rules: Trigger, classes: tuple[str, ...]) -> Row:
 
 
 def statement_words(content: str) -> set[str]:
-    """Words `w:`, pairs `b:` and the first two words `f:` of a statement, as stems; code and paths are the mark `§`."""
+    """Return a statement's features as stems: words `w:`, pairs `b:`, first two words `f:`; code becomes `§`."""
     prose = prose_of(content[:STATEMENT_CHARS]).lower()
     stems = list(map(light_stem, READER_TOKEN.findall(prose)[:_WORDS]))
     words = {f"w:{word}" for word in stems}
@@ -167,7 +167,7 @@ def statement_words(content: str) -> set[str]:
 
 
 def statement_cues(content: str) -> Row:
-    """`CUES` numbers: length, code spans, an order, paths, a word such as `every`."""
+    """Return `CUES` numbers: length, code spans, whether it orders, paths, words such as `every`."""
     return np.array(
         [
             min(len(content.split()) / 40, 3.0),
@@ -186,7 +186,7 @@ def _logit(chances: Row) -> Row:
 
 
 def shipped_trigger() -> TriggerModel:
-    """Load the weights of the trigger maker that ship; read from the package once.
+    """Return the fitted trigger model that ships with the package, read once.
 
     Raises:
         InvalidInput: if the file is damaged.
@@ -199,10 +199,10 @@ def _trigger_from(artifact: Artifact[MatrixValues]) -> TriggerModel:
 
 
 class LocalTriggers:
-    """Callable like `make_trigger`. Safe to share between threads."""
+    """Makes triggers from words with the fitted weights; called like `make_trigger`. Thread-safe."""
 
     def __init__(self, *, embedder: Embedder | None = None, model: TriggerModel | None = None) -> None:
-        """Make with `embedder`'s vectors where `model` (None = what ships) knows them, else by words alone."""
+        """Use `embedder`'s vectors if `model` (None = the shipped one) was fitted with them, else words alone."""
         self._given = model
         self._offered = embedder
 
@@ -215,7 +215,7 @@ class LocalTriggers:
         situation: Situation | None = None,
         vector: Row | None = None,
     ) -> Trigger:
-        """Guess when the statement applies; arguments as `tacit.reading.trigger.make_trigger`.
+        """Return a trigger guessed from the statement; arguments as for `tacit.reading.trigger.make_trigger`.
 
         `vector` is the statement's unit vector by the embedder this was built with, where the caller has it already.
         """
@@ -223,7 +223,7 @@ class LocalTriggers:
         return self.weighed(rules, content, kind=kind, vector=vector)
 
     def weighed(self, rules: Trigger, content: str, *, kind: str, vector: Row | None = None) -> Trigger:
-        """`rules`, just made by rules, with fitted weights; what somebody gave, *always* and empty stay as they are."""
+        """Return the trigger `rules` with fitted weights; unchanged if given by somebody, *always*, or empty."""
         if rules.maker != "local" or rules.always or not rules.actions:
             return rules
         model = self._given or shipped_trigger()

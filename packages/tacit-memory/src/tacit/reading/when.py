@@ -38,7 +38,7 @@ class _Parts:
 
     @property
     def said(self) -> bool:
-        """Whether anything was named but free words."""
+        """Whether anything but free words was named."""
         return self.always or bool(self.actions or self.lists)
 
     def put(self, name: str, value: str) -> None:
@@ -49,7 +49,7 @@ class _Parts:
 
 
 def parse_when_with(text: str, *, maker: str, read_words: Callable[[str], Trigger]) -> Trigger:
-    """Read `text` into a trigger; free words go through `read_words`. See `trigger.parse_when`.
+    """Return the trigger that `text` describes; free words are read by `read_words`. See `trigger.parse_when`.
 
     Raises:
         InvalidInput: for an unknown class, prefix, maker or number, and for an empty text.
@@ -71,7 +71,7 @@ def parse_when_with(text: str, *, maker: str, read_words: Callable[[str], Trigge
 
 
 def parse_phrases_with(items: Sequence[str], *, maker: str, read_words: Callable[[str], Trigger]) -> Trigger:
-    """Read a list of phrases and terms into a trigger that applies where any of them does.
+    """Return a trigger from a list of phrases and terms, which applies where any of them does.
 
     An item that is written like `--when` is read as that; any other is a phrase, kept as given. Its classes join the others. What it is
     about narrows the trigger only where nothing else is said and every phrase is about something: else one phrase would forbid
@@ -103,7 +103,7 @@ def parse_phrases_with(items: Sequence[str], *, maker: str, read_words: Callable
 
 
 def _read_terms(item: str, parts: _Parts) -> bool:
-    """Read an item written like `--when` into `parts`; False for a phrase, which leaves them as they are.
+    """Add an item written like `--when` to `parts`; returns False for a phrase, which adds nothing.
 
     A single word is one when it is a term, or looks like one that is misspelled; words with spaces between them are a phrase unless
     each part between commas is a term.
@@ -141,7 +141,7 @@ def _trigger(parts: _Parts, maker: str) -> Trigger:
 
 
 def format_when(trigger: Trigger) -> str:
-    """Write `trigger` so that `parse_when` reads the same trigger back (with the same maker); an empty trigger is the empty text."""
+    """Return `trigger` as text that `parse_when` reads back (with the same maker); "" = an empty trigger."""
     items: list[str] = ["always"] if trigger.always else []
     items.extend(
         name if weight == 1.0 and name in _KNOWN else f"action:{name}={weight!r}"
@@ -237,7 +237,7 @@ def _nearly(word: str) -> bool:
 
 
 def _quote(value: str) -> str:
-    """Separators inside a value are written so that splitting does not see them."""
+    """Return the value with separators escaped, so that splitting leaves it whole."""
     return value.replace("%", "%25").replace(",", "%2C").replace("\n", "%0A")
 
 
@@ -246,9 +246,9 @@ def _unquote(value: str) -> str:
 
 
 def stated_when(trigger: Trigger) -> tuple[str, ...]:
-    """The conditions under which a memory applies, in the form that `parse_when` reads.
+    """Return the stated conditions of a trigger as `parse_when` reads them, without `blocking`.
 
-    Leaves out `blocking`. Empty if nobody stated the conditions and they were read from the content.
+    Empty if nobody stated them: they were read from the content.
     """
     if trigger.empty or trigger.maker == "local":
         return ()

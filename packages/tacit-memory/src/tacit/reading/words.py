@@ -58,7 +58,7 @@ PhraseTable = dict[tuple[str, ...], Weights]
 
 @cache
 def action_phrases(table: str) -> PhraseTable:
-    """The phrases of a table, `verbs`, `cues` or `trigger_cues`, as stems."""
+    """Return a table (`verbs`, `cues` or `trigger_cues`): phrase as stems -> weights of action classes."""
     phrases: PhraseTable = {}
     for line in wording("actions").lines(table):
         heads, _, tail = line.rpartition(": ")
@@ -72,20 +72,20 @@ def action_phrases(table: str) -> PhraseTable:
 
 @cache
 def _first_words() -> frozenset[str]:
-    """The words that a phrase of an order begins with."""
+    """Return the first words of all phrases in `verbs` and `cues`."""
     return frozenset(key[0] for key in (*action_phrases("verbs"), *action_phrases("cues")))
 
 
 @dataclass(slots=True)
 class Evidence:
-    """Chances per action class, gathered as independent evidence: 1 - product of (1 - weight)."""
+    """Chances per action class, combined as independent evidence: 1 - product of (1 - weight)."""
 
     chances: dict[str, float] = field(default_factory=dict[str, float])
     phrases: list[str] = field(default_factory=list[str])
     denied: list[str] = field(default_factory=list[str])
 
     def add(self, weights: Weights, factor: float, phrase: Sequence[str] = ()) -> None:
-        """Count `weights` times `factor` for their classes; `phrase` are the words that spoke for them."""
+        """Add `weights` times `factor` to the chances of their classes; `phrase` = the words that gave them."""
         chances = self.chances
         for name, weight in weights:
             chances[name] = 1.0 - (1.0 - chances.get(name, 0.0)) * (1.0 - weight * factor)
@@ -93,18 +93,18 @@ class Evidence:
             self.phrases.append(" ".join(phrase))
 
     def raise_to(self, name: str, chance: float) -> None:
-        """Make `name` at least `chance`."""
+        """Raise the chance of `name` to at least `chance`."""
         if chance > self.chances.get(name, 0.0):
             self.chances[name] = chance
 
     def ranked(self, *, least: float = 0.08, most: int = 12) -> Weights:
-        """(class, chance), highest first, ties by name; chances are capped at 0.97 and rounded to three places."""
+        """Return (class, chance), highest first, ties by name; chances are capped at 0.97."""
         likely = [(name, round(min(p, 0.97), 3)) for name, p in self.chances.items() if p >= least]
         return tuple(sorted(likely, key=lambda item: (-item[1], item[0]))[:most])
 
 
 def read_words(prose: str, evidence: Evidence, *, scale: float = 1.0) -> None:
-    """Add what the words of `prose` announce to `evidence`, every phrase once, longest phrase first."""
+    """Add the evidence in the words of `prose` to `evidence`: each phrase once, longest first."""
     words = PHRASE_TOKEN.findall(prose.lower().replace("’", "'"))
     stems = list(map(light_stem, words))
     verbs, cues, first_words = action_phrases("verbs"), action_phrases("cues"), _first_words()
@@ -131,7 +131,7 @@ def read_words(prose: str, evidence: Evidence, *, scale: float = 1.0) -> None:
 
 
 def _longest(stems: list[str], position: int, *tables: PhraseTable) -> tuple[str, ...]:
-    """The longest phrase of `tables` that starts at `position`; empty where there is none."""
+    """Return the longest phrase of `tables` that starts at `position`; empty = none."""
     for size in range(min(_MAX_PHRASE, len(stems) - position), 0, -1):
         key = tuple(stems[position : position + size])
         if any(key in table for table in tables):
@@ -140,7 +140,7 @@ def _longest(stems: list[str], position: int, *tables: PhraseTable) -> tuple[str
 
 
 def read_table(prose: str, table: PhraseTable, evidence: Evidence) -> None:
-    """Add what the phrases of `table` found in `prose` speak for, every phrase once, longest first. Knows no orders."""
+    """Add the evidence of `table`'s phrases in `prose`: each once, longest first, without regard to orders."""
     stems = [light_stem(word) for word in PHRASE_TOKEN.findall(prose.lower().replace("’", "'"))]
     seen_keys: set[tuple[str, ...]] = set()
     position = 0
@@ -153,7 +153,7 @@ def read_table(prose: str, table: PhraseTable, evidence: Evidence) -> None:
 
 
 def _orders(words: list[str], position: int) -> bool:
-    """Whether an order can stand at `position`: a clause starts there, or a word that leads to an order precedes."""
+    """Whether an order can begin at `position`: at the start of a clause, or after a word that leads to one."""
     if position == 0:
         return True
     before = words[position - 1]

@@ -47,7 +47,7 @@ def import_host_memory(
     reconciler: Reconciler,
     now_ms: int,
 ) -> tuple[Change, ...]:
-    """Bring the memories of one file up to date; a file that cannot be read changes nothing.
+    """Import the notes of one host file: add, supersede and retire memories. An unreadable file changes nothing.
 
     Args:
         file: the file of the host, absolute.
@@ -150,7 +150,7 @@ def memory_is_on(config: Path) -> bool:
 
 
 def notes_of_project(text: str, root: str) -> str:
-    """Return `text` with the notes on the folder `root` and the folders below it; all other lines become empty. Without a `root` there are none."""
+    """Return `text` with all lines emptied that are not notes on the folder `root` or one below it; no `root` = all."""
     kept: list[str] = []
     ours = learned = False
     for line in text.splitlines():

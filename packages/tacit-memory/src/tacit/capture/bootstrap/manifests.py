@@ -24,7 +24,7 @@ from tacit.text.lazy_regex import lazy_regex
 
 MAX_COMMAND_CHARS = 240
 MAX_CHARS = 900
-"""Of one sentence; the commands behind that are counted."""
+"""Most characters of the commands in one sentence; the commands behind that are only counted."""
 _MAKE_TARGETS = lazy_regex(
     r"^(?P<names>[A-Za-z][\w./-]*(?:[ \t]+[A-Za-z][\w./-]*)*)[ \t]*::?(?![=:])(?P<rest>[^#]*)(?:##?[ \t]*(?P<about>.+?)[ \t]*)?$"
 )
@@ -60,7 +60,10 @@ class Recipe:
 
 
 def describe_recipe(command: str, recipe: Recipe, *, noun: str) -> str:
-    """The sentence on `recipe`, which `command` runs; "" = there is nothing to say. `noun` = what the file calls a recipe."""
+    """Return the sentence that tells what `command` runs; "" = the recipe has no commands.
+
+    `noun` = what the file calls a recipe, such as `target`.
+    """
     action = ""
     if recipe.commands:
         shown, left_out = _shown(recipe.commands)
@@ -81,7 +84,7 @@ def describe_recipe(command: str, recipe: Recipe, *, noun: str) -> str:
 
 
 def _shown(commands: Sequence[str]) -> tuple[list[str], int]:
-    """The commands as code, as many as fit, and how many do not."""
+    """Return the commands as code spans, as many as fit into `MAX_CHARS`, and the number of those left out."""
     shown: list[str] = []
     for number, command in enumerate(commands):
         code = _code(command)
@@ -107,7 +110,7 @@ def _names(names: Sequence[str], noun: str) -> str:
 
 
 def read_makefile(text: str) -> tuple[Recipe, ...]:
-    """Its targets in order; no pattern rules, no special targets."""
+    """Return the targets of a Makefile in order, without pattern rules and special targets."""
     recipes: dict[str, Recipe] = {}
     open_names: tuple[str, ...] = ()
     above, defining, chooses = "", False, False
@@ -159,7 +162,7 @@ def read_makefile(text: str) -> tuple[Recipe, ...]:
 
 
 def read_justfile(text: str) -> tuple[Recipe, ...]:
-    """Its public recipes in order."""
+    """Return the public recipes of a justfile in order."""
     recipes: dict[str, Recipe] = {}
     current, above, private = "", "", False
     for line in _joined(text):
@@ -208,7 +211,7 @@ def _called(text: str) -> tuple[str, ...]:
 
 
 def _joined(text: str) -> Iterator[str]:
-    """Lines, with those joined that go on behind a backslash."""
+    """Yield the lines of `text`; a line that ends with a backslash is joined with the next one."""
     whole = ""
     for line in text.replace("\r\n", "\n").split("\n"):
         whole = f"{whole} {line.strip()}" if whole else line
@@ -225,7 +228,7 @@ def _joined(text: str) -> Iterator[str]:
 
 
 def read_scripts(scripts: Mapping[str, object], *, hooks: bool) -> tuple[Recipe, ...]:
-    """The scripts of package.json; `hooks` = its runner also runs `pretest` before and `posttest` after `test`."""
+    """Return the scripts of package.json; `hooks` = its runner also runs `pretest` before and `posttest` after `test`."""
     commands = {
         name: value.strip() for name, value in scripts.items() if isinstance(value, str) and value.strip()
     }
@@ -245,7 +248,7 @@ def read_scripts(scripts: Mapping[str, object], *, hooks: bool) -> tuple[Recipe,
 
 
 def read_tasks(tasks: Mapping[str, object]) -> tuple[Recipe, ...]:
-    """The tasks or scripts of a tool in pyproject.toml: a command, a list of them, or a table that holds either."""
+    """Return the tasks of a tool's table in pyproject.toml: each a command, a list of commands, or a table with either."""
     read = {name: _task(name, value, tasks) for name, value in tasks.items() if not name.startswith("_")}
     return tuple(recipe for recipe in read.values() if recipe is not None)
 
@@ -272,7 +275,7 @@ def _task(name: str, value: object, tasks: Mapping[str, object]) -> Recipe | Non
 
 
 def _steps(steps: object, tasks: Mapping[str, object], depth: int = 0) -> Iterator[str]:
-    """Commands of one task; the name of another task stands for its commands."""
+    """Yield the commands of one task; the name of another task is replaced by its commands, up to three levels deep."""
     if isinstance(steps, str):
         lines = [line.strip() for line in _joined(steps) if line.strip()]
         if len(lines) == 1 and lines[0] in tasks and depth < 3:
@@ -302,21 +305,21 @@ _USUAL = (
     "build", "test", "lint", "check", "format", "fmt", "typecheck", "dev", "start", "run", "ci", "coverage", "e2e", "docs",
     "release", "deploy", "migrate", "generate", "codegen", "clean", "install", "setup", "bench", "all",
 )  # fmt: skip
-"""What people ask for most, first; other commands follow in the order of the file."""
+"""Names of the commands that people ask for most; they come first, the others follow in the order of the file."""
 _TASK_RUNNERS = (
     ("poe", "tasks", "poe"),
     ("taskipy", "tasks", "task"),
     ("pdm", "scripts", "pdm run"),
     ("rye", "scripts", "rye run"),
 )
-"""Tool, key of its tasks, and how they are called."""
+"""(tool, key of its tasks in `[tool.X]`, command that runs a task) of each task runner."""
 _SAY_NOTHING = ("default", "help")
 _GO = lazy_regex(r"^(?P<word>module|go|toolchain)\s+(?P<value>\S+)", re.MULTILINE)
 _Table = Mapping[str, object]
 
 
 def read_manifest(path: str, text: str) -> tuple[RuleLine, ...]:
-    """The facts in the manifest called `path`.
+    """Return the facts that the manifest at `path` (a key of `MANIFESTS`) states, without repeats and overlong ones.
 
     Raises:
         InvalidPayload: if it cannot be parsed.
@@ -359,7 +362,7 @@ def _package_json(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _manager_version(package: _Table) -> str:
-    """Version of the package manager that package.json names, "" = none."""
+    """Return the version of the package manager that package.json names; "" = none."""
     return str(package.get("packageManager") or "").partition("@")[2]
 
 
@@ -393,7 +396,7 @@ def _pyproject(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _tasks_by_run_command(tools: _Table) -> Iterator[tuple[str, _Table]]:
-    """The command that runs the tasks of each task runner, as `poe` or `hatch run env:`, and the table of its tasks."""
+    """Yield, for each task runner, the command that runs its tasks (`poe`, `hatch run env:`) and the table of its tasks."""
     for tool, key, runner in _TASK_RUNNERS:
         yield runner, _table(_table(tools.get(tool)).get(key))
     for name, environment in _table(_table(tools.get("hatch")).get("envs")).items():
@@ -448,7 +451,7 @@ MANIFESTS: dict[str, Callable[[str], Iterator[tuple[str, str]]]] = {
     "Cargo.toml": _cargo,
     "go.mod": _go_mod,
 }
-"""Manifests at a project's root, each with what reads it into (statement, where it stands)."""
+"""Names of manifests at a project's root, each with its reader, which yields (statement, text that marks its line)."""
 
 
 def _toml(text: str, name: str) -> _Table:
@@ -459,7 +462,7 @@ def _toml(text: str, name: str) -> _Table:
 
 
 def _chosen(names: list[str]) -> list[str]:
-    """The usual names first, then the others, as many as are worth keeping."""
+    """Return at most `MAX_COMMANDS` names: the usual ones first, then the others in their order."""
     rank = {name: number for number, name in enumerate(_USUAL)}
     order = sorted(range(len(names)), key=lambda at: (rank.get(names[at].split(":")[0], len(rank)), at))
     return [names[at] for at in order[:MAX_COMMANDS]]

@@ -34,22 +34,22 @@ _COMMENT = lazy_regex(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _TAG = lazy_regex(
     r"</?(?![\w.:-]{0,60}(?:pass(?:word|wd|phrase|code)?|pwd|secret|token|key|credential|pin)s?\s*/?>)[a-zA-Z][^>\n]*>", re.IGNORECASE
 )  # fmt: skip
-"""Elements, but not those that name a secret: by their names redaction, which comes later, knows what stands in them."""
+"""HTML tags, except those that name a secret: redaction, which comes later, needs their names to find the secret."""
 _IMPORT = lazy_regex(r"^\s*(?:[-*+]\s+)?@(?:~?[./])?[\w@./~ -]*[./][\w./-]*\s*$")
-"""A line that has another file read in its place; a host does that, we do not."""
+"""A line that names another file to insert. Hosts follow it; Tacit does not."""
 _RAW = lazy_regex(r"\s*<(?:pre|script|style|textarea|[?!])", re.IGNORECASE)
-"""HTML whose content is no text."""
+"""The start of HTML whose content is not text."""
 _PATTERNS = lazy_regex(r"^(?:globs|paths|applyTo|alwaysApply):.*(?:\n(?:[ \t]+|-).*)*", re.MULTILINE)
 _UNQUOTED = lazy_regex(r"^(\w+:[ \t]+|[ \t]*-[ \t]+)(?=[\[{*!])(.*?)[ \t]*$", re.MULTILINE)
-"""A pattern without quotation marks, which YAML would take for something else."""
+"""A glob pattern without quotation marks, which YAML would misread."""
 _MORE_THAN = lazy_regex(r"(?<=\S\n)([ \t]*)>(?=[\d=])")
-"""A comparison at the beginning of a wrapped line, which is no quotation."""
+"""A `>` that begins a wrapped line and compares numbers; Markdown would take it for a quotation."""
 _ALERT = lazy_regex(r"\[!\w+\]\s*$")
 _COMMAND_COLUMN = lazy_regex(r"\b(?:commands?|scripts?|run)\b", re.IGNORECASE)
 _MAX_HEADING_WORDS = 12
 _MAX_CHARS, _MAX_BRACKETS = 10_000, 300
 _REFERENCE = lazy_regex(r"\[([^\[\]]+)\]\[[^\[\]]*\]")
-"""A link whose target stands in another file; documentation generators know it."""
+"""A link whose target is defined in another file; documentation generators resolve it."""
 _SYMBOLS = lazy_regex(r"[\U0001F000-\U0001FAFF\u2600-\u27BF\u2B00-\u2BFF\uFE0F]+\s*")
 _SHELL = frozenset({"bash", "sh", "shell", "console", "zsh", "terminal", "shell-session"})
 _NAMED_PATH = lazy_regex(r"^`[\w.@*~/-]*[./][\w.@*~/-]*`\s*(?::|[\u2013\u2014-])\s")
@@ -57,7 +57,7 @@ _NAMED_PATH = lazy_regex(r"^`[\w.@*~/-]*[./][\w.@*~/-]*`\s*(?::|[\u2013\u2014-])
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleLine:
-    """A statement of a rule file.
+    """A self-contained statement from a rule file, and the line where it begins.
 
     Attributes:
         content: self-contained, without Markdown but for code spans.
@@ -74,7 +74,7 @@ class RuleLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleText:
-    """A rule file taken apart: statements in order, and the patterns its front matter limits it to."""
+    """The result of `read_rules`: the statements in order, and the path patterns of the front matter."""
 
     lines: tuple[RuleLine, ...]
     paths: tuple[str, ...] = ()
@@ -85,7 +85,7 @@ Kind = Literal["heading", "text", "item", "code", "row"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """A block of a document.
+    """A block of a Markdown document, such as a paragraph, a list item or a code block.
 
     Attributes:
         kind: what it is. The first paragraph of a list item is an `item`, the others are `text`.
@@ -110,7 +110,7 @@ class Block:
 
 @dataclass(slots=True, kw_only=True)
 class _Reader:
-    """Walks through the blocks; mutable, lives for one file."""
+    """The state of one pass over the blocks of a file: open headings and lead-ins, and the statements found so far."""
 
     rules_only: bool
     headings: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
@@ -127,7 +127,7 @@ def _parser() -> MarkdownIt:
 
 
 def _parse_inline(state: StateCore) -> None:
-    """Parse the words of each block that may be a statement. The time for brackets grows with their square."""
+    """Parse the inline Markdown of each block that is short enough: the time for brackets grows with their square."""
     for token in state.tokens:
         if (
             token.type == "inline"
@@ -139,7 +139,7 @@ def _parse_inline(state: StateCore) -> None:
 
 
 def blocks_of(text: str) -> tuple[Block, ...]:
-    """The blocks of a document, in order. Its front matter and its comments are left out."""
+    """Return the blocks of a Markdown document in order, without its front matter and comments."""
     body = text.replace("\r\n", "\n").replace("\r", "\n").lstrip("\ufeff")
     front = _FRONT.match(body)
     if front:
@@ -150,7 +150,7 @@ def blocks_of(text: str) -> tuple[Block, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Place:
-    """Where a part of a document stands; `above` = how many lines of the document stand above it."""
+    """The position of a part of a document, and what encloses it; `above` = number of lines above that part."""
 
     lines: tuple[str, ...]
     above: int = 0
@@ -162,7 +162,7 @@ class _Place:
     def block(
         self, node: SyntaxTreeNode, kind: Kind, text: str, *, offset: int = 0, level: int = -1
     ) -> Block:
-        """A block at `node`, `offset` lines below its beginning."""
+        """Return the block for `node`; its line number is `offset` lines below the node's first line."""
         at = self.above + (node.map[0] if node.map else 0) + offset
         span = self.lines[at].strip() if at < len(self.lines) else ""
         return Block(
@@ -205,13 +205,13 @@ def _walk(nodes: Sequence[SyntaxTreeNode], place: _Place) -> Iterator[Block]:
 
 
 def _inline(node: SyntaxTreeNode) -> Sequence[Token]:
-    """The parts of the words of a paragraph, a heading or a cell."""
+    """Return the inline tokens of a paragraph, a heading or a table cell."""
     token = node.children[0].token if node.children else None
     return token.children or [] if token is not None else []
 
 
 def _is_note(quotation: SyntaxTreeNode) -> bool:
-    """Whether a quotation begins like a note to the reader."""
+    """Whether a quotation begins like a note to the reader (`**Note:**`); such a quotation is read as text."""
     first = quotation.children[0] if quotation.children else None
     return (
         first is not None
@@ -221,7 +221,7 @@ def _is_note(quotation: SyntaxTreeNode) -> bool:
 
 
 def _html(node: SyntaxTreeNode, place: _Place) -> Iterator[Block]:
-    """What stands between tags, which people write around their rules."""
+    """Yield the blocks of the Markdown between HTML tags; raw HTML (`<script>`, `<pre>`) yields none."""
     inside = _COMMENT.sub(lambda match: "\n" * match[0].count("\n"), node.content)
     bare = "\n".join(_TAG.sub("", line) for line in inside.split("\n"))
     if bare != node.content and bare.strip() and not _RAW.match(inside):
@@ -259,13 +259,16 @@ def _text(node: SyntaxTreeNode, place: _Place) -> Iterator[Block]:
 
 
 def _is_paragraph(heading: SyntaxTreeNode, text: str) -> bool:
-    """Whether a heading is a paragraph with a ruler right below it, which Markdown takes for its underline."""
+    """Whether a "heading" is really a paragraph with a ruler below it, which Markdown takes for an underline."""
     long = "\n" in text or text.rstrip().endswith((".", ":")) or word_count(text) > _MAX_HEADING_WORDS
     return heading.markup in ("-", "=") and long
 
 
 def _parts(children: Sequence[Token], *, item: bool) -> Iterator[tuple[int, list[Token]]]:
-    """The parts of a paragraph that are statements of their own, each with its line: bold labels and bullets, one per line, and the lines around an import."""
+    """Yield (line offset, tokens) of each part of a paragraph that is a statement of its own.
+
+    A part begins at a line with a bold label, a bullet or the mark of an alert, and around an import.
+    """
     part: list[Token] = []
     first = line = 0
     for number, token in enumerate(children):
@@ -284,13 +287,13 @@ def _parts(children: Sequence[Token], *, item: bool) -> Iterator[tuple[int, list
 
 
 def _stands_alone(token: Token) -> bool:
-    """Whether a line that begins with `token` is no continuation: a bullet that Markdown does not know, the mark of an alert, or an import."""
+    """Whether `token` begins a line that does not continue the one above: a bullet, the mark of an alert, or an import."""
     marks = (_ALERT.match(token.content), _IMPORT.match(token.content), token.content.startswith("\u2022 "))
     return token.type == "text" and any(marks)
 
 
 def _plain(children: Sequence[Token]) -> str:
-    """Words without Markdown, HTML, images, pictograms and what is struck out; code spans stay."""
+    """Return the words of inline tokens without Markdown, HTML, images, pictograms and struck-out text; code spans stay."""
     pieces: list[str] = []
     codes: list[str] = []
     struck = 0
@@ -321,13 +324,13 @@ def _plain(children: Sequence[Token]) -> str:
 
 
 def plain_text(text: str) -> str:
-    """Return `text`, one paragraph, without Markdown, HTML, images and pictograms; code spans stay."""
+    """Return the paragraph `text` without Markdown, HTML, images and pictograms; code spans stay."""
     (inline,) = _parser().parseInline(text)
     return _plain(inline.children or [])
 
 
 def read_rules(text: str, *, rules_only: bool = False) -> RuleText:
-    """Take a rule file apart.
+    """Return the self-contained statements of a rule file and its path patterns; quotations are skipped.
 
     Args:
         text: the file.
@@ -344,7 +347,7 @@ def read_rules(text: str, *, rules_only: bool = False) -> RuleText:
 
 
 def _patterns(front: str) -> tuple[str, ...]:
-    """Glob patterns under `globs:`, `paths:` or `applyTo:`; a file that always applies has none."""
+    """Return the glob patterns under `globs:`, `paths:` or `applyTo:`; empty = the file always applies."""
     values: dict[str, object] = {}
     for found in _PATTERNS.finditer(front):
         quoted = _UNQUOTED.sub(lambda match: match[1] + "'" + match[2].replace("'", "''") + "'", found[0])
@@ -383,7 +386,7 @@ def _take(reader: _Reader, block: Block) -> None:
 
 
 def _take_row(reader: _Reader, block: Block) -> None:
-    """A command in a table, and what another cell says of it."""
+    """Add the command of a table row, described by another cell of the row, to the statements found."""
     for name, cell in block.fields:
         command = re.fullmatch(r"`([^`]+)`", cell)
         if command and _COMMAND_COLUMN.search(name):
@@ -421,7 +424,7 @@ def _take_text(reader: _Reader, block: Block) -> None:
 
 
 def _grouped(sentences: tuple[str, ...]) -> tuple[str, ...]:
-    """Sentences of a long list item, joined as far as they fit."""
+    """Join neighboring sentences of a long list item into groups of at most `MAX_WORDS` words."""
     groups: list[str] = []
     for sentence in sentences:
         if groups and word_count(groups[-1]) + word_count(sentence) <= MAX_WORDS:
@@ -487,7 +490,7 @@ def _worth(content: str, passage: str, *, rules_only: bool, item: bool) -> bool:
 
 
 def _take_code(reader: _Reader, block: Block) -> None:
-    """Commands with a comment beside or above them, and a single command that the text before introduces."""
+    """Add the commands of a shell block that a comment explains, or the single one that the text before introduces."""
     if block.language not in _SHELL or _RULES.examples.search(_nearest(reader)):
         return
     lines, first = block.text.rstrip("\n").split("\n"), block.line + 1
@@ -534,7 +537,10 @@ def _nearest(reader: _Reader) -> str:
 
 
 def _label(text: str) -> str:
-    """Return the subject of a list item, for the items below it: the part before its colon or dash, else its first words."""
+    """Return the subject of a list item as context for the items below it; "" = it is longer than eight words.
+
+    The subject is the part before its colon or dash, else the whole text.
+    """
     head = re.split(r":\s|\s[\u2013\u2014-]\s", text, maxsplit=1)[0]
     return head.rstrip(".:") if word_count(head) <= 8 else ""
 

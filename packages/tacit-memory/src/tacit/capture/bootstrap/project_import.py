@@ -47,7 +47,7 @@ from tacit.text.decoding import decode_text
 from tacit.text.lazy_regex import lazy_regex
 
 MAX_COMMITS = 200
-"""Newest commits of the user's that are looked at."""
+"""Most commits of the user's that are read, newest first."""
 MAX_LOGGED = 5_000
 MAX_FILE_BYTES = 200_000
 _MADE_HERE = lazy_regex(
@@ -57,7 +57,7 @@ _MADE_HERE = lazy_regex(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuthoredLines:
-    """The lines that the user added to a file, and removed from it, as `line_key` returns them."""
+    """The lines that the user added to a file, and those that they removed, in the form of `line_key`."""
 
     added: frozenset[str] = frozenset()
     removed: frozenset[str] = frozenset()
@@ -70,24 +70,28 @@ class AuthoredLines:
 
 
 def line_key(line: str) -> str:
-    """A line as it is compared: without the space around it."""
+    """Return a line with its white space collapsed, the form in which lines are compared."""
     return " ".join(line.split())
 
 
 def lines_of(text: str) -> frozenset[str]:
-    """The lines of a text that hold something."""
+    """Return the non-empty lines of a text, in the form of `line_key`."""
     return frozenset(key for line in text.splitlines() if (key := line_key(line)))
 
 
 class Authorship:
-    """Answers for the files of one work tree; git's log is read once."""
+    """Tells which lines of a work tree's files the user wrote, from git; reads git's log once."""
 
     def __init__(self, root: Path) -> None:
-        """Answer for the work tree at `root`; git is asked at the first question."""
+        """Keep the root of the work tree; git is first asked by `of`."""
         self._root = root
 
     def of(self, path: str, text: str) -> AuthoredLines:
-        """Return the user's changes of the file at `path`, whose text is now `text`."""
+        """Return the lines of the file at `path` that the user added or removed; `text` = its content now.
+
+        `whole` is set outside of git and in a repository without commits. Where git cannot be read, nothing
+        counts as the user's.
+        """
         if find_checkout(self._root) is None:
             return AuthoredLines(whole=True)
         git = self._git
@@ -109,7 +113,10 @@ class Authorship:
         return AuthoredLines(added=frozenset(added), removed=frozenset(removed))
 
     def _changes(self, git: Git, path: str) -> list[tuple[str, ...]]:
-        """The file's blob in HEAD, then of each of the user's commits that changed it the blobs in its parents and its own; empty = they cannot be read."""
+        """Return the blob ids of the file: first that in HEAD, then one tuple per commit of the user's that changed it.
+
+        The tuple holds the blobs in the commit's parents, then its own. Empty = git cannot be read.
+        """
         listed = git.ask("ls-tree", "-z", "HEAD", "--", path)
         diffs = git.ask(
             "diff-tree", "--stdin", "-c", "-r", "--root", "--raw", "--no-renames", "--no-abbrev", "-z", "--", path,
@@ -137,7 +144,7 @@ class Authorship:
 
     @cached_property
     def _own(self) -> tuple[str, ...]:
-        """The user's newest commits: made in this clone, by the identity that the clone used."""
+        """Return the ids of the user's newest commits: made in this clone, by an identity that the clone used."""
         git = self._git
         checkout = find_checkout(self._root)
         if git is None or checkout is None:
@@ -157,14 +164,14 @@ class Authorship:
 
 
 def _author_of(commit: bytes | None) -> str:
-    """The e-mail address that a commit names as its author's."""
+    """Return the author's e-mail address of a raw commit object; "" = there is none."""
     head = (commit or b"").partition(b"\n\n")[0].decode("utf-8", "replace")
     line = next((line for line in head.split("\n") if line.startswith("author ")), "")
     return line.rpartition("<")[2].partition(">")[0]
 
 
 def _lines_of_blobs(git: Git, blobs: set[str]) -> dict[str, frozenset[str]] | None:
-    """The lines of each blob, "" = no file; None = one cannot be read, or is larger than anybody writes."""
+    """Return the lines of each blob by its id ("" = no file); None = a blob cannot be read or is too large."""
     found = git.objects(blob.encode() for blob in sorted(blobs) if blob)
     lines: dict[str, frozenset[str]] = {"": frozenset()}
     for blob, raw in (found or {}).items():
@@ -175,9 +182,9 @@ def _lines_of_blobs(git: Git, blobs: set[str]) -> dict[str, frozenset[str]] | No
 
 
 _STARTS_ANEW = lazy_regex(r"\s*(?:[-*+#|>]|\d{1,3}[.)]\s|```|~~~|@)")
-"""A line that begins another statement than the line above it."""
+"""Matches a line that begins a new statement and does not continue the line above."""
 CHANGED_OVERLAP = 0.4
-"""Least overlap of words at which a removed and an added statement are one that changed."""
+"""Least word overlap from which a removed and an added statement count as one changed statement."""
 _MOST = 100_000
 
 FileStatus = Literal["imported", "unchanged", "changed", "gone", "unreadable"]
@@ -185,7 +192,7 @@ FileStatus = Literal["imported", "unchanged", "changed", "gone", "unreadable"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleFile:
-    """A rule file: its path relative to the project root, the memories it stands for now, and what happened to it.
+    """What an import did with one file: its path relative to the project root, its memories now, and its status.
 
     `left_out` = why statements of it were not stored, one reason each; only where the file was read anew.
     """
@@ -198,7 +205,7 @@ class RuleFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RulesImport:
-    """The result of an import."""
+    """The result of an import: what happened to each file, and all changes made (planned ones in a dry run)."""
 
     files: tuple[RuleFile, ...]
     changes: tuple[Change, ...]
@@ -291,7 +298,7 @@ def import_rule_files(
 
 @dataclass(slots=True, kw_only=True)
 class FileImport:
-    """An import of files: its parts, and the state of each file so far.
+    """Imports files one by one and keeps the state of each.
 
     `scope` = scope of the statements; `stored_as` returns the stored values for the state of a file.
     """
@@ -309,7 +316,7 @@ class FileImport:
     authors: Authorship
 
     def preview(self, root: Path, files: Sequence[Path]) -> RulesImport:
-        """Return the statements that the rule files would add, as if the user confirmed them. Writes nothing."""
+        """Return what importing the rule files would add if the user confirmed them. Writes nothing."""
         rule_files: list[RuleFile] = []
         changes: list[Change] = []
         for file in files:
@@ -342,11 +349,11 @@ class FileImport:
         return self.store.list_memories(users_own, scope=scope, limit=_MOST)
 
     def ids(self, path: str) -> frozenset[str]:
-        """Memories that the file at `path` stands for."""
+        """Return the ids of the memories that were made from the file at `path` at its last import."""
         return frozenset(filter(None, self.states.get(path, RuleFileState()).items.values()))
 
     def file(self, source: Source) -> tuple[RuleFile, tuple[Change, ...]]:
-        """Bring the memories of one source up to date, and tell of it."""
+        """Update the memories of one source; return what happened to the file, and the changes made."""
         try:
             status, changes = self.follow(source)
         except InvalidPayload as error:
@@ -364,7 +371,7 @@ class FileImport:
         return rule_file, changes
 
     def follow(self, source: Source) -> tuple[FileStatus, tuple[Change, ...]]:
-        """Bring the memories of one source up to date.
+        """Update the memories of one source; return its status and the changes made.
 
         Raises:
             InvalidPayload: if it makes no sense; nothing is changed.
@@ -428,11 +435,11 @@ class FileImport:
         return "changed" if before else "imported", file_changes
 
     def _waiting(self, ids: Sequence[str], path: str) -> tuple[Memory, ...]:
-        """Those of `ids` that wait for the user."""
+        """Return those of the memories `ids` that wait for the user's review."""
         return tuple(memory for memory in self._owned(ids, path) if memory.status == "quarantined")
 
     def _users(self, source: Source, before: RuleFileState | None, *, confirmed: bool) -> _UserShare:
-        """Return the lines of the source that are the user's."""
+        """Return which lines of the source count as written by the user."""
         if not source.rules:
             return _UserShare(text="", rules=False)
         text, current_lines = source.text, lines_of(source.text)
@@ -449,7 +456,7 @@ class FileImport:
         return _UserShare(text=text, lines=lines, changed=changed)
 
     def end_file(self, path: str) -> tuple[Change, ...]:
-        """The file is gone: so is what only it said."""
+        """Retire the memories that only this deleted file stated, forget its state, and return the changes."""
         owned = self._owned(sorted(self.ids(path)), path)
         items = [
             Retire(
@@ -465,13 +472,13 @@ class FileImport:
         return changes
 
     def _stored(self, path: str, hashes: Collection[str]) -> dict[str, str]:
-        """Return the stored statements of the file where the state of its last import is lost: reading is not stating."""
+        """Return {content hash: memory id} of stored statements from this file, for when its import state is lost."""
         from_file = MemoryFilter(source=path)
         memories = self.store.list_memories(from_file, scope=ScopeFilter.of(self.scope), limit=_MOST)
         return {memory.content_hash: memory.id for memory in memories if memory.content_hash in hashes}
 
     def _owned(self, ids: Sequence[str], path: str) -> tuple[Memory, ...]:
-        """Those of `ids` that are still active, come from this file, and stand in no other rule file."""
+        """Return those of the memories `ids` that still hold, come from this file and from no other rule file."""
         elsewhere = {key for other_path in self.states if other_path != path for key in self.ids(other_path)}
         scope = ScopeFilter.of(self.scope)
         stored = self.store.get([key for key in ids if key and key not in elsewhere], scope=scope)
@@ -501,7 +508,7 @@ class _UserShare:
     rules: bool = True
 
     def judged(self, draft: Draft) -> Draft:
-        """The draft with the trust that its lines have."""
+        """Return the draft as the user's own statement where they wrote or confirmed its lines, else unchanged."""
         if self.rules and (self.confirmed or self._wrote(draft.line)):
             return _as_users(draft, confirmed=self.confirmed)
         return draft
@@ -511,7 +518,7 @@ class _UserShare:
         return self.confirmed or not self.rules or self.changed.took_out(line_key(memory.provenance.span))
 
     def _wrote(self, line: int) -> bool:
-        """Whether the statement that begins at `line` stands on lines of the user's, its heading and lead included."""
+        """Whether the user wrote all lines of the statement at `line`, with its heading and lead-in."""
         lines = self.text.splitlines()
         if not 0 < line <= len(lines):
             return False
@@ -527,18 +534,18 @@ class _UserShare:
 
 
 def _short(key: str) -> str:
-    """A line as it is kept: enough of a hash to know it again."""
+    """Return the short hash by which a line is remembered."""
     return content_hash(key)[:12]
 
 
 def _accepted(memory: Memory, now_ms: int) -> Memory:
-    """A statement that waited, as the user's own."""
+    """Return a memory that waited for review, as an active statement of the user's."""
     provenance = replace(memory.provenance, tier=TrustTier.USER)
     return replace(memory, provenance=provenance, status="active", updated_at_ms=now_ms)
 
 
 def _as_users(draft: Draft, *, confirmed: bool) -> Draft:
-    """The draft as the user's own statement."""
+    """Return the draft as the user's own statement; `confirmed` = they were shown it and agreed."""
     provenance = replace(draft.provenance, tier=TrustTier.USER)
     return replace(draft, provenance=provenance, explicit=True, confirmed=confirmed)
 
@@ -557,7 +564,7 @@ def _plan(
     source: Source,
     at_ms: int,
 ) -> tuple[list[Item], list[str]]:
-    """Return what to do, with the content hash of the statement each item is for ("" = none)."""
+    """Return the items to write, and for each the content hash of the statement that it stores ("" = none)."""
     path = source.path
     by_id = {memory.id: memory for memory in removed}
     items: list[Item] = []

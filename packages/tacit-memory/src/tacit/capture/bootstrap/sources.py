@@ -44,14 +44,14 @@ _RULES = wording("rules")
 MAX_WORDS = 50
 _NUMBER = lazy_regex(r"^(?:ADR[\s-]*)?(?:\d+\s*[.:\u2013\u2014-]\s*)?", re.IGNORECASE)
 _RUN_IN = lazy_regex(r"^\*\*(?P<name>[A-Z][\w ]{2,30})[.:]\*\*:?[ \t]*(?=\S)")
-"""A heading that opens its paragraph: "**Decision.** We use ..."."""
+"""A heading at the start of its own paragraph: "**Decision.** We use ..."."""
 _STATUS = lazy_regex(r"^\W*status\W*[:|]\W*(?P<status>[a-z]+)", re.IGNORECASE | re.MULTILINE)
 _CHOSEN = lazy_regex(r"^chosen option:\s*(?P<rest>.+)$", re.IGNORECASE | re.DOTALL)
 _DECIDED = ("decision outcome", "decision", "choice", "what we decided", "resolution")
 
 
 def read_decision(text: str) -> tuple[RuleLine, ...]:
-    """The decision, as at most one statement."""
+    """Return the decision of an ADR as one statement; empty = it has none, or it does not hold (superseded, proposed)."""
     blocks = blocks_of(text)
     title = next((block for block in blocks if block.kind == "heading" and block.level == 1), None)
     sections = _sections(blocks)
@@ -75,7 +75,7 @@ def read_decision(text: str) -> tuple[RuleLine, ...]:
 
 
 def _sections(blocks: Sequence[Block]) -> dict[str, tuple[Block, ...]]:
-    """What is said in paragraphs and lists, by heading in lower case; the first of a name counts."""
+    """Return the paragraphs and list items by their heading in lower case; of headings with one name the first counts."""
     sections: dict[str, list[Block]] = {}
     here: list[Block] = []
     for block in blocks:
@@ -100,7 +100,7 @@ def _status(text: str, sections: Mapping[str, Sequence[Block]]) -> str:
 
 
 def _sentences(blocks: Sequence[Block]) -> list[str]:
-    """The sentences of the first paragraph that says something; of its list where it only introduces one."""
+    """Return the sentences of the first paragraph of a section, with the list that it introduces."""
     first = blocks[0].text if blocks else ""
     told = list(blocks[:1])
     if not blocks or blocks[0].kind == "item" or first.endswith(":") or len(first.split()) < 4:
@@ -119,7 +119,7 @@ def _sentences(blocks: Sequence[Block]) -> list[str]:
 
 MAX_COMMITS = 300
 MIN_COMMITS = 20
-"""Fewer commits show no habit."""
+"""With fewer commits, no habit is derived."""
 _MOST_TOLD = 8
 _CONVENTIONAL = lazy_regex(r"^(?P<type>[a-z]{2,12})(?:\((?P<scope>[\w./ -]{1,30})\))?!?: \S")
 _TYPES = frozenset(
@@ -130,16 +130,16 @@ _PULL_REQUEST = lazy_regex(r"\(#\d+\)$")
 _REVERT = lazy_regex(r'^Revert "(?P<what>.+)"$')
 _BREAKING = lazy_regex(r"^BREAKING[ -]CHANGE: (?P<what>\S.*(?:\n(?!\n)[^\n:]+)*)", re.MULTILINE)
 _HABIT = 0.6
-"""Share of commits from which on something is how it is done here."""
+"""Least share of commits that makes something a habit of the project."""
 
 
 def read_history(git: Git, head: str) -> tuple[RuleLine, ...]:
-    """Statements of the last commits from `head` on, along the first parents."""
+    """Return statements on how commits are made here, from the newest commits at `head`, along first parents."""
     return describe_commits(git.commits(head, most=MAX_COMMITS, options=("--first-parent",)) or ())
 
 
 def describe_commits(commits: Sequence[Commit]) -> tuple[RuleLine, ...]:
-    """Statements of `commits`, newest first."""
+    """Return habits, reverts and breaking changes that `commits` (newest first) show, without commits of machines."""
     people = [commit for commit in commits if not _RULES.machine.match(_subject(commit))]
     statements = [*_habits(people), *_reverts(people), *_breaking(people)]
     return tuple(
@@ -230,15 +230,15 @@ HISTORY = ".git"
 _PROSE = ("CONTRIBUTING.md", ".github/CONTRIBUTING.md")
 LEAST_BREADTH = 1.0
 _FORM = b"2"
-"""Changes when what is read off a file is told otherwise, so that every file is read anew once."""
+"""Version of the readers of manifests, README and commits, part of the digest: a new value has all of them read anew."""
 MAX_BYTES = 400_000
 MAX_FILES = 200
-"""Most files of one project; what lies behind them is not looked at, and does not end."""
+"""Most files of one project; further ones are not read, and their memories are not retired."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """A file or history to read.
+    """A file, or the git history, whose statements can be imported.
 
     Attributes:
         path: relative to the project root, with forward slashes.
@@ -261,14 +261,14 @@ class Source:
 
 
 def find_rule_files(root: Path) -> tuple[Path, ...]:
-    """The rule files under `root`, in a fixed order; a file linked under two names, or from outside, counts once or not."""
+    """Return the rule files inside `root` in a fixed order; a file with two links counts once."""
     return _within(
         root, (*(root / name for name in RULE_FILES), *_in_folders(root, root.resolve(), RULE_FOLDERS))
     )
 
 
 def find_project_files(root: Path) -> tuple[Path, ...]:
-    """README, decision records and manifests under `root`, in a fixed order."""
+    """Return README, decision records and manifests under `root`, in a fixed order."""
     folders = tuple(
         (name, "adr-*.md" if name.endswith("architecture") else "*.md") for name in DECISION_FOLDERS
     )
@@ -277,7 +277,10 @@ def find_project_files(root: Path) -> tuple[Path, ...]:
 
 
 def file_source(path: str, raw: bytes, *, project_id: str) -> Source:
-    """The source that the file at `path` is."""
+    """Return the source for the file at `path` with the content `raw`.
+
+    Its `drafts` raise `InvalidPayload` if the file is too large.
+    """
     read_off = path in MANIFESTS or path in READMES
     digest = hashlib.sha256((_FORM if read_off else b"") + raw).hexdigest()[:16]
 
@@ -302,7 +305,7 @@ def file_source(path: str, raw: bytes, *, project_id: str) -> Source:
 
 
 def history_source(root: Path, *, project_id: str) -> Source | None:
-    """The commits of the repository at `root`; None where there are none that can be read."""
+    """Return the commits of the repository at `root` as a source; None = there are none, or git cannot read them."""
     git = git_at(root)
     head = next(iter(git.commits("HEAD", most=1) or ()), None) if git is not None else None
     if git is None or head is None:
@@ -317,7 +320,7 @@ def history_source(root: Path, *, project_id: str) -> Source | None:
 
 
 def read_drafts(text: str, path: str, *, project_id: str, at_ms: int) -> tuple[Draft, ...]:
-    """The statements of a file as drafts that nobody has confirmed; whoever imports them says which are the user's.
+    """Return the statements of a file as drafts with the tier `import`; the caller decides which are the user's.
 
     Raises:
         InvalidPayload: if a manifest makes no sense.
@@ -335,7 +338,7 @@ def read_drafts(text: str, path: str, *, project_id: str, at_ms: int) -> tuple[D
 
 
 def kind_of_rule(content: str) -> str:
-    """The kind of a statement in a rule file: what it says in so many words, else a guideline if it asks for something."""
+    """Return the kind that a rule file's statement names by its words, else `guideline` for a rule, else `fact`."""
     kind = kind_of(content)
     if kind == "correction":  # one corrects somebody in a conversation; a file states
         kind = "fact"
@@ -364,7 +367,7 @@ def _within(root: Path, paths: tuple[Path, ...]) -> tuple[Path, ...]:
 
 
 def _in_folders(root: Path, base: Path, folders: tuple[tuple[str, str], ...]) -> Iterator[Path]:
-    """Files of the folders, each in order. Never enters a link: it may lead to the whole disk."""
+    """Yield the matching files of each (folder, pattern), sorted, without links that lead out of the project."""
     for name, pattern in folders:
         folder = root / name
         if folder.is_dir() and folder.resolve().is_relative_to(base):
@@ -415,7 +418,7 @@ def read_readme(text: str) -> tuple[RuleLine, ...]:
 
 
 def _about(blocks: Sequence[Block]) -> RuleLine | None:
-    """What the first paragraphs below the title say; behind the first section nothing says what the project is."""
+    """Return the first sentence below the title, which says what the project is; None = none before the next heading."""
     name = ""
     for block in blocks:
         if block.kind == "heading":

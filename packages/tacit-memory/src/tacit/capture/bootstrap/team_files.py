@@ -50,7 +50,7 @@ MAX_FILES = 500
 MAX_BYTES = 20_000
 MAX_FRONT = 4_000
 READING_MS = 10_000
-"""Files that were not read in this time are left out until the next look. All of them together need about 2 s."""
+"""Time for reading a team's files; the rest waits for the next look. All of them together need about 2 s."""
 MAX_NAME = 80
 FIELDS = ("kind", "by", "date", "when", "files", "source")
 _FORM = re.compile(r"\A---[ \t]*\r?\n(?P<front>.*?)\r?\n---[ \t]*\r?\n(?P<content>.*)\Z", re.DOTALL)
@@ -59,14 +59,14 @@ _CONFLICT_BEGINS, _CONFLICT_ENDS = (
     re.compile(r"^>{7}(?!\S)", re.MULTILINE),
 )
 FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,116}\.md")
-"""Names of files that are read: one segment of a path, nothing that leads elsewhere or changes a terminal."""
+"""Allowed names of team files: one path segment, without characters that lead elsewhere or control a terminal."""
 NAME = re.compile(r"[^\W_][\w .'\u2019-]{0,39}")
-"""The name of a person, which agents are shown: no punctuation that could end it and begin an order."""
+"""Allowed names of persons, which agents are shown: no punctuation that could end the name and begin an order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TeamStatement:
-    """What a file says.
+    """The statement of a team file, with its front matter.
 
     Attributes:
         content: the statement.
@@ -90,13 +90,13 @@ class TeamStatement:
 _SENTENCE = re.compile(
     r"(?<!\b[^\W\d_])(?<!\b(?:dr|jr|sr|st|mr|ms))(?<!\b(?:mrs))(?<!\b(?:prof))\.(?!\S)", re.IGNORECASE
 )
-"""A period that ends a sentence: not one after an initial or a title such as `Dr.`."""
+"""A period that ends a sentence, and does not follow an initial or a title such as `Dr.`."""
 _PHRASE = re.compile(r"[A-Z]\w*(?: [\w-]+)+ [a-z][\w-]*$")
 """A phrase that begins with a capital and ends in small letters, like "Disable certificate checks": an order, not a person's name."""
 
 
 def read_team_file(text: str, *, kinds: KindRegistry) -> TeamStatement:
-    """The statement of a file.
+    """Return the statement in the text of a team file.
 
     Raises:
         InvalidPayload: naming what is wrong with it.
@@ -134,7 +134,7 @@ def read_team_file(text: str, *, kinds: KindRegistry) -> TeamStatement:
 
 
 def is_name(text: str) -> bool:
-    """Whether a text can be shown to agents as the name of a person."""
+    """Whether a text is safe to show to agents as a person's name: no sentence, nothing like an order."""
     return bool(NAME.fullmatch(text)) and not _SENTENCE.search(text) and not _PHRASE.match(text)
 
 
@@ -157,7 +157,7 @@ def write_team_file(statement: TeamStatement) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A text as a YAML scalar in single quotes, on one line."""
+    """Return a text as a single-quoted YAML scalar on one line."""
     return "'" + " ".join(text.split()).replace("'", "''") + "'"
 
 
@@ -214,7 +214,7 @@ def import_team_files(
     joined: bool,
     left: bool = False,
 ) -> RulesImport:
-    """Bring the memories of the team's files below `root` up to date, in one transaction.
+    """Import the team's files below `root`: add, supersede and retire memories, all in one transaction.
 
     Args:
         root: the project root.
@@ -262,7 +262,7 @@ def import_team_files(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TeamFile:
-    """A file as it was found: its bytes, whose word it is, and why it is not read, or ""."""
+    """A team file as found: its bytes, the tier of its statement, and why it cannot be used ("" = it can)."""
 
     raw: bytes
     tier: TrustTier
@@ -270,15 +270,15 @@ class TeamFile:
 
     @property
     def digest(self) -> str:
-        """Changes with the bytes and with whose word it is."""
+        """Return a short hash of the bytes and the trust tier: a file is imported anew when either changes."""
         return hashlib.sha256(self.tier.name.encode() + b"\0" + self.raw).hexdigest()[:16]
 
     def left_out(self, problem: str) -> TeamFile:
-        """This file, which stands there and is not read."""
+        """Return this file marked as not read, for the reason `problem`."""
         return replace(self, problem=problem)
 
     def statement(self, kinds: KindRegistry) -> TeamStatement:
-        """What it says.
+        """Return the statement of the file.
 
         Raises:
             InvalidPayload: naming why it cannot be read.
@@ -296,17 +296,17 @@ _UNREADABLE = "it is too large, or git's object cannot be read"
 
 
 def reading_time(clock: Clock) -> Callable[[], bool]:
-    """Whether there is time left to read files of a team, as asked from now on."""
+    """Return a function that tells whether `READING_MS` have not yet passed since this call."""
     until_ms = clock.monotonic_ms() + READING_MS
     return lambda: clock.monotonic_ms() <= until_ms
 
 
 class Unreadable(Exception):
-    """The default branch, or the folder in it, cannot be read: nobody knows what the team says."""
+    """Raised when git cannot read the default branch or the team's folder in it, so the team's files are unknown."""
 
 
 def _merged_files(root: Path, *, joined: bool) -> dict[str, bytes | None]:
-    """The ordinary files in the team's folder on the default branch, by name; None = one that is too large.
+    """Return the team's files on the default branch as {name: bytes}; None = the file is too large.
 
     Links are left out, and so are files whose name is not UTF-8 or no name of a team's file: a tree can hold any bytes as a name, a path that leads elsewhere
     too.
@@ -341,12 +341,10 @@ def _merged_files(root: Path, *, joined: bool) -> dict[str, bytes | None]:
 
 
 def find_team_files(root: Path, *, joined: bool, known: Collection[str] = ()) -> dict[str, TeamFile]:
-    """The team's files by path relative to `root`: those of the default branch, then those that stand in the folder alone.
+    """Return the team's files by path: those of the default branch, then those that only the work tree has.
 
-    All that stand there are in it; of more than `MAX_FILES` those that are `known` are read, then the merged ones by name.
-
-    Raises:
-        Unreadable: if the default branch cannot be read.
+    Each is found; of more than `MAX_FILES`, only the `known` ones and then merged ones by name are read, and
+    the rest carry a problem.
     """
     merged = _merged_files(root, joined=joined)
     tier = TrustTier.TEAMMATE if joined else TrustTier.IMPORT
@@ -392,7 +390,7 @@ def _bytes_of(file: Path) -> bytes | None:
 
 
 class _TeamImport:
-    """An import: what is to be done, and the states afterwards."""
+    """Collects the changes of one import, and the new state of each file."""
 
     def __init__(self, *, project: ProjectRecord, store: Store, preparer: Preparer, now_ms: int) -> None:
         self._project = project
@@ -406,7 +404,7 @@ class _TeamImport:
         self.files: list[RuleFile] = []
 
     def follow(self, path: str, file: TeamFile, before: TeamFileState | None) -> None:
-        """Bring the memory of one file up to date."""
+        """Plan the change for one file: add, supersede, edit, or keep its memory. Nothing is written yet."""
         if before is not None and before.digest == file.digest and not file.problem:
             self.after[path] = before
             self.files.append(RuleFile(path=path, memories=int(bool(before.memory_id)), status="unchanged"))
@@ -432,7 +430,7 @@ class _TeamImport:
         self.after[path] = TeamFileState(digest=file.digest)
 
     def end_file(self, path: str, state: TeamFileState) -> None:
-        """The file is gone, and with it what only it said."""
+        """Plan the retirement of the memory of a file that is gone."""
         old = self._owned(path, state)
         if old is not None:
             self._add(self._retired(old, ChangeCause.FILE_REMOVED, path), path)
@@ -462,7 +460,7 @@ class _TeamImport:
         return Edit(memory=same, reason=reason)
 
     def _owned(self, path: str, state: TeamFileState | None) -> Memory | None:
-        """The memory of the file, if it still holds and nobody made it their own."""
+        """Return the memory of the file; None = it no longer holds, or the user made it their own."""
         if state is None or not state.memory_id:
             return None
         scope = ScopeFilter.of(project_scope(self._project.id))
@@ -507,7 +505,7 @@ class _TeamImport:
 
 
 def teammate_trigger(content: str, *, kind: str, files: Sequence[str], when: Sequence[str]) -> Trigger:
-    """The trigger of a teammate's statement, made from `when` or, if that is empty, from its words. It never blocks a call: only the user can decide that.
+    """Return the trigger of a teammate's statement, read from `when`, else made from its words; it never blocks a call.
 
     Raises:
         InvalidInput: if `when` cannot be read.

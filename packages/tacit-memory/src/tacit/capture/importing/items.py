@@ -30,7 +30,7 @@ from tacit.reading.trigger import make_trigger
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForeignStatement:
-    """A statement of another tool.
+    """A statement read from another tool's store or export.
 
     Attributes:
         tool: name of the tool, such as `sugar`.
@@ -65,7 +65,7 @@ class ForeignStatement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefusedHook:
-    """An entry that was not read, and why; `meant` = the other tool itself holds it no more."""
+    """An entry that was not imported, and why; `meant` = the other tool itself had deleted it."""
 
     where: str
     reason: str
@@ -74,7 +74,7 @@ class RefusedHook:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FormatReader:
-    """A format.
+    """A format that can be imported: how it is recognized and read.
 
     Attributes:
         tool: its name, for `--from`.
@@ -94,7 +94,10 @@ MAX_SPAN = 500
 
 
 def draft_of(item: ForeignStatement, *, scope: Scope, vouched: bool, now_ms: int) -> Draft:
-    """Make a draft; `vouched` = the user said that these statements are as good as their own words."""
+    """Return a draft of `item` in `scope`.
+
+    `vouched` = the user vouches for it: its tier is `user`, else `import`.
+    """
     kind = item.kind or (kind_of_rule if item.tool == "rules" else kind_of)(item.content)
     original = item.original
     trigger = original.trigger if original else make_trigger(item.content, kind=kind, files=item.files)
@@ -142,28 +145,28 @@ KINDS = {
     "configuration": "fact", "goal": "goal", "todo": "todo", "task": "todo", "next": "todo", "plan": "todo",
     "event": "event", "identity": "identity", "correction": "correction", "observation": "observation",
 }  # fmt: skip
-"""Kinds of other tools, and what they are with us; others are read from the words."""
+"""Kinds of other tools, with the kind that each becomes here; for others the kind is read from the words."""
 
 
 def kind_named(name: object) -> str:
-    """Our kind for theirs; "" = read it from the words."""
+    """Return our kind for another tool's kind; "" = unknown, so it is read from the words."""
     key = str(name or "").strip().lower().replace("-", "_").replace(" ", "_")
     return KINDS.get(key, "")
 
 
 def sensitivity_named(value: object) -> Sensitivity:
-    """Our level for a tool's. A name that is not ours becomes `restricted`: it meant a limit that we do not know."""
+    """Return our sensitivity for another tool's level. An unknown name becomes `restricted`; empty is `project`."""
     key = str(value or "project").strip().upper()
     return Sensitivity[key] if key in Sensitivity.__members__ else Sensitivity.RESTRICTED
 
 
 def text_of(value: object) -> str:
-    """A text without its outer blanks; what is none gives none."""
+    """Return a string without NUL characters and outer white space; "" for anything else."""
     return value.replace("\0", "").strip() if isinstance(value, str) else ""
 
 
 def moment_ms(value: object) -> int:
-    """Milliseconds since the epoch of a number (seconds or milliseconds) or a date as text; 0 = unknown."""
+    """Return the time in milliseconds since the epoch, from seconds, milliseconds or an ISO date; 0 = unknown."""
     if isinstance(value, bool) or value is None:
         return 0
     if isinstance(value, int | float):
@@ -181,7 +184,7 @@ def moment_ms(value: object) -> int:
 
 
 def words_of(value: object, *, most: int = MAX_TAGS, longest: int = MAX_TAG_CHARS) -> tuple[str, ...]:
-    """A list of short texts: a list, its JSON, or words between commas."""
+    """Return short texts from a list, its JSON, or words between commas; overlong and further ones are dropped."""
     if isinstance(value, str):
         text = value.strip()
         listed_values = parsed(text) if text.startswith("[") else None
@@ -195,13 +198,13 @@ def words_of(value: object, *, most: int = MAX_TAGS, longest: int = MAX_TAG_CHAR
 
 
 def paths_of(value: object) -> tuple[str, ...]:
-    """Relative paths; what leads out of the project or is absolute is left out."""
+    """Return the relative paths in a value; absolute ones and those that lead out of the project are dropped."""
     paths = words_of(value, most=MAX_PATHS, longest=300)
     return tuple(path for path in paths if is_inner_path(path))
 
 
 def is_inner_path(path: str) -> bool:
-    """Whether a path stays below where it begins."""
+    """Whether a path is relative and stays below the folder where it begins."""
     segments = path.replace("\\", "/").split("/")
     return (
         not path.startswith(("/", "~", "\\"))
@@ -212,7 +215,7 @@ def is_inner_path(path: str) -> bool:
 
 
 def parsed(text: object) -> object:
-    """The JSON value of a text; None where it is none."""
+    """Return the JSON value of a string; None = it is not JSON. Other values are returned as they are."""
     if not isinstance(text, str):
         return text
     try:
@@ -222,13 +225,13 @@ def parsed(text: object) -> object:
 
 
 def fields_of(value: object) -> Mapping[str, Any]:
-    """An object, or the empty one."""
+    """Return a JSON object (or its text) as a mapping; empty for anything else."""
     decoded = parsed(value) if isinstance(value, str) else value
     return cast(Mapping[str, Any], decoded) if isinstance(decoded, dict) else {}
 
 
 def share_of(value: object, *, whole: float = 1.0) -> float | None:
-    """A number between 0 and `whole` as a share of it; None where it is none."""
+    """Return a number from 0 to `whole` as a share of it, clamped to 0-1; None = it is not a number."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         return None
     return min(1.0, max(0.0, float(value) / whole))
@@ -237,11 +240,11 @@ def share_of(value: object, *, whole: float = 1.0) -> float | None:
 Row = Mapping[str, Any]
 MAX_CONTENT_CHARS = 20_000
 MAX_SAID_CHARS = 600
-"""Of a story only so much is a statement."""
+"""Most characters of a long text that become the statement."""
 
 
 def read_sugar(row: Row, where: str) -> ForeignStatement | RefusedHook:
-    """Sugar (sugarai 3): importance is 0 to 2 there."""
+    """Return the statement of one row of Sugar (sugarai 3), whose importance runs from 0 to 2."""
     meta = fields_of(row.get("metadata"))
     files = paths_of(meta.get("file_paths") or meta.get("files") or meta.get("file_path") or ())
     return _made(
@@ -261,7 +264,7 @@ def read_sugar(row: Row, where: str) -> ForeignStatement | RefusedHook:
 
 
 def read_memory_service(row: Row, where: str) -> ForeignStatement | RefusedHook:
-    """mcp-memory-service 12."""
+    """Return the statement of one row of mcp-memory-service 12; deleted rows are refused."""
     if row.get("deleted_at") is not None:
         return RefusedHook(where=where, reason="deleted there", meant=True)
     tags = words_of(row.get("tags") or ())
@@ -280,7 +283,7 @@ def read_memory_service(row: Row, where: str) -> ForeignStatement | RefusedHook:
 
 
 def read_claude_mem(row: Row, where: str) -> ForeignStatement | RefusedHook:
-    """claude-mem 13, an observation: its title says what, the narrative or the first facts say it."""
+    """Return the statement of an observation of claude-mem 13: its title with the narrative or the first facts."""
     title = text_of(row.get("title"))
     facts = words_of(row.get("facts"), most=20, longest=1000)
     story = text_of(row.get("narrative")) or " ".join(facts[:3]) or text_of(row.get("text"))
@@ -302,7 +305,7 @@ def read_claude_mem(row: Row, where: str) -> ForeignStatement | RefusedHook:
 
 
 def read_claude_mem_summary(row: Row, where: str) -> list[ForeignStatement | RefusedHook]:
-    """claude-mem 13, the summary of a session: what was learned, and what comes next."""
+    """Return the statements of a session summary of claude-mem 13: what was learned, and the next steps."""
     statements: list[ForeignStatement | RefusedHook] = []
     for field, kind in (("learned", "fact"), ("next_steps", "todo")):
         text = text_of(row.get(field))
@@ -324,7 +327,7 @@ def read_claude_mem_summary(row: Row, where: str) -> list[ForeignStatement | Ref
 
 
 def read_mem0(row: Row, where: str) -> ForeignStatement | RefusedHook:
-    """mem0, one entry of `get_all()` or of the platform's export."""
+    """Return the statement of one entry of mem0's `get_all()` or of the platform's export."""
     meta = fields_of(row.get("metadata"))
     tags = words_of(row.get("categories") or meta.get("categories") or meta.get("tags") or ())
     return _made(
@@ -354,7 +357,7 @@ def _made(statement: ForeignStatement) -> ForeignStatement | RefusedHook:
 
 
 def _first_sentences(text: str) -> str:
-    """As many whole sentences from the front as a statement may have."""
+    """Return as many whole sentences from the start of `text` as fit into `MAX_SAID_CHARS`."""
     if len(text) <= MAX_SAID_CHARS:
         return text
     cut = text[:MAX_SAID_CHARS]

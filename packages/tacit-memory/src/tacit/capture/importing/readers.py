@@ -54,7 +54,7 @@ from tacit.capture.importing.safe_files import (
 from tacit.errors import InvalidInput, NotFound
 
 MAX_ROWS = 50_000
-"""Most rows of one table; the newest."""
+"""Most rows that are read of one table, newest first."""
 
 SIGNS: dict[str, tuple[str, frozenset[str]]] = {
     "sugar": ("memory_entries", frozenset({"id", "memory_type", "content", "importance", "created_at"})),
@@ -62,7 +62,7 @@ SIGNS: dict[str, tuple[str, frozenset[str]]] = {
     "claude-mem": ("observations", frozenset({"memory_session_id", "project", "type", "narrative"})),
     "mem0": ("history", frozenset({"memory_id", "old_memory", "new_memory", "event"})),
 }
-"""By what a database is known: a table, and columns of it."""
+"""For each tool, the table and the columns by which its database is recognized."""
 
 
 def _knows_database(tool: str) -> Callable[[Path], bool]:
@@ -81,7 +81,7 @@ def _knows_database(tool: str) -> Callable[[Path], bool]:
 
 
 def _rows(path: Path, table: str, order: str) -> Iterator[tuple[Row | None, str]]:
-    """Rows with where they stand; None with the reason where reading ended."""
+    """Yield (row, where it stands), newest first; (None, reason) where reading ended early."""
     try:
         with database(path) as connection:
             count = connection.execute(f'SELECT count(*) FROM "{table}"').fetchone()[0]
@@ -117,7 +117,7 @@ def _claude_mem(path: Path) -> Iterator[ForeignStatement | RefusedHook]:
 
 
 def _mem0(path: Path) -> Iterator[ForeignStatement | RefusedHook]:
-    """The history of mem0: what each memory says last, unless it was deleted."""
+    """Yield the latest text of each memory in a history database of mem0; deleted ones are refused."""
     memory_ids: set[str] = set()
     for row, where in _rows(path, "history", "rowid"):
         if row is None:
@@ -181,7 +181,7 @@ _SIGNS: dict[str, frozenset[str]] = {
 
 
 def _load(path: Path) -> object:
-    """The JSON value of a file; of one with an object a line, the list of those that can be read.
+    """Return the JSON value of a file; of a file with one object a line, the list of its lines.
 
     Raises:
         InvalidInput, OSError: it cannot be read, or is no JSON.
@@ -200,7 +200,7 @@ def _load(path: Path) -> object:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _BadLine:
-    """Stands in the list for a line that cannot be read."""
+    """Takes the place of a line that could not be read, with the reason."""
 
     reason: str
 
@@ -215,7 +215,7 @@ def _line(line: str) -> object:
 
 
 def _tool_of(value: object) -> str:
-    """Name the tool that wrote an entry or a whole export; "" = none that is known."""
+    """Return the tool that wrote an entry or a whole export; "" = unknown."""
     whole = fields_of(value)
     if "export_metadata" in whole and "memories" in whole:
         return "mcp-memory-service"
@@ -257,7 +257,7 @@ def _knows(tool: str) -> Callable[[Path], bool]:
 
 
 def _entries(path: Path, value: object, name: str) -> Iterator[tuple[Row, str] | RefusedHook]:
-    """The objects of a list of the export, each with where it stands."""
+    """Yield (object, where it stands), or a refusal, for each entry of the export's list `name`; "" = its main list."""
     entries = _as_list(fields_of(value).get(name)) if name else _listed(value)
     for number, entry in enumerate(entries, start=1):
         where = f"{path.name}, {name or 'entry'} {number}"
@@ -321,7 +321,7 @@ EXPORTS: tuple[FormatReader, ...] = (
         read=_reading(read_mem0),
     ),
 )
-"""Tried in this order: the last one is known by one field alone."""
+"""Readers of JSON exports, tried in this order: the last format is recognized by one field alone."""
 
 
 MAX_BYTES = 400_000
@@ -333,7 +333,7 @@ BANK_FILES = {
     "projectbrief.md": "goal", "productcontext.md": "fact", "activecontext.md": "todo",
     "systempatterns.md": "decision", "techcontext.md": "fact", "progress.md": "outcome", "decisionlog.md": "decision",
 }  # fmt: skip
-"""Files of a memory bank, and the kind of what they say where its words do not tell."""
+"""Files of a memory bank, and the kind of their statements where the words do not tell."""
 _FRONT = re.compile(r"\A---[ \t]*\n(?P<body>.{0,8000}?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)
 _FIELD = re.compile(r"^(?P<name>[A-Za-z_]{1,30}):[ \t]*(?P<value>.{0,500})$", re.MULTILINE)
 _OBSERVATION = re.compile(
@@ -488,7 +488,7 @@ NOTES: tuple[FormatReader, ...] = (
         tool="basic-memory", about="a folder of basic-memory, or a note", knows=_is_basic, read=_basic
     ),
 )
-"""Tried in this order, after databases and exports."""
+"""Readers of Markdown notes, tried in this order, after databases and exports."""
 
 
 READERS: tuple[FormatReader, ...] = (*DATABASES, *EXPORTS, *NOTES)
@@ -498,7 +498,7 @@ _SUFFIXES = frozenset({".db", ".sqlite", ".sqlite3", ".json", ".jsonl", ".md", "
 
 
 def find_readers(path: Path, tool: str = "auto") -> tuple[tuple[Path, FormatReader], ...]:
-    """Return the readers for `path`.
+    """Return (file or folder, its reader) for `path`, or for the files in it that a reader recognizes.
 
     Args:
         path: a file or folder.

@@ -21,13 +21,13 @@ MAX_FILES = 5_000
 MAX_DEPTH = 8
 MAX_CELL_BYTES = 1 << 20
 STEPS = 200_000_000
-"""Steps of the database's machine after which a query is ended: a view can be written to run for ever."""
+"""Steps of SQLite's virtual machine after which a query is interrupted: a hostile view can run forever."""
 _ARCHIVES = (b"PK\x03\x04", b"\x1f\x8b", b"7z\xbc\xaf", b"BZh", b"\xfd7zXZ", b"Rar!", b"\x28\xb5\x2f\xfd")
 _SKIPPED = frozenset({".git", "node_modules", "__pycache__", ".venv", "target"})
 
 
 def head_of(path: Path, size: int = 4096) -> bytes:
-    """The first bytes of a plain file.
+    """Return the first `size` bytes of a regular file.
 
     Raises:
         InvalidInput: it is a link, no plain file, an archive, or too large.
@@ -51,7 +51,7 @@ def head_of(path: Path, size: int = 4096) -> bytes:
 
 
 def read_text(path: Path, limit: int = MAX_FILE_BYTES) -> str:
-    """A whole text file in UTF-8 or UTF-16; bytes that are neither are replaced.
+    """Return a whole text file, decoded as UTF-8 or UTF-16; invalid bytes are replaced.
 
     Raises:
         InvalidInput, OSError: as `head_of`, or it is longer than `limit`.
@@ -65,7 +65,7 @@ def read_text(path: Path, limit: int = MAX_FILE_BYTES) -> str:
 
 
 def lines_of(path: Path, longest: int) -> Iterator[bytes]:
-    """The lines of a plain file; of one that is longer than `longest` the first `longest + 1` bytes, the rest is passed over.
+    """Yield the lines of a regular file; of a line longer than `longest` only the first `longest + 1` bytes.
 
     Raises:
         InvalidInput, OSError: as `head_of`.
@@ -80,7 +80,7 @@ def lines_of(path: Path, longest: int) -> Iterator[bytes]:
 
 
 def markdown_files(folder: Path) -> Iterator[Path]:
-    """Markdown files below a folder, in order; links are not entered, hidden folders are passed over."""
+    """Yield the Markdown files below a folder in order, without links and hidden folders, at most `MAX_FILES`."""
     count = 0
     for place, folders, names in os.walk(folder, followlinks=False):
         depth = len(Path(place).relative_to(folder).parts)
@@ -99,7 +99,7 @@ def markdown_files(folder: Path) -> Iterator[Path]:
 
 
 def is_database(path: Path) -> bool:
-    """Whether a file is an SQLite database."""
+    """Whether a file is an SQLite database, by its first bytes."""
     try:
         return path.is_file() and head_of(path, 16) == b"SQLite format 3\0"
     except (OSError, InvalidInput):
@@ -108,7 +108,7 @@ def is_database(path: Path) -> bool:
 
 @contextmanager
 def database(path: Path) -> Generator[sqlite3.Connection]:
-    """A database, opened for reading alone.
+    """Open an SQLite database read-only, as a context manager; no trigger or view of it can run.
 
     Raises:
         InvalidInput: as `head_of`.
@@ -149,7 +149,7 @@ def _reads_only(action: int, *_: object) -> int:
 
 
 def columns_of(connection: sqlite3.Connection, table: str) -> frozenset[str]:
-    """Columns of a plain table; none where there is no such table, or a view or virtual table of that name."""
+    """Return the columns of a plain table; empty = no such table, or it is a view or virtual table."""
     rows = connection.execute(
         "SELECT sql FROM sqlite_master WHERE type = 'table' AND name = ?", (table,)
     ).fetchone()

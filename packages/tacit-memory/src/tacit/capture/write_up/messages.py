@@ -19,17 +19,17 @@ from tacit.reading.sentences import split_sentences
 from tacit.state.captured import Message, PendingSession
 
 _HEAD, _TAIL = 4000, 1950
-"""Characters that are kept of a message's beginning and end; one of about 6,000 is kept whole."""
+"""Characters kept of the beginning and the end of a longer message; one of about 6,000 is kept whole."""
 CUT = "\n[...]\n"
 PART_CHARS = 1200
-"""A longer message of the agent waits in parts of about this length."""
+"""A longer message of the agent is split into parts of about this length."""
 MOST_CHARS = 600_000
-"""Most characters that wait of one session."""
+"""Most characters of one session that wait; the newest are kept."""
 _TOOL_CHARS = 400
 
 
 def messages_of(turns: Sequence[Turn], *, redact: Callable[[str], str]) -> tuple[Message, ...]:
-    """The messages of `turns`, redacted.
+    """Return the messages of `turns` for the writer, redacted and shortened, with failed tool calls.
 
     Args:
         turns: what was said.
@@ -50,7 +50,7 @@ def messages_of(turns: Sequence[Turn], *, redact: Callable[[str], str]) -> tuple
 
 
 def _parted(turns: Sequence[Turn]) -> tuple[Turn, ...]:
-    """The turns, long ones of the agent as several, so that a part of them can be sent; tools stay with the last part."""
+    """Return the turns with long ones of the agent split; a turn's tools stay with its last part."""
     split_turns: list[Turn] = []
     for turn in turns:
         texts = _parts(turn.text) if turn.role == "assistant" else [turn.text]
@@ -61,7 +61,7 @@ def _parted(turns: Sequence[Turn]) -> tuple[Turn, ...]:
 
 
 def with_messages(waiting: PendingSession, added: Sequence[Message]) -> PendingSession:
-    """Append `added` to the waiting messages, and keep the newest `MOST_CHARS` characters."""
+    """Return `waiting` with `added` appended, cut to the newest `MOST_CHARS` characters."""
     fitting: list[Message] = []
     chars = 0
     messages = (*waiting.messages, *added)
@@ -75,20 +75,20 @@ def with_messages(waiting: PendingSession, added: Sequence[Message]) -> PendingS
 
 
 def without_written(current: PendingSession, written: PendingSession) -> PendingSession:
-    """Return the messages of `current`, as they wait now, without those of `written`, which was read from the store earlier."""
+    """Return `current` without the messages in `written`, an earlier copy of it that has been written up."""
     done = max(0, written.taken + len(written.messages) - current.taken)
     return replace(current, messages=current.messages[done:], taken=current.taken + done, tries=0)
 
 
 def shortened(text: str, *, head: int = _HEAD, tail: int = _TAIL) -> str:
-    """The beginning and the end of a text that is longer than both together."""
+    """Return the first `head` and the last `tail` characters of a text that is longer than both, else the text."""
     if len(text) <= head + tail + len(CUT):
         return text
     return f"{text[:head]}{CUT}{text[-tail:]}" if tail else f"{text[:head]}{CUT}".rstrip()
 
 
 def _parts(text: str) -> list[str]:
-    """A text in parts of about `PART_CHARS`, cut between paragraphs."""
+    """Return the text in parts of about `PART_CHARS`, split between paragraphs."""
     if len(text) <= PART_CHARS:
         return [text]
     parts: list[str] = []
@@ -107,14 +107,14 @@ def _failure(use: ToolUse) -> str:
 
 
 EXTRA_TOKENS = 14
-"""What number, role and punctuation of one message cost."""
+"""Tokens that number, role and punctuation of one message cost."""
 GIST_CHARS = 700
 _FENCE = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Numbered:
-    """A message as it is sent: its number counts all messages that wait, from 1; `text` may be shortened."""
+    """A message as it is sent: its number among all waiting messages, from 1, and its text, which may be shortened."""
 
     number: int
     message: Message
@@ -123,7 +123,7 @@ class Numbered:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Variant:
-    """A way to send a message: lower ranks first, then newer messages."""
+    """A form in which a message can be sent. Lower ranks are chosen first, then newer messages."""
 
     rank: int
     place: int
@@ -133,7 +133,7 @@ class _Variant:
 def fit_messages(
     messages: Sequence[Message], *, most_tokens: int, count: Callable[[str], int]
 ) -> tuple[Numbered, ...]:
-    """The messages, or parts of them, that fit into `most_tokens`, in order."""
+    """Return the messages, shortened where needed, that fit into `most_tokens`, in order."""
     chosen: dict[int, tuple[str, int]] = {}
     costs = [count(message.text) + EXTRA_TOKENS for message in messages]
     if sum(costs) <= most_tokens:
@@ -177,7 +177,7 @@ def _variants(messages: Sequence[Message]) -> list[_Variant]:
 
 
 def gist(text: str) -> str:
-    """The first sentences of a message, as many as fit into `GIST_CHARS`."""
+    """Return the first sentences of a message that fit into `GIST_CHARS`, without code blocks."""
     bare = _without_code(text)
     if len(bare) <= GIST_CHARS:
         return bare
@@ -190,5 +190,5 @@ def gist(text: str) -> str:
 
 
 def _without_code(text: str) -> str:
-    """The text with no more than the opening line of a block of code."""
+    """Return the text with each code block reduced to its opening line."""
     return _FENCE.sub(lambda match: match[0].strip().split("\n", 1)[0] + " [...]", text)

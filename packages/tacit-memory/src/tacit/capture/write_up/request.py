@@ -31,7 +31,7 @@ from tacit.safety.trust import may_supersede
 from tacit.statements.same import same_statement
 
 MOST_OUTPUT_TOKENS = 4000
-"""Most tokens of one answer."""
+"""Most tokens that one answer may have."""
 INSTRUCTIONS = f"""You read part of a finished session between a developer (role user) and a coding agent (role assistant; role tool \
 is a command that failed). Record what will still matter in a later session of the same project, for an agent that knows \
 nothing of this one: decisions and their reasons, standing preferences and rules, corrections of the agent, what a file or a \
@@ -79,7 +79,7 @@ Fate = Literal["merge", "supersede", "contradict", "keep"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryFate:
-    """The fate of one memory in the request; `memory` is its short id there."""
+    """The writer's decision about one near memory; `memory` = its short id in the request."""
 
     memory: str
     fate: Fate
@@ -88,7 +88,7 @@ class MemoryFate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerStatement:
-    """A statement of an answer. Nothing of it is to be believed before it was checked.
+    """A statement from the writer's answer, not yet checked.
 
     Attributes:
         content: the statement in the model's words.
@@ -118,7 +118,7 @@ def make_request(
     near: Mapping[str, Memory],
     prepare: Callable[[str], str],
 ) -> WriterRequest:
-    """The request to write up `messages`.
+    """Return the request that asks the writer to write up `messages`.
 
     Args:
         messages: what is sent of the session.
@@ -150,7 +150,7 @@ def make_request(
 
 
 def schema(kinds: Sequence[str]) -> dict[str, object]:
-    """JSON schema of an answer; every field is required and no other is allowed, as strict structured output asks."""
+    """Return the JSON schema of the answer for these kinds; strict: all fields required, no others allowed."""
     text: dict[str, object] = {"type": "string"}
     fate = object_schema(
         {"memory": text, "fate": {"type": "string", "enum": list(get_args(Fate))}, "reason": text}
@@ -172,7 +172,7 @@ def schema(kinds: Sequence[str]) -> dict[str, object]:
 
 
 def read_answer(text: str, *, kinds: Sequence[str], near: Sequence[str] = ()) -> tuple[AnswerStatement, ...]:
-    """Statements of an answer's JSON text; entries of another shape, or of a kind that was not asked for, are left out.
+    """Return the statements of an answer's JSON text; malformed entries and those of other kinds are left out.
 
     So are fates of memories that are not `near`.
 
@@ -184,7 +184,7 @@ def read_answer(text: str, *, kinds: Sequence[str], near: Sequence[str] = ()) ->
 
 
 def read_entries(text: str, name: str) -> list[object]:
-    """The entries of the list `name` in an answer's JSON text.
+    """Return the entries of the list `name` in an answer's JSON text.
 
     Raises:
         ProviderError: if it is no object with such a list.
@@ -200,7 +200,7 @@ def read_entries(text: str, name: str) -> list[object]:
 
 
 def object_schema(fields: Mapping[str, object]) -> dict[str, object]:
-    """The JSON schema of an object that has all of `fields` and no others."""
+    """Return the JSON schema of an object that has all of `fields` and no others."""
     return {
         "type": "object",
         "properties": dict(fields),
@@ -210,7 +210,7 @@ def object_schema(fields: Mapping[str, object]) -> dict[str, object]:
 
 
 def fields_of(raw: object) -> Mapping[str, object]:
-    """The fields of a JSON object; none where it is something else."""
+    """Return the fields of a JSON object; empty = `raw` is not an object."""
     return cast("Mapping[str, object]", raw) if isinstance(raw, dict) else {}
 
 
@@ -274,13 +274,13 @@ def _sendable(text: str) -> str:
 
 
 SHARED_STEMS, SHARED_PART = 2, 1 / 3
-"""Least word stems, or least part of a memory's stems, that a statement shares with a memory it speaks of."""
+"""Least number, or else share, of a memory's word stems that a statement about the same thing has, too."""
 _UNRELATED = Judgment(relation="apart")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryDecision:
-    """A writer's decision on a memory that was sent along."""
+    """A near memory with the fate that the writer gave it."""
 
     memory: Memory
     fate: MemoryFate
@@ -289,7 +289,7 @@ class MemoryDecision:
 def known_already(
     memory: Memory, ruled: Sequence[MemoryDecision], *, standing: Collection[str]
 ) -> Skip | Merge | None:
-    """Decide on a statement that repeats a memory whose words it may not change, or has its words; None = it repeats none, or is merged.
+    """Return the change for a statement that repeats a memory which keeps its words; None = reconcile it as usual.
 
     What was heard in the same session without a model has the kind that the form of a sentence suggests: the writer knows better, but
     makes nothing that ages of a rule. `standing` = names of the kinds of rules.
@@ -325,7 +325,7 @@ def _heard_alike(memory: Memory, stored: Memory) -> bool:
 
 
 class FateJudge:
-    """Judges one statement beside stored ones as the writer did, and by their words those that the writer was not sent."""
+    """A `Judge` of one statement: by the writer's fates for memories it was sent, by words for all others."""
 
     def __init__(self, content: str, ruled: Sequence[MemoryDecision]) -> None:
         self._content = content
@@ -335,13 +335,13 @@ class FateJudge:
         }
 
     def __call__(self, new: str, old: str, correction: bool) -> Judgment:
-        """See `Judge`."""
+        """Return how the two statements relate; see `Judge`."""
         judged = self._judgments.get(old if new == self._content else new)
         return judged or judge_by_words(new, old, correction)
 
 
 def may_touch(content: str, memory: Memory) -> bool:
-    """Whether a fate may change the memory: one of the user's only where the statement speaks of the same thing."""
+    """Whether the writer's fate may change `memory`; one of the user's only if `content` shares enough words."""
     if memory.provenance.tier is not TrustTier.USER:
         return True
     memory_stems = stems(memory.content)

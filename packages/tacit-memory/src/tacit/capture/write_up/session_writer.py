@@ -60,7 +60,7 @@ _PER_TEXT = 6
 _MOST_TEXTS = 40
 _TEXT_CHARS = 1200
 _OFFSET = 60
-"""Of reciprocal rank fusion (Cormack et al., 2009)."""
+"""The constant k of reciprocal rank fusion (Cormack et al., 2009)."""
 
 
 def find_near_memories(
@@ -71,7 +71,7 @@ def find_near_memories(
     scope: Scope,
     branch: str = "",
 ) -> Mapping[str, Memory]:
-    """Memories near to the messages by words or by meaning, under ids made for this request: m1, m2, ...
+    """Return stored memories near the messages by words or meaning, under short ids: m1, m2, ...
 
     Memories that are bound to another unmerged branch than `branch` are left out.
     """
@@ -109,7 +109,7 @@ def find_near_memories(
 
 
 def _telling(messages: Sequence[Numbered]) -> list[Numbered]:
-    """The messages to search with: the user's, the newest; then the agent's."""
+    """Return the messages to search with: the newest of the user's, then of the agent's."""
     chosen = [message for message in messages if message.message.role == "user"]
     agent_messages = [message for message in messages if message.message.role == "assistant"]
     return [
@@ -119,17 +119,17 @@ def _telling(messages: Sequence[Numbered]) -> list[Numbered]:
 
 
 MOST_WAITING = 3
-"""At most so many of the agent's statements of one request enter the review queue."""
+"""Most statements of the agent's, per request, that enter the review queue."""
 LEAST_TOKENS = 2_500
-"""With fewer tokens left for a session, nothing is asked of it today."""
+"""With fewer tokens left for a session today, it is not sent."""
 
 TELLING_PROMPTS = 3
-"""A session of so many prompts is written up, however short it is."""
+"""From this number of prompts on, a session is written up however short it is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriterAccess:
-    """The parts that a request to a model needs.
+    """What a request to a model needs: the model, redaction, token counts and limits.
 
     Attributes:
         writer: asks it.
@@ -150,7 +150,7 @@ class WriterAccess:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedRequest:
-    """A request, ready to be sent.
+    """A request that is ready to be sent.
 
     Attributes:
         waiting: the session it writes up.
@@ -168,18 +168,18 @@ class PreparedRequest:
 
     @property
     def subject(self) -> str:
-        """A description of what is sent, for people."""
+        """Return a description of what is sent, for people."""
         return str(self.waiting.key)
 
     @property
     def root(self) -> str:
-        """Root of the session's project, or ""."""
+        """Return the root of the session's project; "" = none."""
         return self.waiting.root
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteUp:
-    """The result of one request: the changes, or the error. `subject` = the session, or the other content of the request."""
+    """The result of one request: the changes or the error. `subject` = the session, or what else was sent."""
 
     subject: str
     changes: tuple[Change, ...] = ()
@@ -204,7 +204,7 @@ class SessionWriter:
         captured_hashes: Callable[[SessionKey], Collection[str]],
         step: Step = no_step,
     ) -> None:
-        """Write up with `model`.
+        """Keep the parts; nothing is asked yet.
 
         Args:
             model: what it takes to ask a model.
@@ -241,7 +241,9 @@ class SessionWriter:
         *,
         redact: Callable[[str], str],
     ) -> Callable[[Sequence[Change]], ValueChanges]:
-        """Return what to store so that `turns` wait; called while nobody else writes.
+        """Return a function that makes the named values by which `turns` wait for the writer.
+
+        It is called while nobody else writes.
 
         Args:
             turns: what is new in the session.
@@ -270,11 +272,11 @@ class SessionWriter:
         return values
 
     def knows(self, key: SessionKey) -> bool:
-        """Whether something of the session was written up, or waits for that."""
+        """Whether a part of the session was written up, or waits for it."""
         return WAITING.is_stored(self._store, key) or SESSION_SPENDING.is_stored(self._store, key)
 
     def waiting(self, *, past: bool) -> tuple[PendingSession, ...]:
-        """Sessions that can be written up now: those that failed least first, then the newest."""
+        """Return the sessions that can be written up now: fewest failures first, then newest."""
         now_ms = self._clock.now_ms()
         due = [
             session
@@ -295,7 +297,7 @@ class SessionWriter:
     # --- the request
 
     def prepare(self, waiting: PendingSession) -> PreparedRequest:
-        """The request for a session; nothing is sent. The estimate counts all that leaves."""
+        """Return the request for a session, without sending it; the estimate counts all text that is sent."""
         most = min(self._left_for(waiting.key, self._clock.now_ms()), self._model.settings.tokens_per_session)
         near = find_near_memories(
             self._store,
@@ -324,7 +326,7 @@ class SessionWriter:
         )
 
     def _count(self, text: str) -> int:
-        """Tokens of a text as it stands in a request."""
+        """Return the number of tokens of a text as JSON."""
         return self._model.tokens.count(json.dumps(text, ensure_ascii=False))
 
     def _cost(self, request: WriterRequest) -> int:
@@ -341,7 +343,9 @@ class SessionWriter:
     # --- writing up
 
     def write_up_next(self, *, past: bool = False, at_once: bool = False) -> WriteUp | None:
-        """Write up the first session that can be; None = none can be, or none may be asked for now.
+        """Send the next waiting session to the model and store what it says. Blocks until it answers.
+
+        None = no session is due, or no request is allowed now.
 
         `past` = of those that were imported; `at_once` = also in the pause after a failure.
         """
@@ -397,7 +401,7 @@ class SessionWriter:
         reserved: Spending,
         request: RequestRecord,
     ) -> tuple[Change, ...]:
-        """Store what the answer says, and that it was written up, in one transaction."""
+        """Store the statements of an answer and remove what waited, in one transaction; returns the changes."""
         waiting = prepared.waiting
         reading = AnswerContext(
             waiting=waiting,
@@ -456,7 +460,7 @@ class SessionWriter:
     def _items(
         self, drafts: Sequence[tuple[Draft, AnswerStatement]], near: Mapping[str, Memory]
     ) -> tuple[list[Item], dict[str, FateJudge], dict[str, tuple[str, ...]]]:
-        """Return what to store, and by memory id how it is judged and beside which memories."""
+        """Return what to store, and by memory id its judge and the memories to compare it with."""
         items: list[Item] = []
         judges: dict[str, FateJudge] = {}
         beside: dict[str, tuple[str, ...]] = {}
@@ -480,7 +484,7 @@ class SessionWriter:
         return items, judges, beside
 
     def _unchanged(self, near: Mapping[str, Memory]) -> Mapping[str, Memory]:
-        """Those of `near` that still say what the model was sent, as they are now: its answer may have taken minutes."""
+        """Return the near memories that are still as the model saw them; its answer may have taken minutes."""
         names = [memory.id for memory in near.values()]
         current = {memory.id: memory for memory in self._store.get(names, scope=self._store.scopes())}
         return {
@@ -492,7 +496,7 @@ class SessionWriter:
 
 
 def _with_few_waiting(items: Sequence[Item], drafts: Sequence[Draft]) -> list[Item]:
-    """The items, of those that would wait for the user only the surest: nobody reads a long queue.
+    """Return the items, with only the surest `MOST_WAITING` of the agent's statements left to wait for the user.
 
     What the user said waits in any case. What the agent said itself is kept for answers on demand instead; what stands in a text that
     was handed over, or is dangerous, is not.

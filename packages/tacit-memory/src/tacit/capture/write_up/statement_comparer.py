@@ -73,12 +73,12 @@ PairFate = Literal["merge", "supersede", "contradict", "keep"]
 Better = Literal["newer", "older"]
 MOST_FATES = 400
 _BY = {"assistant": "agent", "import": "file"}
-"""Names of speakers in a request, where they differ."""
+"""Names of speakers in a request that differ from ours."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """A statement with the ones near to it that were there before, nearest first."""
+    """A statement, and the older ones near to it, nearest first."""
 
     newer: Memory
     older: tuple[Memory, ...]
@@ -86,7 +86,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairDecision:
-    """The fate of `older` beside `newer`, both by their short ids; for a merge, the statement whose words stay."""
+    """The model's fate for a pair, by short ids; `better` = whose words a merge keeps."""
 
     newer: str
     older: str
@@ -97,7 +97,7 @@ class PairDecision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairDecisions:
-    """An answer's decisions on the pairs that were asked about, by their short ids.
+    """The decisions that an answer makes on the pairs asked about, by short ids.
 
     Attributes:
         ruled: the fates that are not `keep`.
@@ -111,14 +111,14 @@ class PairDecisions:
 
 
 def short_ids(pairs: Sequence[Pair]) -> Mapping[str, Memory]:
-    """All statements of the pairs by ids made for one request: s1, s2, ... in the order in which they were stored."""
+    """Return all statements of the pairs under short ids: s1, s2, ... in the order in which they were stored."""
     memories = {memory.id: memory for pair in pairs for memory in (*pair.older, pair.newer)}
     ordered = sorted(memories.values(), key=lambda memory: (memory.created_at_ms, memory.id))
     return {f"s{number}": memory for number, memory in enumerate(ordered, start=1)}
 
 
 def make_comparison(pairs: Sequence[Pair], *, prepare: Callable[[str], str]) -> WriterRequest:
-    """The request for `pairs`; `prepare` takes secrets out of every text."""
+    """Return the request that has the model compare `pairs`; `prepare` takes secrets out of every text."""
     by_short_id = short_ids(pairs)
     names = {memory.id: name for name, memory in by_short_id.items()}
     statements = [
@@ -145,7 +145,7 @@ def make_comparison(pairs: Sequence[Pair], *, prepare: Callable[[str], str]) -> 
 
 
 def schema() -> dict[str, object]:
-    """JSON schema of an answer; every field is required and no other is allowed, as strict structured output asks."""
+    """Return the JSON schema of the answer; strict: all fields required, no others allowed."""
     text: dict[str, object] = {"type": "string"}
     fields: dict[str, object] = {
         "newer": text,
@@ -159,7 +159,7 @@ def schema() -> dict[str, object]:
 
 
 def read_fates(text: str, pairs: Sequence[Pair]) -> PairDecisions:
-    """Fates of an answer's JSON text; entries of another shape or of a pair that was not asked are left out.
+    """Return the decisions in an answer's JSON text; malformed entries and those on other pairs are left out.
 
     Raises:
         ProviderError: if it is no object with a list `fates`.
@@ -209,15 +209,15 @@ def _day(memory: Memory) -> str | None:
 
 _LOG = logging.getLogger(__name__)
 MOST_TRIES = 3
-"""A statement whose comparison failed so often, alone in its request, does not wait any more."""
+"""Failures of a statement, alone in its request, after which it is no longer compared."""
 MOST_WAITING = 1_000
 LATE_MS = 30 * 60_000
-"""So much older than the newest stored statement a new one can be: it gets its time before its vector is made, and is stored after that."""
+"""How much older than the newest stored memory a new one can be: it is dated before its vector is made."""
 NEAREST = 3
-"""Statements before a new one that it is compared with: of 29 replacements in seven real projects the nearest three hold 28."""
+"""Earlier statements that a new one is compared with: of 29 replacements in seven real projects these hold 28."""
 LEAST_COSINE = 0.25
 SAME_MATTER_COSINE = 0.55
-"""From here on two statements may be merged by a model's word also where they share hardly a word: "never on your own" and "always ask"."""
+"""From this cosine the model may merge statements that share few words: "never on your own", "always ask"."""
 MOST_UNCONFIRMED = 60
 LIVE: tuple[MemoryStatus, ...] = ("active", "quarantined")
 _LOOKED_AT = 24
@@ -226,7 +226,7 @@ _PAGE = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedComparison:
-    """A request, ready to be sent, and the statements it concerns; `tokens` = the estimated cost of sending it."""
+    """A request that is ready to be sent, the statements it concerns, and its estimated tokens."""
 
     statements: tuple[str, ...]
     pairs: tuple[Pair, ...]
@@ -236,19 +236,19 @@ class PreparedComparison:
 
     @property
     def subject(self) -> str:
-        """A description of what is sent, for people."""
+        """Return a description of what is sent, for people."""
         count = len(self.pairs)
         return f"{count} new {'statement' if count == 1 else 'statements'} beside older ones"
 
 
 _NOT_ABOUT_STATEMENTS = ("missing", "not logged in")
-"""Reasons of failures that no statement can be the cause of."""
+"""Failure reasons that no statement can have caused."""
 _Effect = tuple[list[Change], list[Relation], tuple[str, ...]]
-"""Changes, relations, and the ids of what ends."""
+"""Changes, relations, and the ids of memories that end."""
 
 
 class StatementComparer:
-    """Compares statements of one store. Safe to use from several threads; one request runs at a time."""
+    """Has the writer compare newly stored statements with older ones. Thread-safe; one request runs at a time."""
 
     def __init__(
         self,
@@ -272,7 +272,9 @@ class StatementComparer:
         self._step = step
 
     def compare_next(self, *, at_once: bool = False) -> WriteUp | None:
-        """Compare the statements of one scope that wait longest; None = none are due, or none may be asked for now.
+        """Compare the longest-waiting statements of one scope and store the result. Blocks until the answer.
+
+        None = none are due, or no request is allowed now.
 
         `at_once` = also while statements still come in, and in the pause after a failure.
         """
@@ -306,7 +308,7 @@ class StatementComparer:
             return WriteUp(subject=prepared.subject, changes=stored)
 
     def prepare(self) -> tuple[PreparedComparison, ...]:
-        """The requests that would be sent now, in order; nothing is sent or stored. An answer can change the requests behind it."""
+        """Return the requests that would be sent now, in order; sends and stores nothing."""
         waiting = self._waiting()
         requests = self._requests(self._live(waiting.ids), most=waiting.most)
         return tuple(request for request in requests if request.pairs)
@@ -314,7 +316,7 @@ class StatementComparer:
     # --- what waits
 
     def _next(self, *, at_once: bool) -> PreparedComparison | None:
-        """The request to send now. What ended, and what has nothing near to it, does not wait any more."""
+        """Return the request to send now, None = none; statements with nothing to compare leave the queue."""
         waiting = self._waiting()
         comparison: PreparedComparison | None = None
         if at_once or self._is_due(waiting):
@@ -334,7 +336,7 @@ class StatementComparer:
             COMPARISONS.write(self._store, waiting)
 
     def _waiting(self) -> ComparisonQueue:
-        """Return the queue, with what was stored since it was looked at last. Stores nothing."""
+        """Return the queue with the statements stored since the last look added. Stores nothing."""
         before = COMPARISONS.find(self._store)
         after = before.seen if before else self._margin()
         listed = self._listed(after)
@@ -357,12 +359,12 @@ class StatementComparer:
         )
 
     def _margin(self) -> tuple[int, str]:
-        """Up to where nothing that is still to be stored can stand."""
+        """Return a position behind which everything that is still to be stored will be."""
         newest = self._store.list_memories(MemoryFilter(statuses=LIVE), scope=self._store.scopes(), limit=1)
         return (max(0, newest[0].created_at_ms - LATE_MS), "") if newest else (0, "")
 
     def _listed(self, after: tuple[int, str]) -> list[Memory]:
-        """Statements behind `after`, newest first: as many as can be known or are taken in at once, at least."""
+        """Return the statements stored after the position `after`, newest first, as many as one look takes in."""
         memories: list[Memory] = []
         while len(memories) <= 2 * MOST_WAITING:
             page = self._store.list_memories(
@@ -387,12 +389,12 @@ class StatementComparer:
     # --- the request
 
     def _live(self, ids: Sequence[str]) -> list[Memory]:
-        """Those of `ids` that can still be compared, in their order."""
+        """Return those of the memories `ids` that can still be compared, in their order."""
         memories = {memory.id: memory for memory in self._store.get(list(ids), scope=self._store.scopes())}
         return [memories[name] for name in ids if name in memories and _is_live(memories[name])]
 
     def _requests(self, live: Sequence[Memory], *, most: int) -> Iterator[PreparedComparison]:
-        """Requests for `live`, each of one scope; those without pairs are of statements that nothing stands near to.
+        """Yield requests for `live`, each of one scope; one without pairs lists statements that have no near ones.
 
         A scope that cannot be asked about now is left out: its texts may not leave, or the embedder failed.
         """
@@ -411,7 +413,7 @@ class StatementComparer:
                 yield prepared
 
     def _prepared(self, batch: Sequence[Memory]) -> PreparedComparison | None:
-        """The request for `batch`, which shares its scope, or for the first statements of it; None = its texts may not leave now.
+        """Return the request for `batch`, or for its first part if that is too long; None = it may not be sent now.
 
         Raises:
             ProviderError: if the embedder fails, or the stored vectors are those of another one.
@@ -481,7 +483,7 @@ class StatementComparer:
     def _effects(
         self, prepared: PreparedComparison, fates: PairDecisions
     ) -> tuple[list[Change], list[Relation]]:
-        """Return the changes that the fates make. Statements that ended or changed while the model answered are left alone."""
+        """Return the changes that the fates make; statements that changed in the meantime are left alone."""
         by_short_id = short_ids(prepared.pairs)
         live = {
             memory.id: memory
@@ -551,7 +553,7 @@ class StatementComparer:
                 return [], [], ()
 
     def _effect_on_waiting(self, newer: Memory, older: Memory, fate: PairDecision) -> _Effect:
-        """Decide on a statement that nobody confirmed: a later one of as much trust, about the same matter, takes its place."""
+        """Return what a fate does to an unconfirmed older statement: it is replaced, or a question is asked."""
         trusted = may_supersede(newer.provenance.tier, older.provenance.tier) and not _only_quoted(
             newer, older
         )
@@ -577,7 +579,7 @@ class StatementComparer:
         return [Edit(memory=newer, reason=reason)], [question], ()
 
     def _are_alike(self, memory: Memory, other: Memory) -> bool:
-        """Whether two statements are about the same matter by their vectors, for those that say it in other words."""
+        """Whether two statements are about the same matter by their vectors; False if the embedder fails."""
         try:
             first, second = self._embedder.embed([memory.content, other.content])
         except ProviderError:
@@ -619,7 +621,9 @@ class StatementComparer:
         compared: Mapping[str, Memory],
         names: Mapping[str, str],
     ) -> list[Relation]:
-        """Questions that the model answers: both statements hold. Only of pairs of equal trust, and none that an agent's quotation is in.
+        """Return the open `contradicts` relations that the model resolves: it says that both statements hold.
+
+        Only of pairs of equal trust, and none with an agent's quotation.
 
         A pair that the answer leaves out is kept only where every entry of the answer could be read.
         """
@@ -651,7 +655,7 @@ class StatementComparer:
 
 
 def _words_stay(newer: Memory, older: Memory, fate: PairDecision) -> bool:
-    """Whether the newer statement is the one to keep: the one that is active, the more trusted one, the user's own words, the one that says more."""
+    """Whether a merge keeps the newer statement: the active, the more trusted, or the user's own, else the model's choice."""
     if newer.status != older.status:
         return newer.status == "active"
     if newer.provenance.tier != older.provenance.tier:
@@ -662,7 +666,7 @@ def _words_stay(newer: Memory, older: Memory, fate: PairDecision) -> bool:
 
 
 def _only_quoted(newer: Memory, older: Memory) -> bool:
-    """Whether an agent quotes the user for the newer statement, and the user said the older one themselves."""
+    """Whether the newer statement is an agent's quotation of the user, and the older one the user's own."""
     mine, theirs = newer.provenance, older.provenance
     return mine.vouched and theirs.tier is TrustTier.USER and not theirs.vouched
 
@@ -673,7 +677,7 @@ def _of_equal_trust(newer: Memory, older: Memory) -> bool:
 
 
 def _is_live(memory: Memory) -> bool:
-    """Whether the memory is compared; open work is not: it ages within weeks, and what a later session tells of it ends it."""
+    """Whether the memory is to be compared: live, no note of a session, and allowed to be sent."""
     return memory.status in LIVE and memory.kind not in SESSION_NOTES and may_leave(memory)
 
 
@@ -694,7 +698,7 @@ def _with_relations(write: WriteBatch, relations: Sequence[Relation]) -> WriteBa
 
 
 def _after_failure(queue: ComparisonQueue, requested: Sequence[str]) -> ComparisonQueue:
-    """Return the queue after the comparison of `requested` failed: the next request is smaller; what fails alone is given up in the end."""
+    """Return the queue after a failed request: the next one is smaller; one that fails alone is given up at last."""
     if len(requested) > 1:
         return replace(queue, most=len(requested) // 2)
     (name,) = requested

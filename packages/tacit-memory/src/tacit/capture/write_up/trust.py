@@ -42,9 +42,9 @@ from tacit.state.captured import Message, PendingSession
 from tacit.text.tokens import WORD
 
 MIN_GROUNDED_SHARE = 0.5
-"""Least share of a statement's word stems that the session holds."""
+"""Least share of a statement's word stems that must occur in the session."""
 LEAST_WORDS, MOST_WORDS = 3, 60
-"""The request asks for 8 to 45; what a user says in three words, or a little more, is no reason to lose a statement."""
+"""Allowed words of a statement. The request asks for 8 to 45; a user's short sentence must not be lost."""
 MIN_QUOTED_WORDS = 3
 _CODE = re.compile(r"`([^`\n]+)`")
 _WORD = re.compile(r"[^\s,;!?()\[\]{}\"\u201c\u201d\u2018\u2019`]+")
@@ -64,7 +64,7 @@ _EDGES = "\"'`\u201c\u201d\u2018\u2019 .,;:!"
 
 
 def find_quote(quote: str, text: str) -> str:
-    """The verbatim words of `text` that `quote` repeats, punctuation and line breaks aside; "" = it does not.
+    """Return the exact words of `text` that `quote` repeats, punctuation and line breaks ignored; "" = none.
 
     Of a quote with an omission its longest part counts.
     """
@@ -78,7 +78,7 @@ def find_quote(quote: str, text: str) -> str:
 
 
 def names_in(content: str) -> tuple[str, ...]:
-    """Return the names in a statement: code, paths, symbols, flags, numbers; without repeats."""
+    """Return the names in a statement (code, paths, symbols, flags, numbers), without repeats."""
     words = [word for code in _CODE.findall(content) for word in _WORD.findall(code)]
     words += [
         word
@@ -92,7 +92,7 @@ def names_in(content: str) -> tuple[str, ...]:
 def find_ungrounded_reason(
     content: str, sent_texts: Sequence[str], *, other_names: Sequence[str] = ()
 ) -> ChangeCause | None:
-    """Return why the statement is not believed; None = it is.
+    """Return why a statement is not grounded in the session (length, unnamed names, words); None = it is.
 
     Args:
         content: the statement.
@@ -112,13 +112,13 @@ def find_ungrounded_reason(
 
 
 def quote_coverage(span: str, content: str) -> float:
-    """Share of the word stems of a quote that a statement made of it holds, 0 to 1."""
+    """Return the share (0-1) of the quote's word stems that the statement holds."""
     quoted = stems(span)
     return len(quoted & stems(content)) / len(quoted) if quoted else 0.0
 
 
 def _holds(whole: str, name: str) -> bool:
-    """Whether `name`, or every part of a path, stands in `whole`, not as the middle of a longer number or word."""
+    """Whether `name`, or every segment of a path, occurs in `whole` as a whole word."""
     segments = [segment for segment in name.split("/") if segment]
     return _stands(whole, name) or (
         len(segments) > 1 and all(_stands(whole, segment) for segment in segments)
@@ -133,26 +133,29 @@ def _stands(whole: str, name: str) -> bool:
 
 MAX_CONFIDENCE = 0.9
 MAX_QUESTION_CONFIDENCE = 0.4
-"""Most confidence in words that ask something."""
+"""Most confidence in a statement whose words are a question."""
 MIN_QUOTE_COVERAGE = 0.4
-"""Least share of the quoted words that a statement holds, for these words to be what it is about."""
+"""Least share of the quoted words that a statement must hold to count as being about them."""
 _HANDED_ON = re.compile(
     r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)|^[ \t]*>[^\n]*$", re.DOTALL | re.MULTILINE
 )
-"""What the agent shows or quotes rather than says."""
+"""Parts of an agent's message that show or quote something."""
 _NOTICE = re.compile(
     r"\s*(?:[=-]{1,3}>|\*{2,3} |!{2,} )|\W*[A-Z]{4,}(?: [A-Z]+)+:|[^\w\n]*[\w.-]*[Bb]ot\b\W*:"
 )
-"""How a line begins that a program or a poster says: an arrow, a heading in capitals, or the name of a bot."""
+"""How a line begins that was not written by the user: an arrow, a heading in capitals, or a bot's name."""
 _LABEL = re.compile(r"^[ \t]*([A-Za-z][\w.-]*(?: [\w.-]+)?):[ \t]+\S", re.MULTILINE)
 QuoteCheck = Callable[[str, str, Sequence[str]], str]
-"""What of a statement, the words quoted for it and the prompts is the user's: the statement where the words say as much, else their own
-sentence, whole; "" = the words are no statement of theirs that lasts."""
+"""(statement, quoted words, prompts) -> the user's part: the statement, else their sentence, else "".
+
+"" = the words are no lasting statement of the user's. The statement itself is returned where the words say as
+much.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerContext:
-    """The session data against which the statements of one answer are checked.
+    """The data of a session against which the statements of one answer are checked.
 
     Attributes:
         waiting: the session.
@@ -172,7 +175,7 @@ class AnswerContext:
 
 
 def make_draft(statement: AnswerStatement, reading: AnswerContext) -> Draft | ChangeCause:
-    """The statement as a draft, or why it is none."""
+    """Return the statement as a draft, or the cause why it is dropped."""
     sent = next((message for message in reading.sent if message.number == statement.number), None)
     if sent is None:
         return ChangeCause.NO_SUCH_MESSAGE
@@ -226,9 +229,9 @@ def make_draft(statement: AnswerStatement, reading: AnswerContext) -> Draft | Ch
 
 
 def _said_plainly(settled: _Attribution, also: _Attribution, coverage: float) -> _Attribution:
-    """The agent's statement without doubt where it says in its own words, in a further place, what it first quotes or shows in code.
+    """Return `settled` without doubt if the agent says the same in its own words in a further place.
 
-    `coverage` = share of the statement's word stems that stand in the words of that place.
+    `coverage` = share of the statement's word stems in the words of that place.
     """
     if (
         settled.doubtful
@@ -241,7 +244,7 @@ def _said_plainly(settled: _Attribution, also: _Attribution, coverage: float) ->
 
 
 def _further(statement: AnswerStatement, reading: AnswerContext) -> list[tuple[Numbered, str]]:
-    """The further places of a statement that say what it quotes of them, with the words."""
+    """Return (message, words) of the further quotes of a statement that really occur."""
     sent = {message.number: message for message in reading.sent}
     return [
         (sent[number], words)
@@ -261,7 +264,7 @@ class _Attribution:
 def _attribute(
     statement: AnswerStatement, span: str, sent: Numbered, reading: AnswerContext
 ) -> _Attribution | None:
-    """Return who stated or confirmed the statement; None = nobody, or it is only an echo."""
+    """Return the trust tier of the statement and whether it is doubtful; None = not the user's and not usable."""
     message, content = sent.message, statement.content
     agents = _Attribution(tier=TrustTier.ASSISTANT)
     users = _Attribution(tier=TrustTier.USER)
@@ -292,7 +295,7 @@ def _attribute(
 
 
 def _handed_on(span: str, text: str) -> bool:
-    """Whether the user quotes or reports the words, or asks about them, rather than say them."""
+    """Whether the user only quotes or reports the words, or asks about them."""
     words = normalize_text(span)
     around = [
         sentence.text for sentence in spoken_sentences(text) if _overlap(words, normalize_text(sentence.text))
@@ -311,7 +314,7 @@ def _overlap(first: str, second: str) -> bool:
 
 
 def _before(span: str, text: str) -> str:
-    """Return the text before the words on their line."""
+    """Return the text before the words, on their line."""
     return text[: max(0, text.find(span))].rpartition("\n")[2]
 
 
@@ -322,12 +325,12 @@ def _is_dialog(text: str) -> bool:
 
 
 def _shown_apart(text: str) -> str:
-    """Return what the agent says itself: without blocks of code and quoted lines."""
+    """Return what the agent says itself, without code blocks and quotations."""
     return hide_quotes(_HANDED_ON.sub("\n", text))[0]
 
 
 def _reply_to(number: int, messages: Sequence[Message]) -> tuple[Message | None, bool]:
-    """The user's next message, and whether it answers just this one: the agent said nothing in between."""
+    """Return the user's next message (None = none), and whether nothing of the agent's came before it."""
     between = False
     for message in messages[number:]:
         if message.role == "user":
@@ -337,7 +340,7 @@ def _reply_to(number: int, messages: Sequence[Message]) -> tuple[Message | None,
 
 
 def _trigger(content: str, statement: AnswerStatement, question: str) -> Trigger:
-    """The trigger that the writer gave, else one made from the words."""
+    """Return the trigger from the writer's `when`, else one made from the words."""
     items: list[str] = []
     for item in statement.when:
         with suppress(InvalidInput):
