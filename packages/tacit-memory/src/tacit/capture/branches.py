@@ -247,7 +247,7 @@ class History:
         ]
 
     def _changes(self, before: str, after: str) -> dict[bytes, bytes]:
-        """Return {path: new blob id} of files that differ between two commits ("" = removed); empty = none, or too many."""
+        """Return {path: new blob id} of files that differ between commits ("" = removed); empty = none, or too many."""
         out = self._git.ask("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", before, after)
         fields = iter((out or b"").split(b"\0"))
         changed: dict[bytes, bytes] = {}

@@ -45,11 +45,11 @@ class NamedOpen:
 
 
 def named_open(text: str, *, by_user: bool = False) -> NamedOpen:
-    """Return what a message names as next and as blocked.
+    """Return what a message names as next and as blocked; of the user's message only what blocks (see `open_loops`).
 
-    They stand behind "Next:", "Remaining:", "TODO:", "Blocked:" or the like, in the same line or as a list below it, or in a sentence ("The next step is to
-    ...", "We are blocked on ..."). Of several lists of one sort the last counts. Questions are no items. Of the user only what blocks: for the rest see
-    `open_loops`.
+    Items follow "Next:", "Remaining:", "TODO:", "Blocked:" or the like, in the same line or as a list below,
+    or stand in a sentence ("The next step is to ...", "We are blocked on ..."). The last list of each sort
+    counts. Questions are not items.
     """
     found: dict[str, list[str]] = {"next": [], "block": []}
     section = ""
@@ -244,7 +244,7 @@ def _is_check(command: str) -> bool:
 
 
 def _done(work: SessionWork) -> tuple[str, ...]:
-    """Return the digest's `done` lines: the last check that passed, and the commits (subjects, or a count without them)."""
+    """Return the digest's `done` lines: the last check that passed, and the commits, by subject or by number."""
     commits = [text.partition(" ") for text in work.commits]
     commit_lines = [f"{subject} ({commit})" for commit, _, subject in commits if subject]
     silent = len(work.commits) - len(commit_lines)

@@ -130,7 +130,7 @@ class Correction:
     Attributes:
         difference: in what the calls differ.
         wrong, right: the parts of both commands that show it.
-        cause: what was wrong, without a full stop; "" = the two calls say it.
+        cause: what was wrong, without a full stop; "" = the two calls show it.
         whole: the command that ran, as it was.
     """
 

@@ -601,8 +601,6 @@ class CapturePipeline:
         """Return the ids of the memories newly given to the session, and of those that it newly used.
 
         Adds the named values that record this to `values`.
-
-        What is known of it goes into `values`.
         """
         state = self._session_of(key)
         exposures = {

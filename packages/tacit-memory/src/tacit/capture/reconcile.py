@@ -43,10 +43,10 @@ class Judgment:
     """How the new statement relates to one stored statement.
 
     Attributes:
-        relation: `same` and `conflict` are said in so many words, or by a model that writes up; `unsure` = such a model says that both
-            may not hold together, which a person decides.
-        why: the cause of a change that rests on this; None = no change does.
-        detail: what tells them apart, for people; may be empty.
+        relation: `same` and `conflict` are certain by the words, or decided by the writer; `unsure` = the writer says that
+            both may not hold together, which a person decides; `apart` = neither.
+        why: the cause to record for a change that rests on this; None = no change does.
+        detail: how the two differ, for people; may be empty.
     """
 
     relation: Relation
@@ -117,12 +117,13 @@ def reconcile(
 ) -> Change:
     """Return the change for the new statement `memory`, given its stored neighbors. Writes nothing.
 
-    The first that holds: it says the same as a neighbour (Merge, or Skip when it is the same utterance read again and adds nothing);
-    it ends one or several in so many words (Supersede, or Contradict when trust or time forbid that, or an Add that is over already
-    when the neighbour is the newer one); a model that writes up says that the two may not both hold (Contradict: one question, of the
-    nearest); else Add. Neighbours are tried from the nearest; ties by id. A statement that is
-    bound to an unmerged branch is not compared with those of other branches, and ends one that holds on all branches only at the merge; see `LearnedOn`.
-    `counted` = ids of the memories that the session of `memory` has stated so far.
+    The first rule that applies decides: a neighbor says the same (Merge, or Skip if the same utterance is
+    read again and adds nothing); `memory` ends one or more by its words (Supersede; Contradict if trust or
+    time forbid that; an Add that is already over if the neighbor is newer); the writer says that two may not
+    both hold (Contradict with one question, about the nearest); else Add. The nearest neighbor comes first;
+    ties by id. A statement bound to an unmerged branch is not compared with those of other branches, and ends
+    one that holds on all branches only at the merge; see `LearnedOn`. `counted` = ids of the memories that
+    the session of `memory` has stated so far.
     """
     ordered = [
         near
@@ -167,8 +168,9 @@ def _until_merged(
 ) -> tuple[Memory, list[tuple[Memory, Judgment]]]:
     """Split the conflicts of a branch-bound statement into those for the merge and those to decide now.
 
-    Returns the statement with the ids of the memories that it replaces on its branch, and the conflicts with memories of the same branch, which are decided
-    now. Conflicts with memories that hold on all branches are decided when the branch is merged; until then both memories stay active.
+    Returns the statement with the ids of the memories that it replaces on its branch, and the conflicts
+    within the branch, which are decided now. Conflicts with memories that hold on all branches wait for the
+    merge; until then both memories stay active.
     """
     replaced = [
         stored.id
@@ -193,16 +195,15 @@ def replace_named(
 ) -> tuple[Memory | Change, ...]:
     """Return the changes for `memory`, which is said to replace the stored `old_memories`.
 
-    An item that is a `Memory` is still to be reconciled.
-
-    Those of equal or lower trust end. So does what a person said where `spoken_of` says that the user's own words end it. Else, what an agent's
-    note or quotation is said to replace stays and ranks behind it. Of the rest the user is asked; both stay. A statement
-    that is bound to an unmerged branch ends memories that hold on all branches only when the branch is merged.
+    A returned item that is a `Memory` is still to be reconciled. Old memories of equal or lower trust end, and so do
+    those in `spoken_of`. Else, what an agent's note or quotation is said to replace stays and ranks behind it. About
+    the rest the user is asked; until then both stay. A statement that is bound to an unmerged branch ends memories that
+    hold on all branches only when the branch is merged.
 
     Args:
         memory: the new statement.
         old_memories: live memories that it is said to replace, at least one.
-        spoken_of: ids of those of which the user's words say that they hold no more.
+        spoken_of: ids of the memories that the user's own words end.
         holder: the active memory that says the same already.
         at_ms: now.
     """
@@ -482,7 +483,7 @@ def _better(mine: Trigger, theirs: Trigger) -> Trigger:
 def _other_error(memory: Memory, stored: Memory) -> bool:
     """Whether `memory` is about an error that `stored` does not name: each error keeps its own fix.
 
-    So has an error beside a statement that names none: merged into it, the fix would not be found by its error any more.
+    Merged into a statement without an error, the fix would no longer be found by its error.
     """
     mine, theirs = memory.error_signature, stored.error_signature
     return bool(mine) and mine != theirs

@@ -243,7 +243,7 @@ def ended_for(
 def gone(memory: Memory, kinds: KindRegistry, now_ms: int) -> Change | None:
     """Return the change that makes a memory wait for the user because its branch is gone; None = no change.
 
-    None if it is not active, waits already, or only tells of the work (an episodic kind): such a memory stays bound and fades.
+    None if it is not active, waits already, or only tells of the work (an episodic kind): that one fades.
     """
     if memory.branch is None or memory.branch.gone or memory.status != "active":
         return None

@@ -100,7 +100,7 @@ def why_not_earnest(sentences: Sequence[Sentence], at: int) -> NotMeant:
 def why_not_own(sentences: Sequence[Sentence], at: int) -> NotMeant:
     """Return why a casually marked sentence is not the user's rule for this project; "" = it is.
 
-    Another person says it, it is about another project, or its matter stands in another sentence.
+    It reports somebody else's words, is about another project, or refers back to another sentence.
     """
     text = sentences[at].text
     if _INTENT.speaker.search(text):
@@ -112,7 +112,9 @@ def why_not_own(sentences: Sequence[Sentence], at: int) -> NotMeant:
 
 
 def taken_back_later(statement: str, later: Sequence[str], *, alone: bool) -> bool:
-    """Whether a later prompt seems to take a statement back: it names it, or follows at once and there was nothing else.
+    """Whether a later prompt seems to take a statement back.
+
+    It names the statement, or it is the next prompt and there was nothing else to take back.
 
     Args:
         statement: as it was said.

@@ -154,10 +154,10 @@ _HERE = lazy_regex(
 
 
 def language_at_large(sentence: str) -> str:
-    """Return the programming language that `sentence` is a rule for, in any project; "" = none, or only this project.
+    """Return the programming language that `sentence` is a rule for in any project; "" = none, or this project alone.
 
-    Only what names the language as the place where it holds counts ("In Python, always use f-strings"). What a team does ("we"), and what
-    names this project, its files or parts, stays the project's.
+    The sentence must name the language as the place where it holds ("In Python, always use f-strings"). What
+    a team does ("we"), and what names this project or its files, stays the project's.
     """
     match = _FIRST.search(sentence) or _SUBJECT.search(sentence) or _LAST.search(sentence)
     if match is None or _HERE.search(sentence):

@@ -329,7 +329,7 @@ def relative_strengths(
 ) -> tuple[tuple[str, float], ...]:
     """Return `class_strengths` scaled so that the greatest is 1, as the query of a search for triggers.
 
-    By bare chances nearly every search would return what names `edit_code`.
+    With bare chances, nearly every search would return the triggers that name `edit_code`.
     """
     strengths = class_strengths(actions, model)
     most = max(strengths.values(), default=0.0)
@@ -416,14 +416,14 @@ class TriggerFit:
     """The result of comparing one trigger with one tool call; all numbers but `hits` are 0-1.
 
     Attributes:
-        action_match: weight x chance of the best class both name, where the call is that action for certain.
+        action_match: greatest weight x chance over the common classes that the call has for certain.
         unspecific_match: the same over the unspecific classes.
         goal: the same between the trigger and the governing prompt, over all classes.
-        about: share of what the trigger speaks of that the call touches (see `CallMatcher.fit`).
-        hits: how many things, besides the action, the call itself touches; a count.
-        file: the very file is touched that the trigger or its memory names.
+        about: share of the trigger's conditions that the call meets (see `CallMatcher.fit`).
+        hits: number of conditions, besides the action, that the call itself meets.
+        file: the call touches a file that the trigger or its memory names.
         named: a command that the trigger or its memory names is about to run.
-        elsewhere: its paths or languages are given and are others.
+        elsewhere: the trigger names paths or languages, and the call has others.
     """
 
     action_match: float = 0.0
@@ -475,15 +475,12 @@ class CallMatcher:
     def fit(
         self, trigger: Trigger, *, files: Iterable[str] = (), commands: Iterable[str] = (), said: str = ""
     ) -> TriggerFit:
-        """Return how well a trigger fits the call; `files`, `commands`: named by its memory, whose words are `said`.
+        """Return how well a trigger fits the call. `files` and `commands` are named by its memory, whose words are `said`.
 
-        `files` and `commands` are named in the memory's words `said`.
-
-        What a trigger speaks of are alternatives within a sort and conditions between sorts: one of its commands, one
-        of its paths, the action itself, and each word that restricts it. `about` is the share of these that the call
-        touches; a word that only the governing prompt names counts one half, and where the action is among the words, those
-        not met count UNMET_SHARE. Of a trigger that is only our own guess
-        a plain word hardly restricts.
+        The conditions of a trigger are: one of its commands, one of its paths, the action itself, and each word that
+        narrows it. `about` is the share of these that the call meets. A word that only the governing prompt names
+        counts one half; where the action is among the words, those not met count UNMET_SHARE. In a trigger that is
+        only guessed, a plain word hardly counts.
         """
         reasons: list[str] = []
         match, name = self._best(trigger, certain_classes=True)

@@ -22,16 +22,16 @@ class Target:
         commands: beginnings of commands; an option may stand anywhere in the call.
         acts: names of `acts.ACTS`.
         options: options of any command (`--no-verify`).
-        paths: patterns of the files that are changed, as `places.path_pattern` makes them; beside commands, acts and tools they narrow.
+        paths: patterns (`path_pattern`) of the changed files; with commands, acts or tools they only narrow.
         removes: only removing these files counts, not editing them.
         reads: looking at these files counts too.
         creates: only making such a file counts, not editing one that is there.
-        hosts: names of servers that are asked; beside commands and acts they narrow.
+        hosts: names of servers that are contacted; with commands or acts they only narrow.
         tools: tools of the host (`websearch`).
-        words: branches, environments or other places of which the call names one, where it names any.
-        topics: words of which the task of a subagent, or what is written into a file, holds one.
-        runners: programs of which a run of tests must be one, or words of which its command holds one.
-        satisfied: options with which the call is as the rule wants it.
+        words: branches, environments or other places; a call that names any must name one of these.
+        topics: words; the task of a subagent, or the text written into a file, must contain one.
+        runners: patterns; the command of a test run must begin with or contain one.
+        satisfied: options with which a call already follows the rule, so that it does not count.
     """
 
     commands: tuple[Command, ...] = ()
@@ -59,11 +59,11 @@ class Moment:
     """When a rule applies, as its own words say.
 
     Attributes:
-        target: the call.
-        forbids: it speaks against the call, so that it must come before it.
-        way: it says how the call is made; that is an order only where the statement is a rule.
-        subject: the files are what it speaks of, so that it already comes with a look at them.
-        instead: it only names another way, so that it need not come before the call.
+        target: the call at which the rule applies.
+        forbids: the rule speaks against the call, so it must be shown before it.
+        way: the rule says how the call is made; that is an order only if the statement is a rule.
+        subject: the rule is about the files, so it is already shown when they are read.
+        instead: the rule only names a better way, so it need not be shown before the call.
     """
 
     target: Target
@@ -108,9 +108,9 @@ class Act:
     """An act that people name by a word (`commit`), with the commands and tools that do it.
 
     Attributes:
-        name: known by it.
-        said: pattern of what people call it.
-        asked: pattern of how a prompt orders it; "" = the same words.
+        name: its key.
+        said: pattern of the words that people use for it.
+        asked: pattern of the words that order it in a prompt; "" = the same words.
         command: pattern of the commands that do it.
         tool: pattern of the tools of MCP servers that do it; "" = none.
         leads: pattern of the commands that mostly come right before it.

@@ -139,8 +139,8 @@ class NamedPlaces:
 def named_places(statement: str) -> NamedPlaces:
     """Return the files and folders that `statement` names, as patterns.
 
-    What tells of work that was done, and what is named as an example, names nothing. A file that every project has, and that is named without its folder, is named in passing. A folder counts only where the statement
-    orders or warns: a statement that says what lies there is not for every change in it.
+    Reports of finished work and examples name nothing. Files that every project has are skipped if named
+    without their folder. Folders count only where the statement orders or warns.
     """
     if _PHRASES.reports.match(statement):
         return NamedPlaces()

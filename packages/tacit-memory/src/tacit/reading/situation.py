@@ -76,11 +76,11 @@ class _WordsRead:
     """What the words of a prompt say, without regard to what happened before.
 
     Attributes:
-        chances: of the actions, before what follows from them.
-        notes: what spoke for them.
-        paths, proposed_paths: of the prompt, and of the proposal that it accepts.
-        languages, commands: that the prompt names.
-        objects: of both.
+        chances: (action class, chance), before recent tools are counted.
+        notes: reasons for the chances, for the trace.
+        paths, proposed_paths: paths in the prompt, and in the proposal that it accepts.
+        languages, commands: those that the prompt names.
+        objects: objects of the prompt and the proposal.
     """
 
     chances: Weights

@@ -150,7 +150,10 @@ def memory_is_on(config: Path) -> bool:
 
 
 def notes_of_project(text: str, root: str) -> str:
-    """Return `text` with all lines emptied that are not notes on the folder `root` or one below it; no `root` = all."""
+    """Return `text` with only the notes on the folder `root` and folders below it; other lines become empty.
+
+    "" as `root` keeps none.
+    """
     kept: list[str] = []
     ours = learned = False
     for line in text.splitlines():

@@ -228,7 +228,7 @@ def _joined(text: str) -> Iterator[str]:
 
 
 def read_scripts(scripts: Mapping[str, object], *, hooks: bool) -> tuple[Recipe, ...]:
-    """Return the scripts of package.json; `hooks` = its runner also runs `pretest` before and `posttest` after `test`."""
+    """Return the scripts of package.json; `hooks` = its runner runs `pretest` and `posttest` around `test`."""
     commands = {
         name: value.strip() for name, value in scripts.items() if isinstance(value, str) and value.strip()
     }
@@ -248,7 +248,7 @@ def read_scripts(scripts: Mapping[str, object], *, hooks: bool) -> tuple[Recipe,
 
 
 def read_tasks(tasks: Mapping[str, object]) -> tuple[Recipe, ...]:
-    """Return the tasks of a tool's table in pyproject.toml: each a command, a list of commands, or a table with either."""
+    """Return the tasks of a tool's table in pyproject.toml: a command, a list of commands, or a table with either."""
     read = {name: _task(name, value, tasks) for name, value in tasks.items() if not name.startswith("_")}
     return tuple(recipe for recipe in read.values() if recipe is not None)
 
@@ -396,7 +396,7 @@ def _pyproject(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _tasks_by_run_command(tools: _Table) -> Iterator[tuple[str, _Table]]:
-    """Yield, for each task runner, the command that runs its tasks (`poe`, `hatch run env:`) and the table of its tasks."""
+    """Yield (command that runs tasks, such as `poe` or `hatch run env:`; table of tasks) of each task runner."""
     for tool, key, runner in _TASK_RUNNERS:
         yield runner, _table(_table(tools.get(tool)).get(key))
     for name, environment in _table(_table(tools.get("hatch")).get("envs")).items():

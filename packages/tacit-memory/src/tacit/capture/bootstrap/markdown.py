@@ -287,13 +287,16 @@ def _parts(children: Sequence[Token], *, item: bool) -> Iterator[tuple[int, list
 
 
 def _stands_alone(token: Token) -> bool:
-    """Whether `token` begins a line that does not continue the one above: a bullet, the mark of an alert, or an import."""
+    """Whether `token` begins a line that does not continue the one above: a bullet, an alert's mark, or an import."""
     marks = (_ALERT.match(token.content), _IMPORT.match(token.content), token.content.startswith("\u2022 "))
     return token.type == "text" and any(marks)
 
 
 def _plain(children: Sequence[Token]) -> str:
-    """Return the words of inline tokens without Markdown, HTML, images, pictograms and struck-out text; code spans stay."""
+    """Return the words of inline tokens without Markdown, HTML, images, pictograms and struck-out text.
+
+    Code spans stay.
+    """
     pieces: list[str] = []
     codes: list[str] = []
     struck = 0

@@ -495,8 +495,8 @@ class _UserShare:
 
     Attributes:
         text: the file.
-        confirmed: all of it, since they were shown it.
-        lines: their lines, as `_short` gives them.
+        confirmed: the user was shown the file and takes all of it for their own.
+        lines: hashes (`_short`) of the lines that are the user's.
         changed: what they changed since the last commit, and with commits of their own.
         rules: whether it is a rule file; nothing of another file is the user's.
     """

@@ -51,7 +51,7 @@ _DECIDED = ("decision outcome", "decision", "choice", "what we decided", "resolu
 
 
 def read_decision(text: str) -> tuple[RuleLine, ...]:
-    """Return the decision of an ADR as one statement; empty = it has none, or it does not hold (superseded, proposed)."""
+    """Return the decision of an ADR as one statement; empty = none, or it does not hold (superseded, proposed)."""
     blocks = blocks_of(text)
     title = next((block for block in blocks if block.kind == "heading" and block.level == 1), None)
     sections = _sections(blocks)
@@ -75,7 +75,7 @@ def read_decision(text: str) -> tuple[RuleLine, ...]:
 
 
 def _sections(blocks: Sequence[Block]) -> dict[str, tuple[Block, ...]]:
-    """Return the paragraphs and list items by their heading in lower case; of headings with one name the first counts."""
+    """Return the paragraphs and list items by their heading in lower case; of two equal headings the first counts."""
     sections: dict[str, list[Block]] = {}
     here: list[Block] = []
     for block in blocks:
@@ -243,12 +243,12 @@ class Source:
     Attributes:
         path: relative to the project root, with forward slashes.
         digest: changes when its content does.
-        drafts: its statements; raises `InvalidPayload` where it makes no sense.
-        read_off: a README, a manifest or the commits: its statements are told when they are asked for, and nobody is asked about them.
-            Two that differ in a word speak of two things.
-        rules: it is a rule file: the user may have written it. All else is what others wrote, or a program read off.
-        text: what it holds, where it is a rule file.
-        breadth: most breadth of its statements. A session is not begun with what a manifest holds: it is found when asked for.
+        drafts: returns its statements, dated with the given time; raises `InvalidPayload` if it cannot be read.
+        read_off: it is a README, a manifest or the commits: its statements are only found on demand, and never wait for
+            the user. Two that differ in one word are about two things.
+        rules: it is a rule file, which the user may have written; all else was written by others or read off by a program.
+        text: its content if it is a rule file, else "".
+        breadth: greatest breadth of its statements. A low one keeps what a manifest holds out of the start of a session.
     """
 
     path: str

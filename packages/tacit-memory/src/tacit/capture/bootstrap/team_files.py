@@ -308,8 +308,8 @@ class Unreadable(Exception):
 def _merged_files(root: Path, *, joined: bool) -> dict[str, bytes | None]:
     """Return the team's files on the default branch as {name: bytes}; None = the file is too large.
 
-    Links are left out, and so are files whose name is not UTF-8 or no name of a team's file: a tree can hold any bytes as a name, a path that leads elsewhere
-    too.
+    Left out are links and files with a name that no team file can have: a tree can hold any bytes as a name,
+    even a path that leads elsewhere.
 
     Raises:
         Unreadable: if git cannot tell.
@@ -345,6 +345,9 @@ def find_team_files(root: Path, *, joined: bool, known: Collection[str] = ()) ->
 
     Each is found; of more than `MAX_FILES`, only the `known` ones and then merged ones by name are read, and
     the rest carry a problem.
+
+    Raises:
+        Unreadable: if the default branch cannot be read.
     """
     merged = _merged_files(root, joined=joined)
     tier = TrustTier.TEAMMATE if joined else TrustTier.IMPORT

@@ -42,8 +42,8 @@ class ForeignStatement:
         files: paths it speaks of.
         importance: 0-1; None = the kind's own.
         project: name of the project it belongs to there; "" = unknown.
-        where: file and place it was read from.
-        scope: whose it is; None = of what the import is for.
+        where: file and place that it was read from, for messages.
+        scope: where it holds; None = the scope that the import is for.
         sensitivity: where it may appear.
         original: the memory that an export of Tacit holds; None = it is another tool's.
     """
@@ -80,7 +80,7 @@ class FormatReader:
         tool: its name, for `--from`.
         about: what it reads, in a few words.
         knows: whether a file or folder is of this format, by its content.
-        read: what it holds; refusals instead of errors.
+        read: yields its statements; a refusal for each entry that cannot be read.
     """
 
     tool: str

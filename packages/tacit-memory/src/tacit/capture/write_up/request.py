@@ -291,8 +291,8 @@ def known_already(
 ) -> Skip | Merge | None:
     """Return the change for a statement that repeats a memory which keeps its words; None = reconcile it as usual.
 
-    What was heard in the same session without a model has the kind that the form of a sentence suggests: the writer knows better, but
-    makes nothing that ages of a rule. `standing` = names of the kinds of rules.
+    A memory that was heard in the same session without a model may get the writer's kind, but a rule never
+    becomes one that ages. `standing` = names of the kinds of rules.
     """
     for decision in ruled:
         if decision.fate.fate != "merge":

@@ -132,12 +132,12 @@ class WriterAccess:
     """What a request to a model needs: the model, redaction, token counts and limits.
 
     Attributes:
-        writer: asks it.
+        writer: the model to ask.
         prepare: takes secrets out of every text before a request is made of it.
-        tokens: estimates what a request costs, rather too high.
-        settings: limits.
+        tokens: estimates the tokens of a request, rather too many.
+        settings: the limits.
         vouches: see `QuoteCheck`.
-        may_send: whether texts of the project at this root may leave now: not where the user is incognito.
+        may_send: whether texts of the project at this root may be sent now; False while the user is incognito.
     """
 
     writer: Writer
@@ -154,10 +154,10 @@ class PreparedRequest:
 
     Attributes:
         waiting: the session it writes up.
-        sent: what of it is sent.
+        sent: the messages that are sent.
         near: memories that are sent along, by short id.
         request: as it goes out.
-        tokens: what it costs to send, estimated.
+        tokens: estimated tokens of the request.
     """
 
     waiting: PendingSession

@@ -102,7 +102,7 @@ class PairDecisions:
     Attributes:
         ruled: the fates that are not `keep`.
         kept: pairs of which the answer itself says `keep`.
-        whole: no entry had another shape, named a pair that was not asked about, or said something else of a pair than the one before.
+        whole: every entry could be read, was about a pair asked about, and contradicted no other entry.
     """
 
     ruled: tuple[PairDecision, ...] = ()
@@ -655,7 +655,7 @@ class StatementComparer:
 
 
 def _words_stay(newer: Memory, older: Memory, fate: PairDecision) -> bool:
-    """Whether a merge keeps the newer statement: the active, the more trusted, or the user's own, else the model's choice."""
+    """Whether a merge keeps the newer statement: the active, more trusted or user's own one, else by the model's choice."""
     if newer.status != older.status:
         return newer.status == "active"
     if newer.provenance.tier != older.provenance.tier:

@@ -264,7 +264,7 @@ class _Attribution:
 def _attribute(
     statement: AnswerStatement, span: str, sent: Numbered, reading: AnswerContext
 ) -> _Attribution | None:
-    """Return the trust tier of the statement and whether it is doubtful; None = not the user's and not usable."""
+    """Return whose statement it is, and whether that is doubtful; None = it is an echo, or the user objected."""
     message, content = sent.message, statement.content
     agents = _Attribution(tier=TrustTier.ASSISTANT)
     users = _Attribution(tier=TrustTier.USER)
