@@ -44,7 +44,7 @@ class FileReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaptureReport:
-    """Counts of what one capture run did; reports can be added up.
+    """Counts of what one capture run did; `+` adds two reports.
 
     `handovers` counts sessions worked through, `failed` those (or whole files) that could not be, `files` tells more of
     each where a run reads files.

@@ -300,7 +300,7 @@ def _missing_cause(wrong: _Call, error: str) -> str:
 
 
 def _place(words: Sequence[str], name: str) -> int | None:
-    """Return the index of a program or module in a call, also of a relative (`python3` for `python`); None = absent."""
+    """Return the index of a program or module in a call, also under a related name (`python3`, `python`); None = absent."""
     whole = [
         index for index, word in enumerate(words) if program_name(word) == name or word.split(".")[0] == name
     ]

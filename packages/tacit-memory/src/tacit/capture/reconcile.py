@@ -474,7 +474,7 @@ def _with_what_is_given(memory: Memory, stored: Memory) -> Memory:
 
 
 def _better(mine: Trigger, theirs: Trigger) -> Trigger:
-    """Return the trigger of the higher-ranked maker; of two made from words, the stored one, unless it is empty."""
+    """Return the trigger of the higher-ranked maker; of two made from words, the stored one unless it is empty."""
     if MAKER_RANK[mine.maker] < MAKER_RANK[theirs.maker]:
         return theirs
     return mine if MAKER_RANK[mine.maker] > 0 or theirs.empty else theirs

@@ -46,7 +46,7 @@ class TurnStatement:
 
 
 def find_statements(turns: Iterable[Turn]) -> tuple[TurnStatement, ...]:
-    """Return the user's standing statements in order, without repeats and without those taken back at once."""
+    """Return the user's standing statements in order, without repeats and those taken back in the next prompt."""
     statements: dict[str, TurnStatement] = {}
     before = ""
     for turn in turns:

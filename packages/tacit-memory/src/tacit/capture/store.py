@@ -718,7 +718,7 @@ class Reconciler:
         ]
 
     def _states(self, memory: Memory) -> bool:
-        """Whether another memory can disagree with this one; not with an episode, nor a description of one thing."""
+        """Whether another memory can disagree with this one: it is active, and no episode or parallel description."""
         kind = self._kinds.of_stored(memory.kind)
         return _relatable(memory) and not (kind.episodic or kind.separate)
 

@@ -64,7 +64,7 @@ _OTHER_CASES = ("\u0130", "\u0131", "\u017f", "\u212a")
 
 
 def looks_like_error(text: str) -> bool:
-    """Whether `text` holds output of a failing program: same as `_ERRORS.error_text`, but faster."""
+    """Whether `text` holds output of a failing program: matches `_ERRORS.error_text`, but tests cheap signs first."""
     if not text.isascii() and any(map(text.__contains__, _OTHER_CASES)):
         return _ERRORS.error_text.search(text) is not None
     lower = text.lower()

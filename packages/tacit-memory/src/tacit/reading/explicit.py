@@ -1,11 +1,11 @@
 """Whether a person means a sentence of a prompt, and means it to last. In: the sentences of prompts. Out: why not, or "".
 
 One judgment for what a prompt teaches and for what an agent quotes of it: words that are pasted, asked, doubted, another person's, taken
-back, for once, mocked or about another project are no rule of the user's. What a sentence marks as lasting is for `capture.marks`. Pure.
+back, for once, mocked or about another project are no rule of the user's. What a sentence marks as lasting is for `tacit.reading.marks`. Pure.
 
 What the user marks as lasting in a prompt, found in real time. In: prompt text. Out: statements.
 
-Reads the sentences that the user speaks in their own voice with `capture.marks`. Questions, one-off orders, quotations and pasted
+Reads the sentences that the user speaks in their own voice with `tacit.reading.marks`. Questions, one-off orders, quotations and pasted
 matter stay out. Never reads files, never calls a model.
 """
 

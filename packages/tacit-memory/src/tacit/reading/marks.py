@@ -434,7 +434,7 @@ def _main(body: str, table: _Table) -> str:
 
 
 def _kept(text: str, said: str, name: str, table: _Table, *, strong: bool, at: int = 0) -> Marked | None:
-    """Return the statement `text`; None if `said` is one-off, doubted, reported, or unclear by itself."""
+    """Return the statement `text`; None if its words `said` are for once, doubted, reported, or unclear alone."""
     before, clause = _clause(said, at)
     head = before + clause
     # An outright mark counts in spite of doubt: "remember that it might fail now".

@@ -20,7 +20,7 @@ class Target:
 
     Attributes:
         commands: beginnings of commands; an option may stand anywhere in the call.
-        acts: names of `acts.ACTS`.
+        acts: names of `ACTS`.
         options: options of any command (`--no-verify`).
         paths: patterns (`path_pattern`) of the changed files; with commands, acts or tools they only narrow.
         removes: only removing these files counts, not editing them.
@@ -50,7 +50,7 @@ class Target:
 
     @property
     def empty(self) -> bool:
-        """Whether the target names no call."""
+        """Whether the target names no call at all."""
         return not (self.commands or self.acts or self.options or self.paths or self.hosts or self.tools)
 
 
@@ -210,7 +210,7 @@ def act_ordered(text: str) -> str:
 
 @lru_cache(maxsize=256)
 def acts_done(command: Command) -> frozenset[str]:
-    """Return the acts that a simple command does; of a database client give the `sql:` command."""
+    """Return the acts that a simple command does; SQL comes as a command of its own: `("sql:", ...)`."""
     line = " ".join(command)
     return frozenset(name for pattern, name in _DONE if pattern.match(line))
 

@@ -382,7 +382,7 @@ class Phrases:
         return self._paths(phrase, marks, acts=True) or kinds_said(phrase)
 
     def command_at(self, phrase: str) -> Target:
-        """Return the commands or tool that `phrase` begins with; an empty target = something else."""
+        """Return the commands or the tool that `phrase` begins with; an empty target = it begins otherwise."""
         begin = re.sub(
             r"^(?:\s*(?:with|via|by|the|an?|plain|bare|raw|whatever|system|global|globally installed|directly|direct|calling|running|run|using|use|invoking|through|to|from|your|our)\b)*\s*",
             "", phrase, flags=re.IGNORECASE,

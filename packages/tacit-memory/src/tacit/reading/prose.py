@@ -114,7 +114,7 @@ def _announces_output(line: str) -> bool:
 
 
 def _paragraphs_of(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Yield (first line, line behind the last) of each paragraph."""
+    """Yield (number of the first line, number behind the last) of each paragraph."""
     first = None
     for number, line in enumerate((*lines, "")):
         if line.strip():

@@ -150,7 +150,7 @@ def blocks_of(text: str) -> tuple[Block, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Place:
-    """The position of a part of a document, and what encloses it; `above` = number of lines above that part."""
+    """The position of a block in a document, and what encloses it; `above` = lines of the document above this part."""
 
     lines: tuple[str, ...]
     above: int = 0
