@@ -16,5 +16,5 @@ if TYPE_CHECKING:
 
 @cache
 def preset_of(name: str) -> Preset:
-    """The preset called `name`, as the settings name it."""
+    """Return the preset called `name`, as in the settings; imports its module. ModuleNotFoundError for an unknown name."""
     return import_module(f"{__name__}.{name}.preset").PRESET

@@ -35,7 +35,7 @@ from tacit.safety.trust import may_leave, why_not_on
 MOST_LISTED = 150
 LINE_CHARS = 320
 _READ = 2 * MOST_LISTED
-"""Some of those that are read may not be listed."""
+"""How many memories are read for a list: some of them may not be listed."""
 _KEPT_MS = 15 * 60_000
 _MOST_KEPT = 16
 _SURFACES = (Surface.PROMPT, Surface.ACTION, Surface.FAILURE)
@@ -45,11 +45,11 @@ _LISTED_SCOPES = (ScopeKind.UNIVERSAL, ScopeKind.LANGUAGE, ScopeKind.PROJECT, Sc
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolList:
-    """A list of memories.
+    """The numbered list of memories that a language model chooses from.
 
     Attributes:
         memories: in the order of their numbers, which begin at 1.
-        text: one line for each, redacted.
+        text: one numbered line for each, redacted.
         at_ms: when it was made.
     """
 
@@ -59,7 +59,10 @@ class PoolList:
 
 
 class PoolLists:
-    """The lists of the scopes used last. Safe to use from several threads."""
+    """Cache of the numbered memory lists that the language model is shown (anticipate and judge), by scope and kinds.
+
+    A list is made again after a change of the store and after 15 minutes. Safe to use from several threads.
+    """
 
     def __init__(self, *, store: SearchableStore, kinds: KindRegistry) -> None:
         self._store = store
@@ -70,10 +73,10 @@ class PoolLists:
     def of(
         self, scope: ScopeFilter, *, kinds: tuple[str, ...], prepare: Callable[[str], str], at_ms: int
     ) -> PoolList:
-        """The list of what `scope` shows at `at_ms`.
+        """Return the list of memories in `scope` that are valid at `at_ms` and may leave the machine; cached or read now.
 
         Args:
-            scope: who asks; paths and sessions are left out.
+            scope: the scope of the recall; its path and session scopes are left out.
             kinds: kinds that are handed over unasked; () = all.
             prepare: takes secrets out of a text.
             at_ms: the moment.
@@ -117,7 +120,7 @@ def _may_be_named(memory: Memory) -> bool:
 
 
 def _line(text: str) -> str:
-    """One line; a long one ends with a whole word."""
+    """Return the text as one line of at most about `LINE_CHARS` characters, cut at a word."""
     line = " ".join(text.split())
     return line if len(line) <= LINE_CHARS else line[:LINE_CHARS].rsplit(" ", 1)[0] + " ..."
 
@@ -128,7 +131,7 @@ MOST_OUTPUT_TOKENS = 600
 """Most tokens of one answer."""
 MOST_NAMED = 12
 MOST_READ = 200
-"""So many entries of an answer are looked at."""
+"""Most entries of an answer that are read."""
 END_CHARS = 2000
 PROMPT_CHARS = 4000
 _TASK = """For each one give the probability (0 to 1) that a good colleague would hand it over now, because without it the agent would \
@@ -176,11 +179,11 @@ def make_request(
     prompt: str | None,
     prepare: Callable[[str], str],
 ) -> WriterRequest:
-    """The request for what is needed next.
+    """Return the request that asks a model which listed memories are needed next.
 
     Args:
         listed: the memories to choose from.
-        state: of the session, without secrets.
+        state: the session's record; its texts must already be redacted.
         prompt: the message that was just sent; None = it is not known yet.
         prepare: takes secrets out of a text.
     """
@@ -206,10 +209,10 @@ def make_request(
 
 
 def read_named(text: str, listed: Sequence[Memory]) -> Named:
-    """What the JSON text of an answer names.
+    """Return what the JSON text of an answer names, the `MOST_NAMED` most probable at most; malformed entries are ignored.
 
     Raises:
-        ProviderError: if it is no object with a list `memories`.
+        ProviderError: if it is not a JSON object with a list `memories`.
     """
     try:
         raw: object = json.loads(text)
@@ -254,9 +257,10 @@ def _named(raw: object, listed: Sequence[Memory]) -> ArmedMemory | None:
 
 
 def ask_judge(state: RecallState) -> Outcome[RecallState]:
-    """Ask the model at the prompt, before the search. A probe.
+    """Ask the judge (`context.judge`, not None) which memories the prompt needs, and set `judged`. Blocks until its deadline.
 
-    Whoever runs the recall gives the model, with its own deadline; see `tacit.app.asking.prompt_judge`. A model that is late, broken or paused changes nothing: the gate judges as without one, and the trace says so.
+    See `tacit.app.asking.prompt_judge`. If the model is late, broken or paused, `judged` stays None, the gate decides, and the
+    trace says so.
     """
     judge, query = state.context.judge, state.query
     assert judge is not None

@@ -25,7 +25,7 @@ DIVERSITY = 0.85
 AS_RANKED = "as_ranked"
 """Name of the order of answers."""
 MAX_CONSECUTIVE_MISSES = 24
-"""After so many in a row that did not fit, what is left of the budget is taken for full."""
+"""After so many misses in a row the budget counts as full."""
 BAND_HIGH, BAND_MEDIUM = 0.7, 0.5
 """Bands of relevance; source: the typed seed, section 5.1."""
 LONG_PROMPT_TOKENS, PROMPT_SPAN_TOKENS, MOST_PROMPT_CUT = 5000, 20_000, 0.5
@@ -59,7 +59,7 @@ class Allowance:
 
 @dataclass(slots=True, kw_only=True)
 class _RemainingBudget:
-    """What is left of the budget and of every slot, in tokens."""
+    """The tokens that are left of the whole budget and of every slot; mutable."""
 
     left: int
     slots: dict[str, int]
@@ -74,14 +74,17 @@ class _RemainingBudget:
 
 
 def budget(state: RecallState) -> Outcome[RecallState]:
-    """The pack, as the layout fills it."""
+    """Choose the memories that fit the token budget, and add them to the state as its pack.
+
+    The layout's own function chooses, else `pack_start`.
+    """
     done = state.layout.pack(state) if state.layout.pack else pack_start(state, state.fresh or ())
     pack = replace(done.kept, pairs=state.pairs)
     return Outcome(kept=state.changed(pack=pack), drops=done.drops, facts=done.facts)
 
 
 def pack_start(state: RecallState, candidates: Sequence[Candidate]) -> Outcome[Pack]:
-    """The pack of `candidates`; at a session's start all of them, if the pool holds the whole store and `whole_start` budgets hold it.
+    """Pack `candidates`; at a session's start all of them, if they are the whole store and cost at most `whole_start` budgets.
 
     A host's prompt cache serves the start of a conversation again at each request, so the whole of a small store costs little
     (ADR 55). The host's own cap on a block holds. A budget that the caller named is kept.
@@ -106,9 +109,9 @@ def pack_candidates(
     most: int | None = None,
     tokens: int | None = None,
 ) -> Outcome[Pack]:
-    """The pack of `candidates`, best first, at most `most`, within `tokens` (None = the budget of the query).
+    """Pack `candidates`, best first, at most `most`, within `tokens` (None = the budget of the query).
 
-    Without `most`, a start pack and an answer are bounded by the budget, not by a number.
+    `most` None = `recall.max_items`; for a start pack and an answer no limit but the budget.
     """
     query, preset = state.query, state.preset
     unbounded = state.from_pool or query.surface is Surface.ON_DEMAND
@@ -137,14 +140,14 @@ def pack(
     cost: Callable[[Candidate, str], int],
     text: Callable[[Memory], str] = lambda memory: memory.content,
 ) -> Outcome[Pack]:
-    """Choose what to hand over.
+    """Choose greedily the candidates that fit `allowance`; one that does not fit is shortened, else dropped.
 
     Args:
         candidates: best first.
         surface: for which surface.
         allowance: what it may cost.
-        cost: tokens of one rendered line for (candidate, text).
-        text: the words of a memory that a line shows.
+        cost: gives the tokens of one rendered line for (candidate, text).
+        text: gives the words of a memory that its line shows.
     """
     # An agent's own notes come last: they take no place from what people said, but from what ranks behind them.
     ordered = leaders_first(
@@ -192,7 +195,7 @@ def _fill_slots(  # noqa: PLR0917 - what a slot is filled from
     cost: Callable[[Candidate, str], int],
     text_of: Callable[[Memory], str],
 ) -> None:
-    """Give every slot its share first: a memory must fit into all slots that it belongs to, whole."""
+    """Fill the slots first: add to `chosen` each candidate that fits, unshortened, into all slots that it belongs to."""
     for rank, candidate in enumerate(ordered):
         if len(chosen) >= max_items:
             return
@@ -207,13 +210,13 @@ def _fill_slots(  # noqa: PLR0917 - what a slot is filled from
 
 
 def slots_of(candidate: Candidate) -> tuple[str, ...]:
-    """The slots a memory may draw from: its kind, its scope's kind, its band of relevance."""
+    """Return the slots that a memory belongs to: its kind, its scope's kind, its band of relevance."""
     memory = candidate.memory
     return (memory.kind, memory.scope.kind.value, band_of(candidate.relevance))
 
 
 def band_of(relevance: float) -> str:
-    """`high` from 0.7, `medium` from 0.5, else `low`."""
+    """Return the band of a relevance: `high` from 0.7, `medium` from 0.5, else `low`."""
     return "high" if relevance >= BAND_HIGH else "medium" if relevance >= BAND_MEDIUM else "low"
 
 
@@ -225,7 +228,7 @@ def adjusted_budget(
     window_tokens: int = DEFAULT_WINDOW_TOKENS,
     recent_share: float = 0.0,
 ) -> int:
-    """Tokens that a surface may hand over here, at most `base`.
+    """Return the token budget `base`, reduced for a long prompt, a small context window or full recent packs.
 
         base * (1 - p) * w * (1 - u)
 
@@ -286,12 +289,12 @@ def by_value(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
 
 
 def as_ranked(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
-    """The order given, pinned first."""
+    """Keep the order given, but pinned memories first."""
     return tuple(sorted(candidates, key=lambda c: not _first(c)))
 
 
 def leaders_first(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """The candidates in their order, but right before each the one that it ranks behind, where that would come later."""
+    """Return the candidates in their order, but move the memory that one ranks behind right before it."""
     ordered = list(candidates)
     by_id = {candidate.memory.id: candidate for candidate in candidates}
     for candidate in candidates:
@@ -341,14 +344,14 @@ _LOG = logging.getLogger(__name__)
 
 MARK = "..."
 LEAST_CUT = 12
-"""Tokens below which a rest of a budget is not worth the beginning of a memory."""
+"""With fewer tokens left a memory is left out rather than cut."""
 LEAST_WORDS_CHARS = 40
-"""Characters below which the first words of a sentence do not say what the memory says."""
+"""A text cut to fewer characters than this is left out: it would not say what the memory says."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """A candidate that may stand in a category; `value` orders within it, best first, ties by memory id and text."""
+    """A candidate for a category; the entries of a category are packed by `value`, highest first, then newest, then by text."""
 
     candidate: Candidate
     text: str
@@ -359,11 +362,11 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Costs:
-    """What things cost in tokens.
+    """Functions that count tokens.
 
     Attributes:
-        line: of an entry's line.
-        heading: of a category's heading, paid by its first entry.
+        line: of the line of (entry, text).
+        heading: of a category's heading, added to its first entry.
         count: of a bare text.
     """
 
@@ -374,7 +377,7 @@ class Costs:
 
 @dataclass(slots=True, kw_only=True)
 class Filling:
-    """A pack while it is filled."""
+    """A pack while it is filled, category by category; mutable. `total` = token budget of the whole."""
 
     costs: Costs
     total: int
@@ -387,7 +390,7 @@ class Filling:
         return self.total - sum(item.tokens for item in self.items)
 
     def fill(self, entries: Sequence[Entry], budget: int) -> tuple[int, list[Entry]]:
-        """Take what fits into `budget`, best first; return the tokens used and what was left out.
+        """Add the entries that fit into `budget`, best first; return the tokens used and the entries left out.
 
         One that does not fit is shortened to what is left; smaller ones behind it may still fit.
         """
@@ -430,7 +433,7 @@ class Filling:
 
 
 def cut_to_fit(text: str, fits: Callable[[str], bool]) -> str:
-    """The longest run of whole sentences of `text` that fits with the mark of a cut, else of whole words; "" for none or few words."""
+    """Return the longest run of whole sentences of `text` that `fits` with "..." at its end, else of whole words; "" = too little fits."""
     sentences = shorten_at_sentence(text, lambda shortened: fits(f"{shortened}{MARK}"))
     if sentences:
         return sentences if sentences == text else f"{sentences}{MARK}"
@@ -444,7 +447,10 @@ def cut_to_fit(text: str, fits: Callable[[str], bool]) -> str:
 
 
 def shorten_long_text(text: str, *, above: int, to: int, count: Callable[[str], int]) -> tuple[str, bool]:
-    """A text of more than `above` tokens cut to about `to` of them, and whether it was; `above` 0 = never."""
+    """Return the text, cut to at most `to` tokens if it has more than `above` (0 = never), and whether it was cut.
+
+    If nothing sensible fits, the whole text comes back.
+    """
     if not above or count(text) <= above:
         return text, False
     return cut_to_fit(text, lambda shortened: count(shortened) <= to) or text, True
@@ -453,9 +459,9 @@ def shorten_long_text(text: str, *, above: int, to: int, count: Callable[[str], 
 def pack_with_carryover(
     entries: Sequence[Entry], *, order: Sequence[tuple[str, int]], carried: int, filling: Filling
 ) -> tuple[Drop, ...]:
-    """Fill categories in `order` of (name, budget); what one leaves flows to the next.
+    """Fill categories in `order` of (name, budget); what one leaves goes to the next. Return the drops.
 
-    A category that no entry is in gives its budget to those before it as well, the last category aside.
+    A category without entries also lends its budget to those before it, except the last category.
 
     Args:
         entries: all candidates.
@@ -488,7 +494,7 @@ def pack_with_carryover(
 def pack_strict(
     entries: Sequence[Entry], *, budgets: Mapping[str, int], reserve: int, filling: Filling
 ) -> tuple[Drop, ...]:
-    """Fill each category with its own budget; then `reserve` takes the best of what did not fit."""
+    """Fill each category with its own budget, then `reserve` tokens (0 = none) with the best of what did not fit. Return the drops."""
     unplaced: list[Entry] = []
     for name, budget in budgets.items():
         unplaced += filling.fill([entry for entry in entries if entry.category == name], budget)[1]
@@ -500,7 +506,7 @@ def pack_strict(
 
 
 def memory_costs(state: RecallState) -> Costs:
-    """What lines of memories cost. Headings belong to the frame of these layouts and are paid there."""
+    """Return the costs for layouts whose frame already counts the headings, so that a heading costs 0 here."""
     return Costs(
         line=lambda entry, text: state.line_tokens(entry.candidate, text),
         heading=lambda _name: 0,
@@ -516,7 +522,7 @@ def packed(
     *,
     count: Callable[[str], int],
 ) -> Outcome[Pack]:
-    """The pack of `items`; the log and the facts name what was shortened, both sizes without what stands around it."""
+    """Return the pack of `items` as an outcome; shortened memories are logged and noted as facts with both sizes in tokens."""
     facts = tuple(
         Note(
             cause=NoteCause.SHORTENED,

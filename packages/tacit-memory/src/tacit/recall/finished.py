@@ -28,7 +28,7 @@ from tacit.safety.trust import ENDED_STATUSES
 
 
 def find_absence(state: RecallState, records: Sequence[StageRecord], memory: Memory) -> Absence | None:
-    """The stage that left `memory` out of the block; None = the block holds it.
+    """Return which stage left `memory` out of the block, and why; None = the block holds it.
 
     Args:
         state: after the last stage.
@@ -48,7 +48,7 @@ def find_absence(state: RecallState, records: Sequence[StageRecord], memory: Mem
 
 
 def _never_held(state: RecallState, memory: Memory) -> Absence:
-    """Why no stage had the memory as a candidate."""
+    """Return why the memory never became a candidate: not visible, not in the pool, not found, or cut from the short list."""
     if (why := why_unseen(state.query, memory)) is not None:
         return Absence(stage="retrieve", why=why)
     if state.nothing_coming and state.silence is not None:
@@ -66,7 +66,7 @@ def _never_held(state: RecallState, memory: Memory) -> Absence:
 
 
 def why_unseen(query: Query, memory: Memory) -> DropReason | None:
-    """Why no search for `query` can see `memory`, however near it is; None = a search can."""
+    """Return why no search for `query` can see `memory`, however near it is; None = a search can."""
     if not query.scope.allows(memory.scope):
         return DropReason(cause=DropCause.OUT_OF_SCOPE, detail=str(memory.scope))
     if memory.status in ENDED_STATUSES:
@@ -81,7 +81,7 @@ def why_unseen(query: Query, memory: Memory) -> DropReason | None:
 
 
 def place_of(state: RecallState, memory_id: str) -> int | None:
-    """Place of a memory in the order of all that were found, from 1; None = nothing found it."""
+    """Return the place of a memory in the order of all that were found, from 1; None = no space found it."""
     ranked = state.order
     if state.searched:
         ranked = state.preset.fuse(state.rankings)
@@ -89,12 +89,12 @@ def place_of(state: RecallState, memory_id: str) -> int | None:
 
 
 def numbers_of(state: RecallState, memory: Memory, *, proposed: Mapping[str, int]) -> RecallNumbers:
-    """What was measured of `memory`.
+    """Return what the recall measured of `memory`: ranks by space, place, relevance, threshold, tokens.
 
     Args:
         state: after the last stage.
         memory: as it is stored.
-        proposed: how many memories each space proposes where the settings hold, which may be fewer than it ranks here.
+        proposed: how many memories each space proposes under the settings; here it may have ranked more.
     """
     candidate = next((c for c in state.scored or () if c.memory.id == memory.id), None)
     item = next(
@@ -145,14 +145,14 @@ OPEN_STAGES = frozenset({"budget", "deliver"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replayed:
-    """One recall decided again.
+    """One recall, decided again with another threshold.
 
     Attributes:
         trace_id, surface, at_ms, text: of the trace.
-        threshold: asked with now; `was` then.
+        threshold, was: the threshold now, and the one of the trace.
         before: memory ids handed over then; in shadow mode those that would have been.
         after: memory ids that pass now, best first.
-        added, gone: the difference.
+        added, gone: ids only in `after`, and only in `before`.
         unsure: of `added`, those that might have been in the context already.
         shadow: nothing was handed over then, whatever `before` says.
     """
@@ -172,7 +172,7 @@ class Replayed:
 
 
 def would_have(trace: Trace) -> tuple[str, ...]:
-    """Memory ids that were handed over, or would have been but for shadow mode."""
+    """Return the memory ids that were handed over or, in shadow mode, would have been."""
     if trace.injected or not in_shadow(trace):
         return trace.injected
     return next((stage.kept for stage in trace.stages if stage.stage == "budget"), ())
@@ -184,7 +184,10 @@ def in_shadow(trace: Trace) -> bool:
 
 
 def replay(trace: Trace, *, threshold: float, most: int) -> Replayed:
-    """Decide `trace` again with `threshold` (0-1), at most `most` memories."""
+    """Return what the recall of `trace` would hand over with `threshold` (0-1) and at most `most` memories.
+
+    Only the decision of the gate changes: what other stages dropped stays dropped, except for want of room.
+    """
     dropped = {
         drop.memory_id: (stage.stage, drop.why)
         for stage in trace.stages

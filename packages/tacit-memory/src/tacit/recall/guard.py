@@ -49,7 +49,7 @@ from tacit.text.tokens import SOURCE_NAME
 UNHEARD_MS = 86_400_000
 """After this time without the server, an answer says when it was last reached."""
 MAX_PROBED = 64
-"""So many candidates are looked at, best first; the others count as fresh."""
+"""Most candidates whose files are looked at, best first; the others count as fresh."""
 MAX_FILES = 4
 """A memory that names more is about a whole area, not about these files."""
 MAX_BYTES = 262_144
@@ -59,7 +59,7 @@ MAX_KEPT = 4_096
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What `stat` said: times in milliseconds; `size` -1 = no regular file."""
+    """What `stat` said of a path: whether it exists, when it changed (milliseconds), and its size; -1 = no regular file."""
 
     there: bool
     changed_ms: int = 0
@@ -67,7 +67,7 @@ class _Seen:
 
 
 class FreshnessProbe:
-    """Looks at files, and remembers for a moment what it saw. Safe to use from several threads."""
+    """Checks whether the files that memories name still look as they say; caches results for `kept_s` seconds. Thread-safe."""
 
     def __init__(self, *, kept_s: float = KEPT_S) -> None:
         self._kept_s = kept_s
@@ -77,12 +77,12 @@ class FreshnessProbe:
     def probe(
         self, candidates: Sequence[Candidate], *, root: str, least: float = 0.0
     ) -> tuple[Candidate, ...]:
-        """Add what the files say.
+        """Return the candidates with `freshness` set by the state of their files. Reads files.
 
         Args:
             candidates: scored, best first.
             root: the project's root, absolute, or "" where it is not known.
-            least: relevance below which nobody asks about a candidate's files.
+            least: candidates of less relevance are not checked.
         """
         with_files = [c for c in candidates if c.memory.files and c.relevance >= least]
         if not root or not with_files or not self._look(root).there:
@@ -98,7 +98,7 @@ class FreshnessProbe:
         return tuple(marked)
 
     def look(self, tools: Tools, state: RecallState) -> Outcome[RecallState]:
-        """The scored candidates with what their files say; of a team's with when its server was last reached, if that is long ago."""
+        """Set `scored` again, with the freshness of its files; a team's memory also gets `heard_at_ms` if the server was long out of reach."""
         scored = self.probe(state.scored or (), root=state.context.root, least=state.threshold)
         if any(candidate.memory.provenance.team for candidate in scored):
             heard_ms = TEAMS_HEARD.read(tools.store)
@@ -130,7 +130,7 @@ class FreshnessProbe:
         return "changed" if states[0].changed_ms > memory.updated_at_ms else ""
 
     def _was_here(self, root: str, name: str) -> bool:
-        """Whether a missing file would be below this root: its first folder is. A bare name may be in any folder."""
+        """Whether a missing file was probably below this root: the first folder of its path exists there. False for a bare name."""
         first, slash, _ = name.replace("\\", "/").removeprefix("./").partition("/")
         return bool(slash) and self._look(f"{root.rstrip('/')}/{first}").there
 
@@ -155,7 +155,7 @@ class FreshnessProbe:
 
 
 def _inside(root: str, name: str) -> str:
-    """The absolute path of `name` below `root`; "" where it is a pattern, no relative path, or leads out of it."""
+    """Return the absolute path of `name` below `root`; "" for a pattern, an absolute path, or one with ".."."""
     plain = name.replace("\\", "/").rstrip("/")
     if (
         not plain
@@ -177,7 +177,7 @@ def _holds(path: str, changed_ms: int, symbols: Iterable[str]) -> bool:
 
 @lru_cache(maxsize=64)
 def _words(path: str, changed_ms: int) -> frozenset[str]:
-    """Identifiers of a file, lower case; empty where it cannot be read. `changed_ms` is part of the key only."""
+    """Return the identifiers of a file, lower case; empty = it cannot be read. `changed_ms` only serves as a cache key."""
     del changed_ms
     try:
         # Not blocking: what looked like a file may have become a pipe since.
@@ -197,7 +197,7 @@ def _words(path: str, changed_ms: int) -> frozenset[str]:
 
 ASKED_CHARS = 1000
 CANDIDATES = 8
-"""So many are read at most; each is a forward pass."""
+"""Most candidates that the model reads; each is a forward pass."""
 Scores = dict[str, float]
 
 
@@ -210,14 +210,16 @@ def rerank(
     threshold: float,
     remaining_ms: Callable[[], float],
 ) -> Outcome[tuple[Candidate, ...]]:
-    """Take out what the model says is no answer, among the most relevant that would be handed over.
+    """Drop those of the most relevant candidates to which the second-stage model gives less than `least`.
+
+    Blocks while the model reads. A model that is loading, late or broken drops nothing and is named in the losses.
 
     Args:
         query: its words are read with each memory.
         candidates: scored.
         model: reads the most relevant `CANDIDATES` of them.
         least: probability that they must reach.
-        threshold: least relevance of the surface: nobody reads what stays away anyhow.
+        threshold: least relevance of the surface; the model reads only candidates that reach it.
         remaining_ms: milliseconds left until the deadline.
     """
     if not query.text.strip():
@@ -240,7 +242,7 @@ def rerank(
 
 
 def read_again(tools: Tools, state: RecallState) -> Outcome[RecallState]:
-    """What the user's own second-stage model lets through."""
+    """Set `reached`: what the user's second-stage model (`tools.reranker`, not None) lets through. See `rerank`."""
     assert tools.reranker is not None
     done = rerank(
         state.query,
@@ -291,7 +293,7 @@ _IN_CONTEXT = (Surface.START, Surface.PROMPT, Surface.ACTION, Surface.FAILURE)
 
 
 def guard(state: RecallState) -> Outcome[RecallState]:
-    """The candidates that may and should be handed over, in the order given."""
+    """Set `passed`: the candidates that `admit` keeps under the settings and the preset; adds the withheld ones to the drops."""
     preset, asked_for = state.preset, state.query.surface is Surface.ON_DEMAND
     done = admit(
         state.reached if state.reached is not None else state.scored or (),
@@ -315,15 +317,17 @@ def admit(
     is_enabled: Callable[[str, Collection[str]], bool] = lambda kind, enabled: kind in enabled,
     ages_out: bool = True,
 ) -> Outcome[tuple[Candidate, ...]]:
-    """Keep candidates that may and should be handed over, in the order given.
+    """Keep the candidates that trust, validity, age, files, kind and threshold let through, in the order given; others are drops.
+
+    After a prompt that needs no action nothing is kept.
 
     Args:
         candidates: with their relevance.
         query: what is asked.
-        kinds: the kinds.
+        kinds: the registry of kinds.
         threshold: least relevance.
-        enabled: names of the kinds that come unasked; () = all.
-        is_enabled: whether a kind is one of them.
+        enabled: names of the kinds that are handed over; () = all.
+        is_enabled: says whether a kind is one of them.
         ages_out: whether an episodic memory that is too old for its kind stays away.
     """
     kept: list[Candidate] = []
@@ -344,7 +348,7 @@ def admit(
 
 
 def may_start(candidate: Candidate, state: RecallState) -> bool:
-    """Whether a start block may hold the memory, whatever its need."""
+    """Whether a start block may hold the memory, whatever its relevance."""
     query, sure = replace(state.query, surface=Surface.START), candidate.judged(1.0, ())
     return not _objection(sure, query=query, kinds=state.kinds, threshold=0.0, ages_out=state.preset.ages_out)
 
@@ -380,15 +384,18 @@ def _objection(
 # hold is looked up in the store, where the write side noted it.
 
 MOST_PAIRS = 4
-"""Lines of a block that say that two memories may not both hold."""
+"""Most lines of a block that say that two memories may not both hold."""
 MOST_SHARE = 0.15
-"""Share of the budget that these lines may take."""
+"""Greatest share of the budget for these lines."""
 MOST_COMPARED = 500
-"""So many of the first candidates are looked at for pairs: more do not fit a block."""
+"""How many of the first candidates are searched for pairs: more do not fit a block."""
 
 
 def drop_known(state: RecallState) -> Outcome[RecallState]:
-    """What the context does not hold yet, without copies; pinned memories may come again where their blocks leave the history."""
+    """Set `fresh`: what passed without copies and without what the context holds; others are drops.
+
+    For pinned memories `pinned_in_context` decides what the context holds.
+    """
     passed, context = state.passed or (), state.context
     why_known: dict[str, DropReason] = {}
     for candidate in passed:
@@ -401,9 +408,9 @@ def drop_known(state: RecallState) -> Outcome[RecallState]:
 
 
 def find_pairs(tools: Tools, state: RecallState) -> Outcome[RecallState]:
-    """The pairs among what is fresh that may not both hold, likeliest first, with room for their lines in the budget.
+    """Set `pairs`: fresh memories that may not both hold, likeliest first; their lines are taken off the query's token budget.
 
-    A memory stands in one pair at most. None where the reader cannot settle them, or where one of the two ranks behind another already.
+    A memory is in one pair at most. There are none if the reader cannot settle them, or where one memory ranks behind another.
     """
     by_id = {candidate.memory.id: candidate.memory for candidate in (state.fresh or ())[:MOST_COMPARED]}
     settles = state.context.settles
@@ -436,7 +443,7 @@ def find_pairs(tools: Tools, state: RecallState) -> Outcome[RecallState]:
 
 
 def _near_marked(candidates: tuple[Candidate, ...]) -> tuple[Candidate, ...]:
-    """Return the candidates with a mark on those in whose words others say nearly the same."""
+    """Return the candidates; those that another says nearly the same as get the reason `NEAR`."""
     groups = near_groups(tuple(compared_text(candidate) for candidate in candidates))
     sizes = Counter(groups)
     return tuple(
@@ -448,11 +455,11 @@ def _near_marked(candidates: tuple[Candidate, ...]) -> tuple[Candidate, ...]:
 def dedupe(
     candidates: Sequence[Candidate], *, in_context: Mapping[str, DropReason]
 ) -> Outcome[tuple[Candidate, ...]]:
-    """Drop what the context holds and copies within the pack.
+    """Drop what the context holds, and copies: of it or of an earlier candidate (equal canonical text).
 
     Args:
         candidates: best first; of two copies the first stays.
-        in_context: memory id -> why the session's context already holds it.
+        in_context: by memory id, why the session's context already holds it.
     """
     kept: list[Candidate] = []
     drops: list[Drop] = []

@@ -40,11 +40,11 @@ from tacit.recall.stage import Context, Delivered, Kit, Outcome, Preset, RecallS
 _LOG = logging.getLogger(__name__)
 CHARS_PER_TOKEN = 4
 KEPT_LINES = 8192
-"""Lines whose size is remembered; every session of a project costs the same ones."""
+"""How many lines' token counts are cached."""
 
 
 class RecallPipeline:
-    """Runs recalls over one store. What it remembers only saves time; safe to use from several threads."""
+    """Runs recalls over one store. Its caches only save time. Safe to use from several threads."""
 
     def __init__(
         self,
@@ -72,14 +72,14 @@ class RecallPipeline:
         )
 
     def warm(self) -> None:
-        """Load what the first prompt would load, and read one, which builds the tables of the rules."""
+        """Load and build now what the first prompt would otherwise have to wait for."""
         shipped_match()
         read_situation(
             "warm up, then fix the bug in src/warm.py and run the tests", previous_end="Shall I begin?"
         )
 
     def read_question(self, text: str, settings: RecallSettings, preset: Preset) -> Situation:
-        """The situation of a question: only its languages where nothing of an answer looks at what is about to happen."""
+        """Return the situation of a question; only its languages if the preset's answers do not use coming actions, empty for no text."""
         if not text.strip():
             return Situation()
         if not preset.by_match or "intent" in preset.spaces_at(Surface.ON_DEMAND, settings.spaces):
@@ -90,7 +90,7 @@ class RecallPipeline:
     def run(
         self, query: Query, *, preset: Preset, settings: RecallSettings, context: Context, trace_id: str
     ) -> tuple[Delivered, Trace]:
-        """Answer `query`: the block (empty = silence), what it holds, and the trace."""
+        """Run the recall of `query`; return what is delivered (an empty block = silence) and the trace."""
         state, log = self.follow(query, preset=preset, settings=settings, context=context)
         assert state.delivered is not None
         return state.delivered, trace_of(state, log, trace_id)
@@ -98,7 +98,10 @@ class RecallPipeline:
     def follow(
         self, query: Query, *, preset: Preset, settings: RecallSettings, context: Context
     ) -> tuple[RecallState, StageLog]:
-        """The state after the last step, and what each stage kept and dropped."""
+        """Run the recall of `query`; return the state after the last step and the log of what each stage kept and dropped.
+
+        `run` does the same and makes a trace of it; use this one to see the intermediate results.
+        """
         surface = query.surface
         log = context.log or StageLog()
         log.begin(surface.value, facts=context.facts)
@@ -139,7 +142,7 @@ class RecallPipeline:
 
 
 def surely(tokens: TokenCounter) -> Callable[[str], int]:
-    """`tokens.count`, with an estimate where it breaks or gives nonsense: counting never fails a turn.
+    """Return `tokens.count` made safe: on an error or a negative count it logs a warning and estimates len / 4.
 
     Source: ERR-P5-02 of the multispace seed.
     """

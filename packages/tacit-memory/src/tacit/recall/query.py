@@ -64,14 +64,14 @@ def surface_for(
 
 
 def policy_of(settings: RecallSettings, agent_type: str) -> AgentPolicy:
-    """What the settings give a subagent of this type when it starts."""
+    """Return what a subagent of this type gets at its start; `*` in the settings is for all other types, `full` the default."""
     return settings.subagents.get(agent_type, settings.subagents.get("*", "full"))
 
 
 def settings_for(
     signal: Signal, settings: RecallSettings, kinds: KindRegistry, *, without_tools: Collection[str] = ()
 ) -> RecallSettings:
-    """The settings as they hold for `signal`: with the policy `lean` a subagent gets few rules and nothing else.
+    """Return the settings that apply to `signal`: a subagent with the policy `lean` gets at most `LEAN_ITEMS` rules and no index.
 
     Subagents of the types `without_tools` cannot fetch, so they get no index.
     """
@@ -95,7 +95,7 @@ def settings_for(
 def is_off(surface: Surface, settings: RecallSettings, preset: Preset) -> bool:
     """Whether the settings give `surface` no tokens.
 
-    A block that is rebuilt for every call holds the start's sections at each of these surfaces.
+    With a preset that rebuilds its block for every call, prompt and compaction have at least the budget of the start.
     """
     budget_tokens = int(getattr(settings.budgets, surface.value, 0))
     if preset.every_call and surface in (Surface.PROMPT, Surface.COMPACTION):
@@ -166,7 +166,7 @@ _ARCHITECTURE = frozenset({"plan_or_spec"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryParts:
-    """The words of a signal before they become a query."""
+    """What was read from a signal, before it becomes a query; `goal` = what the prompt of this turn asks for."""
 
     text: str
     situation: Situation
@@ -177,7 +177,7 @@ class QueryParts:
 
 
 def clip(text: str, limit: int = MAX_TEXT_CHARS) -> str:
-    """Keep the head and the tail of an over-long text: a question stands at one of the two."""
+    """Return a text cut to about `limit` characters: its first three quarters and its end, where a question usually stands."""
     if len(text) <= limit:
         return text
     head = limit * 3 // 4
@@ -201,9 +201,9 @@ def build_query(
         signal: what the host told.
         surface: what the signal stage decided.
         state: the session's record, already advanced by this signal.
-        scope: what may be seen.
+        scope: the scopes whose memories may be seen.
         budgets: tokens per surface.
-        at_ms: the moment asked for.
+        at_ms: the time of the query; memories must be valid then.
         files: the signal's files, relative to the project root.
         follow_ups: whether a prompt of few words is read together with the one before it.
     """
@@ -241,9 +241,9 @@ def build_query(
 
 
 def with_situation(scope: ScopeFilter, situation: Situation, *, task: str = "") -> ScopeFilter:
-    """What may be seen in a situation: `scope`, its languages where languages are shared, and of its project the `task`.
+    """Return `scope` with the scopes of the situation's languages and, if `task` is named, of that task in its projects.
 
-    A scope that was narrowed to one kind stays as it is.
+    A scope without both a project and the universal scope stays as it is.
     """
     projects = [
         visible_scope
@@ -263,9 +263,9 @@ def with_situation(scope: ScopeFilter, situation: Situation, *, task: str = "") 
 
 
 def task_of(query: Query) -> str:
-    """The task: the one that the scope names, else that of what is about to happen, else empty.
+    """Return the task, such as "debugging": the one that the scope names, else that of the likely actions; "" = unknown.
 
-    Every task edits code or answers something: what else is at least half as likely says which one it is.
+    Every task edits code, so any other action at least half as likely as the likeliest decides first.
     """
     scope_task = next((scope.task for scope in query.scope.scopes if scope.task), "")
     actions = query.situation.actions
@@ -285,7 +285,7 @@ def _task_of_action(action: str) -> str:
 
 
 def _moment_keys(signal: Signal, *, offer: str) -> tuple[Entity, ...]:
-    """By what the rules are found that name the moment of this signal; `offer` = the agent's message that a prompt accepts."""
+    """Return the entities by which rules that name the moment of this signal are found; `offer` = the agent's message that a prompt accepts."""
     match signal:
         case ToolStarting() | ToolFinished():
             return keys_of_call(read_call_facts(signal.call))
@@ -298,7 +298,7 @@ def _moment_keys(signal: Signal, *, offer: str) -> tuple[Entity, ...]:
 
 
 def budget_for(budgets: Budgets, surface: Surface) -> int:
-    """Tokens that `surface` may hand over; 0 for what is not ours."""
+    """Return the token budget of `surface`; 0 for one without a budget, such as `host`."""
     return int(getattr(budgets, surface.value, 0))
 
 
@@ -356,7 +356,7 @@ def _ask(signal: Signal, state: SessionState, files: tuple[str, ...], *, follow_
 
 
 def _goal(state: SessionState) -> Situation | None:
-    """What the prompt that governs the calls of this turn asks for; a prompt has many calls and is read once."""
+    """Return the situation that the last prompt asks for, which governs the calls of this turn; None = no prompt yet."""
     if not state.recent_prompts:
         return None
     return utterance_of(state.recent_prompts[-1], state.last_message_end).situation()

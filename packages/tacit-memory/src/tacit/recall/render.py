@@ -64,7 +64,7 @@ _STALE: dict[Freshness, str] = {
 
 
 def source_of(candidate: Candidate) -> str:
-    """Where a memory comes from in a few words: its file, or who said it, with the day; what nobody confirmed is marked."""
+    """Return in a few words where a memory comes from (its file, or who said it), its day, and a mark if it is not confirmed."""
     memory = candidate.memory
     origin = _NO_SOURCE.sub("", memory.provenance.read_from or memory.provenance.source)
     since = f"{_branch(candidate)}{memory.validity.first_day}"
@@ -86,13 +86,13 @@ def source_of(candidate: Candidate) -> str:
 
 
 def _branch(candidate: Candidate) -> str:
-    """The unmerged branch that a memory is bound to, as the beginning of its source; "" = none."""
+    """Return "on branch NAME, " for a memory that is bound to an unmerged branch; "" = it is bound to none."""
     name = _NO_BRANCH.sub("", candidate.memory.branch_name)[:MAX_BRANCH_CHARS]
     return f"on branch {name}, " if name else ""
 
 
 def mark_of(candidate: Candidate) -> str:
-    """A warning about a memory that is not confirmed, not synced, or ended, that ranks behind another, or whose files changed; "" for all others."""
+    """Return a warning about a memory that is not confirmed, not synced, or ended, ranks behind another, or whose files changed; "" = none."""
     memory = candidate.memory
     unheard = f", last synced {day(candidate.heard_at_ms)}" if candidate.heard_at_ms else ""
     behind = ", the agent saw otherwise since" if memory.ranks_behind else ""
@@ -137,7 +137,7 @@ def side_by_side(items: Iterable[PackItem]) -> tuple[PackItem, ...]:
 
 
 def _ended(memory: Memory) -> str:
-    """Since when a memory holds no more; "" where it holds."""
+    """Return words that say until when a memory held; "" if it still holds."""
     if memory.status not in ENDED_STATUSES:
         return ""
     until = memory.validity.valid_to_ms
@@ -147,37 +147,37 @@ def _ended(memory: Memory) -> str:
 def answer_line(
     candidate: Candidate, text: str, kinds: KindRegistry, clean: Callable[[str], str] = lambda text: text
 ) -> str:
-    """One memory of an answer as one line, with its date: whoever asks wants to know since when it holds, and until when it did."""
+    """Return one memory of an answer as one line with its date, escaped; `clean` takes secrets out of it."""
     kind = kinds.of_stored(candidate.memory.kind)
     return f"- [{kind.label}] {_escaped(clean(text))} ({_escaped(clean(dated_source(candidate, kinds)))})"
 
 
 def dated_source(candidate: Candidate, kinds: KindRegistry) -> str:
-    """The day of a memory, and where it comes from where that helps to weigh it."""
+    """Return the day of a memory, with its source where that helps to judge it (not for what the user said)."""
     since = f"{_branch(candidate)}{candidate.memory.validity.first_day}"
     return since if _is_plain(candidate, kinds) else source_of(candidate)
 
 
 def _is_plain(candidate: Candidate, kinds: KindRegistry) -> bool:
-    """Whether the user said it, nothing is to be marked, and it is no fix: then nobody needs to know more of it."""
+    """Whether a line needs no source: the user said it, it has no warning, and its kind does not explain errors."""
     memory = candidate.memory
     explains = kinds.of_stored(memory.kind).explains_errors
     return memory.provenance.tier is TrustTier.USER and not mark_of(candidate) and not explains
 
 
 def render_answer(pack: Pack, kinds: KindRegistry, clean: Callable[[str], str] = lambda text: text) -> str:
-    """Text of an answer, every line through `clean`; the empty pack renders to the empty text."""
+    """Return the block of an answer, every line dated and through `clean`; "" for the empty pack."""
     return _framed(pack, [answer_line(item.candidate, item.text, kinds, clean) for item in pack.items])
 
 
 def line_text(
     candidate: Candidate, text: str, kinds: KindRegistry, clean: Callable[[str], str] = lambda text: text
 ) -> str:
-    """One memory as one line; `clean` takes secrets out of it.
+    """Return one memory as one line of a block, escaped; `clean` takes secrets out of it.
 
-    Where it comes from is said where that helps to weigh it: of what nobody confirmed, what may be stale, and fixes. A rule
-    that the user stated and that still stands needs none of it, and a line without costs a third less. It has its day all the same
-    where its words are relative in time, and where another memory says nearly the same.
+    The line names source and day where that helps to judge the memory: not confirmed, possibly stale, or a fix. A standing rule
+    of the user has neither, which saves a third of the line. It has its day if its words are relative in time or another
+    memory says nearly the same.
     """
     kind = kinds.of_stored(candidate.memory.kind)
     if kind.standing and _is_plain(candidate, kinds) and not _needs_day(candidate):
@@ -194,13 +194,13 @@ _escaped = lru_cache(maxsize=4096)(escape_text)
 
 
 def frame_text(surface: Surface) -> tuple[str, str]:
-    """First and last lines of a block."""
+    """Return the beginning (delimiter and opening sentence) and the closing delimiter of a block."""
     opening = OPENING[surface]
     return f'<tacit-memory surface="{surface.value}">\n{opening}', "</tacit-memory>"
 
 
 def render_block(pack: Pack, kinds: KindRegistry, clean: Callable[[str], str] = lambda text: text) -> str:
-    """Text of `pack`, every line through `clean`; the empty pack renders to the empty text."""
+    """Return the default block of `pack`, near-identical memories side by side, every line through `clean`; "" for the empty pack."""
     return _framed(
         pack, [line_text(item.candidate, item.text, kinds, clean) for item in side_by_side(pack.items)]
     )
@@ -214,7 +214,7 @@ def _framed(pack: Pack, lines: Sequence[str]) -> str:
 
 
 def cleaned(pack: Pack, clean: Callable[[str], str]) -> Pack:
-    """The pack with every text as `clean` gives it: what was stored under other settings is redacted once more."""
+    """Return the pack with `clean` applied to every text: it may have been stored under weaker redaction settings."""
     return replace(pack, items=tuple(replace(item, text=clean(item.text)) for item in pack.items))
 
 
@@ -229,7 +229,10 @@ def _together(ids: Sequence[str], links: Iterable[tuple[str, str]]) -> list[int]
 
 
 def _linked(pack: Pack) -> Pack:
-    """The pack with the memories of a pair side by side, and behind each what ranks behind it; in the index under the first one's topic."""
+    """Return the pack with the memories of a pair, or of a leader and what ranks behind it, side by side.
+
+    In the index the second one gets the topic of the first.
+    """
     memories = [line.candidate.memory for line in (*pack.items, *pack.index.lines)]
     links = [(memory.ranks_behind, memory.id) for memory in memories if memory.ranks_behind]
     links += [(pair.first, pair.second) for pair in pack.shown_pairs]
@@ -247,7 +250,10 @@ def _linked(pack: Pack) -> Pack:
 
 
 def _with_pairs(pack: Pack, clean: Callable[[str], str]) -> tuple[Pack, dict[str, str]]:
-    """The pack as it is written, and what stands below memories, by id: the lines of pairs, and the headline of one whose other memory is whole."""
+    """Return the pack in the order in which it is written, and the text below a memory's line by memory id.
+
+    Such a text is the line of a pair. If one memory of the pair is an item and the other an index line, the index line moves there, too.
+    """
     pack = _linked(pack)
     whole = {item.candidate.memory.id for item in pack.items}
     lines = {line.candidate.memory.id: line for line in pack.index.lines}
@@ -263,7 +269,7 @@ def _with_pairs(pack: Pack, clean: Callable[[str], str]) -> tuple[Pack, dict[str
 
 
 def id_suffix(memory_id: str) -> str:
-    """What a line ends with where the reader may act on its memory."""
+    """Return the short id that ends a line, for readers who may act on its memory."""
     return f" (id {memory_id[-SHORT_ID:]})"
 
 
@@ -279,14 +285,14 @@ CHANGES_OPENING = (
 
 
 def index_line(line: IndexLine, clean: Callable[[str], str] = lambda text: text) -> str:
-    """A memory as one line of the index: short id, headline, and in parentheses what a reader must know to weigh it."""
+    """Return a memory as one line of the index: short id, headline, and in parentheses any warning, branch or day."""
     source = needed_source(line.candidate)
     ends = f" ({_escaped(clean(source))})" if source else ""
     return f"{line.short_id} {_escaped(headline(line.candidate.memory, clean))}{ends}"
 
 
 def headline(memory: Memory, clean: Callable[[str], str] = lambda text: text) -> str:
-    """What an index shows of a memory: as its writer worded it, else made from its words, without secrets."""
+    """Return the headline of a memory, without secrets: the one its writer gave, else one made from its words."""
     return clean(memory.headline) or headline_of(clean(memory.content))
 
 
@@ -296,7 +302,10 @@ def index_lines(
     *,
     below: Mapping[str, str] = MappingProxyType({}),
 ) -> list[str]:
-    """The lines of an index: what it is, the headlines under their topics, `below` some of them a line by the memory's id, and what found no room."""
+    """Return the lines of an index: its opening, the headlines under their topics, and counts of what found no room.
+
+    `below` holds by memory id the text that goes below its headline.
+    """
     lines: list[str] = []
     topic = None if any(line.topic for line in index.lines) else ""
     for line in index.lines:
@@ -314,13 +323,13 @@ def index_lines(
 def renderer(
     kinds: KindRegistry, clean: Clean, layout: Layout, *, with_ids: bool = False
 ) -> Callable[[Pack], str]:
-    """Writes packs in `layout`, with `clean` applied to every line before it is escaped.
+    """Return a function that renders a pack in `layout`, with its index and pairs; `clean` is applied before escaping.
 
     Args:
         kinds: labels and prefixes.
         clean: takes secrets out of a text.
         layout: how lines and the block look.
-        with_ids: whether the line of a memory ends with the ending of its id.
+        with_ids: whether the line of a memory ends with its short id.
     """
 
     def render(pack: Pack) -> str:
@@ -357,13 +366,13 @@ READ_CHARS = 4_000
 
 
 def render(state: RecallState) -> Outcome[RecallState]:
-    """The whole pack as text."""
+    """Render the whole pack and add the text to the state."""
     pack = state.pack or Pack(surface=state.query.surface)
     return Outcome(kept=state.changed(text=state.render(pack)))
 
 
 def deliver(state: RecallState) -> Outcome[RecallState]:
-    """The block, cut to the host's cap; silence, with its reason, where there is none."""
+    """Set the delivered block, cut to the host's cap; in shadow mode or without content an empty block, with the reason for silence."""
     pack = state.pack or Pack(surface=state.query.surface)
     done = cut(
         pack,
@@ -386,7 +395,7 @@ def deliver(state: RecallState) -> Outcome[RecallState]:
 
 
 def _silence(state: RecallState, delivered: Delivered) -> SilenceReason | None:
-    """Why nothing is handed over; None where something is."""
+    """Return why nothing is handed over; None = something is."""
     if not delivered.block.empty:
         if state.settings.shadow:
             return SilenceReason(cause=SilenceCause.SHADOW)
@@ -411,7 +420,10 @@ def cut(
     cap_chars: int,
     fits: Callable[[str], bool] = lambda _text: True,
 ) -> Outcome[Delivered]:
-    """Make the block of `pack`, whose text is `text`. Lines and memories are removed until it has at most `cap_chars` (0 = no cap) and `fits`."""
+    """Return the block of `pack`, whose text is `text`, with at most `cap_chars` characters (0 = no cap) and such that it `fits`.
+
+    Removed from the end: pairs first, then index lines, memories (as drops), and sections.
+    """
     drops: list[Drop] = []
     while (cap_chars and len(text) > cap_chars) or not fits(text):
         if pack.shown_pairs:
@@ -435,7 +447,7 @@ def cut(
 def traced(
     scored: Sequence[Candidate], block: Block, *, most: int = TRACED_CANDIDATES
 ) -> tuple[TracedCandidate, ...]:
-    """All candidates as the trace keeps them: the `most` best and what was injected whole, the others by their numbers."""
+    """Return all candidates in the form of a trace: the `most` best and the injected ones in full, the others without words and scores."""
     chosen = set(block.memory_ids)
     traced_candidates: list[TracedCandidate] = []
     for place, candidate in enumerate(scored):
@@ -456,14 +468,14 @@ def traced(
 
 
 def _as_passed(candidate: Candidate, passed: Candidate | None) -> Candidate:
-    """A scored candidate with the reasons for which it passed: a rare name, its pinned kind."""
+    """Return a scored candidate with the further reasons for which it passed, such as a rare name; `passed` None = it did not."""
     if passed is None or passed.reasons == candidate.reasons:
         return candidate
     return replace(candidate, reasons=tuple(dict.fromkeys((*passed.reasons, *candidate.reasons))))
 
 
 def trace_of(state: RecallState, log: StageLog, trace_id: str) -> Trace:
-    """The record of a recall that is done."""
+    """Return the trace of a finished recall."""
     query, context, silence = state.query, state.context, state.silence
     block = state.delivered.block if state.delivered else Block(surface=query.surface)
     passed = {candidate.memory.id: candidate for candidate in state.passed or ()}

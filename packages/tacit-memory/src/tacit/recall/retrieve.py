@@ -46,21 +46,21 @@ FUSE_WEIGHTS: Mapping[str, float] = {
 """Weights of the rankings in fusion; they order the short list and gate nothing."""
 
 BEST_PER_SPACE = 1
-"""So many of the best of each space are always scored."""
+"""How many of the best hits of each space are always in the short list."""
 KEPT_IN_CONTEXT = 4
-"""So many of those that the context holds are scored all the same: they may have changed since."""
+"""How many memories that the context already holds are scored in addition: they may have changed since."""
 K = 60
-"""Of reciprocal rank fusion."""
+"""The constant of reciprocal rank fusion."""
 
 DEFAULT_WEIGHT = 0.2
-"""In the fitted order, of a space that the file does not name."""
+"""Weight in `fitted_order` of a space that `fitted/fusion.json` does not name."""
 LOGGED = frozenset({"lexical", "code"})
 
 
 def reciprocal_rank(
     rankings: Sequence[Ranking], weights: Mapping[str, float]
 ) -> tuple[tuple[str, float], ...]:
-    """Reciprocal rank fusion: the sum of weight / (60 + rank), rank from 1. Source: Cormack, Clarke and Buettcher, SIGIR 2009.
+    """Fuse rankings by reciprocal rank: the sum of weight / (60 + rank), rank from 1. Source: Cormack, Clarke and Buettcher, SIGIR 2009.
 
     A space without weight counts 1. Ties are broken by memory id.
 
@@ -76,17 +76,17 @@ def reciprocal_rank(
 
 
 def rrf_equal(rankings: Sequence[Ranking]) -> tuple[tuple[str, float], ...]:
-    """Reciprocal rank fusion in which every ranking counts 1, as its authors have it."""
+    """Fuse rankings by reciprocal rank with a weight of 1 for each, as in the original paper."""
     return reciprocal_rank(rankings, {})
 
 
 def rrf_weighted(rankings: Sequence[Ranking]) -> tuple[tuple[str, float], ...]:
-    """Reciprocal rank fusion with `FUSE_WEIGHTS`."""
+    """Fuse rankings by reciprocal rank with the weights of `FUSE_WEIGHTS`."""
     return reciprocal_rank(rankings, FUSE_WEIGHTS)
 
 
 def fitted_order(rankings: Sequence[Ranking]) -> tuple[tuple[str, float], ...]:
-    """Order every memory that any ranking found as a logistic model weighed the rankings. Source: Gey, SIGIR 1994.
+    """Order all memories that any ranking found by a weighted sum of their scores; the weights were fitted. Source: Gey, SIGIR 1994.
 
         order = sum over rankings of weight x score;  BM25 scores count as ln(1 + score)
 
@@ -125,7 +125,7 @@ def fitted_order(rankings: Sequence[Ranking]) -> tuple[tuple[str, float], ...]:
 
 @lru_cache(maxsize=1)
 def _fusion_weights() -> Mapping[str, float]:
-    """Read the weights that ship, by space."""
+    """Return the shipped fusion weights by space; read once."""
     return load_fitted("fusion", dict[str, float], values_of)
 
 
@@ -135,7 +135,7 @@ def truncate_fused(
     size: int,
     held: Collection[str] = (),
 ) -> tuple[tuple[str, float], ...]:
-    """The first `size` in the fused order, with the best of every space among them.
+    """Return the first `size` entries of the fused order; the best hit of every space is always among them.
 
     A memory that one space alone finds, and finds best, must not be crowded out by many that two spaces find somehow. Those
     that the context holds (`held`) take none of the `size` places from the others: the best `KEPT_IN_CONTEXT` of them come besides.
@@ -152,7 +152,7 @@ def truncate_fused(
 
 
 def fuse(state: RecallState) -> Outcome[RecallState]:
-    """One order over all rankings, cut to the short list."""
+    """Fuse all rankings into one order, cut it to the size of the short list, and add it to the state."""
     preset, rankings = state.preset, state.rankings
     order = truncate_fused(
         preset.fuse(rankings),
@@ -186,10 +186,10 @@ def embed_query(
     executor: Executor | None,
     remaining_ms: Callable[[], float],
 ) -> Outcome[Vectors | None]:
-    """The vector of a query's words, shape (dimensions,); None, with a loss, when there is none in time.
+    """Return the vector of a query's words, shape (dimensions,); None for blank text, and with a loss if it is late or fails.
 
     Args:
-        text: the words; none for nothing but blanks.
+        text: the words; only the first `QUERY_CHARS` are embedded.
         embedder: who makes vectors.
         executor: where a remote model is waited for; None = it is local.
         remaining_ms: milliseconds left until the deadline.
@@ -210,10 +210,10 @@ def embed_query(
 def embed_in_time(
     texts: Sequence[str], *, embedder: Embedder, executor: Executor | None, remaining_ms: Callable[[], float]
 ) -> Vectors:
-    """Vectors of texts, shape (texts, dimensions); a remote model is given up early enough for the search.
+    """Return the vectors of texts, shape (texts, dimensions). Blocks; for a remote model 75 % of the remaining time at most.
 
     Raises:
-        TimeoutError: then.
+        TimeoutError: if a remote model does not answer within that time.
         ProviderError: if they cannot be made.
     """
     if executor is None:
@@ -228,9 +228,9 @@ def embed_in_time(
 def embed(
     tools: Tools, state: RecallState, *, reference: CosineReference | None = None
 ) -> Outcome[RecallState]:
-    """The language of the query where the embedder does not read it, else its vector where a space needs one.
+    """Add the query's vector to the state, if a space needs one and the embedder reads its language; else add that language.
 
-    With `reference` the vector is transformed as the gate was fitted.
+    With `reference` the vector gets the prompt transform that the gate was fitted with. A late or failed embedder is a loss.
     """
     query = state.query
     embedded: Outcome[Vectors | None] = Outcome(kept=None)
@@ -255,7 +255,7 @@ def embed(
 
 
 def rank_waiting_and_ended(tools: Tools, state: RecallState) -> Outcome[RecallState]:
-    """Rankings of the memories that wait for confirmation, and for a question about the past of those that hold no more."""
+    """Set the rankings of memories that wait for confirmation and, for a question about the past, of ended memories."""
     query = state.query
     rankings = (rank_unconfirmed(query, store=tools.store, embedder=tools.embedder),)
     return Outcome(
@@ -264,7 +264,7 @@ def rank_waiting_and_ended(tools: Tools, state: RecallState) -> Outcome[RecallSt
 
 
 def find_nothing(state: RecallState) -> Outcome[RecallState]:
-    """No candidates: the agent will do nothing after this prompt."""
+    """Set an empty list of candidates, because the agent will do nothing after this prompt."""
     return Outcome(kept=state.changed(found=(), scored=()), facts=(Note(cause=NoteCause.NOTHING_ASKED),))
 
 
@@ -276,15 +276,17 @@ def ask(
     besides: Collection[str] = (),
     by_moment: bool = False,
 ) -> Outcome[RecallState]:
-    """Every space that can retrieve, and that has what it needs for it, within the time that is left.
+    """Ask every space that can retrieve while time is left; add the rankings and scores to the state.
+
+    A space that needs a vector is skipped without one. A space whose turn comes too late is a loss.
 
     Args:
         tools: the store to search.
         state: of the recall.
-        wide: how many memories a space proposes, if that is more, whose ranking is all it knows of a memory; the others
-            measure what is listed, and more hits of theirs would only cost time.
-        besides: spaces that are not asked here.
-        by_moment: whether the rules are looked up that name the moment of a call.
+        wide: how many memories a space without `measure` proposes, if that is more than `candidates_per_space`. The other
+            spaces measure the short list later, and more hits of theirs would only cost time.
+        besides: names of spaces that are not asked here.
+        by_moment: whether to look up rules by the moment of a call that they name.
     """
     query, limit = state.query, state.settings.candidates_per_space
     search, remaining_ms = tools.store.search, state.context.remaining_ms
@@ -340,7 +342,7 @@ def by_leading_letters(store: SearchableStore, query: Query, *, limit: int) -> R
 
 
 def rank_unconfirmed(query: Query, *, store: MemoryStore, embedder: Embedder) -> Ranking:
-    """Semantic ranking of the newest quarantined memories in scope; empty when nothing waits or nothing was asked.
+    """Return the semantic ranking of the newest quarantined memories in scope; empty if there are none or the query has no text.
 
     Quarantined memories are in no index on purpose: however many somebody adds, they cannot crowd out what the user said.
     They are few and read in full here; the likeliest by characters are embedded (mostly from the cache) and compared.
@@ -383,9 +385,10 @@ Scores = tuple[tuple[str, float], ...]
 
 
 def load(tools: Tools, state: RecallState, *, armed_too: bool = False) -> Outcome[RecallState]:
-    """The memories of the short list with what the spaces read for them; `armed_too` = with those that a model in the pause named.
+    """Read the memories of the short list, and what the spaces need to measure them; add both to the state.
 
-    What whoever asks may not see is taken out here, so that no later stage, model or trace reads it.
+    `armed_too` = also the memories that a model named in the pause. Memories that the asker may not see are taken out here, so
+    that no later stage, model or trace reads them.
     """
     query = state.query
     ranked_ids = [memory_id for memory_id, _ in state.order]
@@ -450,7 +453,7 @@ def _not_read(state: RecallState, unread: Mapping[str, str]) -> tuple[Note, ...]
 
 
 def _still_armed(armed: Armed, memories: Mapping[str, Memory]) -> dict[str, float]:
-    """The probability of each loaded memory that the model saw as it is now; 0 = it was not named."""
+    """Return probabilities by memory id, for loaded memories that the model saw in their present form; 0 = listed but not named."""
     armed_by_id = {armed_memory.memory_id: armed_memory for armed_memory in armed.memories}
     listed = frozenset(armed.listed)
     holding: dict[str, float] = {}
@@ -465,7 +468,10 @@ def _still_armed(armed: Armed, memories: Mapping[str, Memory]) -> dict[str, floa
 
 
 def measure(state: RecallState, *, weighed: Collection[str] = ()) -> Outcome[RecallState]:
-    """Candidates with the scores of every space, in the fused order; the spaces `weighed` were asked of every memory before."""
+    """Set the candidates, in the fused order, with their score in every space, and the domain similarity of the query.
+
+    The spaces `weighed` have scored every memory before and are not measured again.
+    """
     z, domain_similarity = spaces.standardize(state.rankings, state.reference)
     shortlist = state.shortlist or Shortlist(memories=())
     if state.unread_ids:
@@ -501,9 +507,9 @@ def measure_spaces(
     kinds: KindRegistry,
     weighed: Collection[str] = (),
 ) -> dict[str, Scores]:
-    """Scores by memory id, in the spaces' fixed order; a space that says nothing of a memory is left out.
+    """Return pairs (space, score) by memory id, in the fixed order of `SPACES`; a space without a score for a memory is left out.
 
-    Those of `weighed` were asked of every memory before, and are not measured again.
+    The spaces `weighed` have scored every memory before: their scores are taken from the short list.
     """
     shortlist = replace(shortlist, kinds=kinds)
     scores_by_space = {
@@ -530,9 +536,9 @@ def measure_spaces(
 # forgot, rejected or took back, and what faded, is not the past: it stays out. Never writes.
 
 MAX_BY_WORDS = 64
-"""Most ended memories that are found by their words."""
+"""Most ended memories that are found by their words; also most of the newest ones that are kept for their meaning."""
 MAX_NEWEST = 200
-"""So many that ended last are compared by meaning alone."""
+"""How many of the most recently changed ended memories are compared by meaning."""
 ENDED = MemoryFilter(statuses=ENDED_STATUSES, order="updated")
 NO_PAST = frozenset(
     {
@@ -551,7 +557,7 @@ NO_PAST = frozenset(
 
 
 def rank_ended(tools: Tools, state: RecallState) -> Ranking:
-    """Semantic ranking of the ended memories that a question about the past may mean; those without a vector have 0."""
+    """Return a semantic ranking of ended memories for a question about the past; one without a vector has the score 0."""
     query, store = state.query, tools.store
     ended = replace(ENDED, kinds=query.kinds)
     by_words = store.find_memories(query.text, ended, scope=query.scope, limit=MAX_BY_WORDS)
@@ -571,7 +577,7 @@ def rank_ended(tools: Tools, state: RecallState) -> Ranking:
 
 
 def find_replaced(pool: Sequence[Memory], query: Query, store: SearchableStore) -> tuple[Memory, ...]:
-    """The ended memories that those of `pool` replaced, in the order of their ids, without those of the pool."""
+    """Return the ended memories that memories of `pool` replaced (`updates` relations), by id, without members of the pool."""
     pool_ids = {memory.id for memory in pool}
     edges = store.relations(sorted(pool_ids), scope=query.scope)
     old = {e.target_id for e in edges if e.type == "updates" and e.source_id in pool_ids} - pool_ids
@@ -579,7 +585,7 @@ def find_replaced(pool: Sequence[Memory], query: Query, store: SearchableStore) 
 
 
 def held_once(memory: Memory, query: Query, store: SearchableStore) -> bool:
-    """Whether a memory has ended and tells of the past."""
+    """Whether a memory once held: it is superseded, or retired for a cause that is not in `NO_PAST`."""
     if memory.status == "superseded":
         return True
     if memory.status != "retired":

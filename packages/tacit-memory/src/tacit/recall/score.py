@@ -80,7 +80,7 @@ class UseRates:
 
 
 def use_rates(counts: UseCounts) -> UseRates:
-    """The rates of a home, drawn to what is expected while its counts are few."""
+    """Return the rates of a home, smoothed toward the expected ones while its counts are few."""
     expected = EXPECTED_MEMORIES
     rate = (counts.used + EXPECTED_RATE * expected) / (counts.shown + expected)
     chance = (counts.control_used + EXPECTED_CHANCE * expected) / (counts.control_shown + expected)
@@ -88,7 +88,7 @@ def use_rates(counts: UseCounts) -> UseRates:
 
 
 def usage_factor(memory: Memory, rates: UseRates) -> float:
-    """What the odds of `memory` are multiplied by; 1 for one that was never given."""
+    """Return the factor for the odds of `memory` by its record of uses; 1 = it was never given, or nothing was learned."""
     sessions = memory.shown_count
     uses = min(memory.use_count, sessions)  # uses of a store from before sessions were counted say nothing
     if sessions > MOST_SESSIONS:
@@ -119,7 +119,7 @@ def _posterior_need(sessions: int, uses: int, rates: UseRates) -> float:
 
 
 def with_usage(judged: Judgment, memory: Memory, rates: UseRates) -> Judgment:
-    """The judgment with the record of uses in its relevance, and among its reasons where it counts."""
+    """Return the judgment with its relevance corrected by the record of uses; a clear correction is added as a reason."""
     relevance, reasons = judged
     factor = usage_factor(memory, rates)
     if not 1 / TOLD_FROM < factor < TOLD_FROM:
@@ -154,7 +154,7 @@ MOST_GAIN = 3.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArmedWeights:
-    """The numbers of the formula before a prompt."""
+    """Weights of the formula that combines the gate with what was armed, before a prompt."""
 
     bias: float
     local: float
@@ -163,7 +163,7 @@ class ArmedWeights:
 
 
 def shipped_weights() -> ArmedWeights:
-    """The numbers that ship."""
+    """Return the shipped weights."""
     return load_fitted("armed", ArmedWeights, values_of)
 
 
@@ -175,13 +175,13 @@ def fuse(
     surface: Surface,
     weights: ArmedWeights | None = None,
 ) -> float:
-    """The relevance of a listed memory from local evidence and what was armed.
+    """Return the relevance of a memory that was on the model's list, from local evidence and the armed probability.
 
     Args:
-        candidate: the memory; what a person said of when it applies is not made to count less.
+        candidate: the memory; if the user gave its trigger, its relevance is not lowered.
         relevance: by local evidence, 0 to 1.
-        probability: that it is armed with; 0 = it was on the list and was not named.
-        surface: that asks.
+        probability: what the model said; 0 = the memory was on its list and was not named.
+        surface: of the recall; other ones than a prompt use fixed factors.
         weights: of the formula; None = those that ship.
     """
     if surface is not Surface.PROMPT:
@@ -198,7 +198,7 @@ def fuse(
 
 
 def logit(probability: float, least: float) -> float:
-    """Log odds of a probability that is kept within `least` and `MOST_CERTAIN`."""
+    """Return the log odds of a probability, clamped to `least` and `MOST_CERTAIN`."""
     clamped = min(max(probability, least), MOST_CERTAIN)
     return math.log(clamped / (1.0 - clamped))
 
@@ -212,7 +212,7 @@ def _with_more_odds(relevance: float, probability: float) -> float:
 
 
 def judge_threshold(chances: Mapping[str, float], settings: JudgeSettings) -> float:
-    """The least probability of what is handed over where a model at the prompt decides."""
+    """Return the threshold where a model at the prompt decides: `least` if it is sure of one memory at least, else `sure`."""
     return settings.least if max(chances.values(), default=0.0) >= settings.sure else settings.sure
 
 
@@ -223,7 +223,7 @@ ARMED = "armed"
 def judge_each(
     judge: Callable[[Query, Candidate, Kind, RecallSettings], Judgment], state: RecallState
 ) -> Outcome[RecallState]:
-    """Judge every candidate by itself: relevance and reasons by `judge`."""
+    """Score every candidate by itself with `judge`; see `judged`."""
     return judged(
         state,
         [
@@ -234,7 +234,10 @@ def judge_each(
 
 
 def judged(state: RecallState, judgments: Sequence[Judgment]) -> Outcome[RecallState]:
-    """The candidates found with their relevance and reasons, best first; the digest of the last session comes for what it is."""
+    """Set `scored`: the found candidates with relevance and reasons of `judgments` (same order), best first.
+
+    The digest of the last session always gets relevance 1.
+    """
     scored = [
         candidate.judged(1.0, candidate.reasons)
         if LAST_SESSION in candidate.reasons
@@ -248,7 +251,7 @@ def judged(state: RecallState, judgments: Sequence[Judgment]) -> Outcome[RecallS
 def with_armed(
     state: RecallState, judgments: Sequence[Judgment], weights: ArmedWeights | None
 ) -> Sequence[Judgment]:
-    """The judgments with what a model in the pause said of the memories; what was not on its list stays as it is.
+    """Return the judgments combined with what a model said in the pause; a memory that was not on its list keeps its judgment.
 
     Args:
         state: of the recall.
@@ -285,22 +288,22 @@ def with_armed(
 # `deviation` are those of v' . m over prompts and memories of one project: what is usual in a small scope.
 
 REMOVED_SHARE = 2.0
-"""Chosen on projects left out: average precision of the gate rises up to here and stays the same up to 4 (ADR 0018)."""
+"""How much of the mean prompt is subtracted. Chosen on projects left out: average precision of the gate rises up to here and stays the same up to 4 (ADR 0018)."""
 TURN_SHARE = 0.6
-"""The same from 0.5 to 1.2 (ADR 0052)."""
+"""How much the matrix turns the vector. Results are the same from 0.5 to 1.2 (ADR 0052)."""
 DECIMALS = 5
 _ARTIFACT = "prompt_transform"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromptTransform:
-    """The transformation of a prompt's vector, and what a cosine with its result usually is.
+    """The transformation of a prompt's vector, with mean and deviation of its cosines with memories.
 
     Attributes:
-        embedder: identity of the embedder that it speaks of.
+        embedder: identity of the embedder that it was fitted for.
         vector: the mean prompt, float32, shape (dimensions,).
         turn: W, float32, shape (dimensions, dimensions); None = centering alone.
-        mean, deviation: of v' . m.
+        mean, deviation: of v' . m, over prompts and memories of one project.
         origin: data, command, date.
     """
 
@@ -312,11 +315,11 @@ class PromptTransform:
     origin: Origin = field(default_factory=Origin)
 
     def speaks_of(self, identity: EmbedderIdentity) -> bool:
-        """Whether vectors of this embedder are meant."""
+        """Whether the transform was fitted for this embedder; vectors of others must not be transformed."""
         return str(identity) == self.embedder
 
     def transform(self, vector: Vectors) -> Vectors:
-        """The vector to compare with memories, of unit length; `vector` itself where centering leaves nothing of it."""
+        """Return the vector to compare with memories, of unit length; `vector` itself if centering leaves nothing of it."""
         own = vector - REMOVED_SHARE * self.vector
         length = math.sqrt(float(own @ own))
         if length <= 1e-6:
@@ -330,7 +333,7 @@ class PromptTransform:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransformValues:
-    """A `PromptTransform` as the file holds it; 8 bits of each number of the matrix."""
+    """A `PromptTransform` in the form of its fitted file; the matrix has 8 bits for each number."""
 
     mean: float
     deviation: float
@@ -339,7 +342,7 @@ class TransformValues:
 
 
 def transform_artifact(transform: PromptTransform) -> Artifact[TransformValues]:
-    """The content of the file; `DECIMALS` places of each number of the mean prompt."""
+    """Return the content of the fitted file of `transform`, rounded to `DECIMALS` places, the matrix to 8 bits."""
     return Artifact(
         name=_ARTIFACT,
         origin=transform.origin,
@@ -353,7 +356,7 @@ def transform_artifact(transform: PromptTransform) -> Artifact[TransformValues]:
 
 
 def transform_from(artifact: Artifact[TransformValues]) -> PromptTransform:
-    """The transformation of a file.
+    """Return the transformation that a fitted file holds.
 
     Raises:
         InvalidInput: if its matrix has too many or too few numbers.
@@ -376,7 +379,7 @@ def transform_from(artifact: Artifact[TransformValues]) -> PromptTransform:
 
 
 def load_prompt_transform() -> PromptTransform:
-    """What ships."""
+    """Return the shipped transformation."""
     return load_fitted(_ARTIFACT, TransformValues, transform_from)
 
 
@@ -426,21 +429,21 @@ COVERED = "covered"
 
 CHARACTER_SCALE = 3.0
 PROMPT_CHARS = 480
-"""So much of a prompt is looked at for words: what is embedded of it."""
+"""Characters of a prompt in which words are looked for, as many as are embedded."""
 LEAST_CHARS = 3
-"""Of a stem; a shorter one stands in too many other words."""
+"""Fewest characters of a stem that counts; a shorter one is part of too many other words."""
 LEAST_LIST = 4
-"""In a shorter list every word that is shared would be a usual one."""
+"""A shorter list counts as one of this length; in it every shared word would seem frequent."""
 COSINE_PER_CHARACTER, UNRELATED_CHARACTER = 3.9, 0.1
 """Slope and zero of `expected_cosine`."""
 MEAN_DOMAIN_SIMILARITY = 2.5
-"""Of a mean prompt in its own project; taken where nothing is known."""
+"""Domain similarity of an average prompt in its own project; used where none is known."""
 
 
 def evidence_of(
     query: Query, candidates: Sequence[Candidate], *, domain_similarity: float | None = None
 ) -> Row:
-    """The evidence of all candidates, shape (candidates, columns of `EVIDENCE`); `domain_similarity` is None where it is not known."""
+    """Return the evidence of all candidates, shape (candidates, columns of `EVIDENCE`); `domain_similarity` None = not known."""
     # One by one: for a list as short as this, setting up arrays takes longer than the numbers.
     if not candidates:
         return np.zeros((0, len(EVIDENCE)))
@@ -458,7 +461,7 @@ def evidence_of(
 
 
 def cover(tools: Tools, state: RecallState) -> Outcome[RecallState]:
-    """The candidates of a prompt with how much of what it names each of them holds (`COVERED`)."""
+    """Add to each candidate the score `COVERED`: which share of the prompt's words it holds, weighted by idf. Reads the store."""
     query, candidates = state.query, state.found or ()
     words = content_words(query.raw_text[:PROMPT_CHARS]) if candidates else ()
     names = tuple(candidate.memory.id for candidate in candidates)
@@ -488,7 +491,7 @@ def expected_cosine(character: float) -> float:
 
 
 def rarest_shared(text: str, contents: Sequence[str]) -> list[float]:
-    """How rare, among `contents`, the rarest word of `text` is that each of them holds; 0 where they share none."""
+    """Return for each of `contents` the idf, among them, of the rarest word that it shares with `text`; 0 = it shares none."""
     text = text[:PROMPT_CHARS]
     # Stems in English, leading letters in other languages.
     parts = stem_list(text) if natural_language_of(text) == ENGLISH else leading_letters(text)
@@ -510,9 +513,9 @@ def rarest_shared(text: str, contents: Sequence[str]) -> list[float]:
 MAX_STANDARDIZED = 10.0
 SHARE_WEIGHT = 2.0
 LEAST_SHARE = 0.03
-"""Of the softmax; a lower one counts as this."""
+"""Added to the softmax share, so that a tiny share does not dominate."""
 FITTED_STORE_SIZE = 140
-"""Memories in the scopes that the models were fitted on."""
+"""Number of memories in scope that the gate was fitted with."""
 STORE_SIZE_PENALTY = 0.9
 """Among many memories the best of them look good by chance: this times ln(memories / `FITTED_STORE_SIZE`) goes from the logit.
 
@@ -520,14 +523,14 @@ Chosen so that 540 and 1,240 memories, most of them rules of other projects, han
 0 = five times as many, 1 = if the number of needed memories did not grow at all).
 """
 MIN_EXPLAINED_RELEVANCE = 0.1
-"""Below it nobody asks why a candidate scored what it did."""
+"""Relevance below which no reasons are given."""
 MIN_EXPLAINED_GAIN = 0.2
 _MAX_REASONS = 3
 
 
 @dataclass(frozen=True, kw_only=True)
 class SurfaceModel:
-    """The model of one surface.
+    """The logistic model of one surface: from evidence to relevance.
 
     Attributes:
         mean, scale, weights: one number per name of `EVIDENCE`.
@@ -553,21 +556,21 @@ class SurfaceModel:
         return np.array(self.mean), np.array(self.scale), np.array(self.weights)
 
     def gains(self, evidence: Row) -> Row:
-        """What each column adds to the logit, same shape."""
+        """Return what each column of `evidence` adds to the logit, same shape."""
         mean, scale, weights = self._rows
         return (
             np.minimum(np.maximum((evidence - mean) / scale, -MAX_STANDARDIZED), MAX_STANDARDIZED) * weights
         )
 
     def relevance(self, gains: Row, *, among: int = 0) -> Row:
-        """Calibrated probability of each row of `gains`; `among` = memories in scope that they are the best of."""
+        """Return the calibrated probability of each row of `gains`; `among` = number of memories in scope, which lowers it."""
         z = self.slope * with_share(np.add.reduce(gains, axis=1) + self.bias) + self.offset
         z -= STORE_SIZE_PENALTY * math.log(max(among, FITTED_STORE_SIZE) / FITTED_STORE_SIZE)
         return 1.0 / (1.0 + np.exp(-z))
 
 
 def with_share(logits: Row) -> Row:
-    """The logits of one list with what each candidate's share of it adds; see the formula."""
+    """Return the logits of one list plus the term for each candidate's softmax share; see the formula."""
     if not len(logits):
         return logits
     odds = np.exp(logits - logits.max())
@@ -575,7 +578,7 @@ def with_share(logits: Row) -> Row:
 
 
 class Gate(Protocol):
-    """Scorer of a whole short list. `GateModel` is the shipped one; evaluation adds others."""
+    """Interface of what judges a whole short list. `GateModel` is the shipped one; evaluation adds others."""
 
     def covers(self, surface: Surface) -> bool:
         """Whether relevance on `surface` is judged by this gate."""
@@ -590,25 +593,25 @@ class Gate(Protocol):
         among: int = 0,
         domain_similarity: float | None = None,
     ) -> Sequence[tuple[float, tuple[str, ...]]]:
-        """Relevance (0-1) with short reasons for every candidate, in the order given.
+        """Return relevance (0-1) and short reasons for every candidate, in the order given.
 
         Args:
             query: what is asked.
             candidates: the short list.
-            kinds: the kinds.
-            among: memories in scope.
+            kinds: the registry of kinds.
+            among: number of memories in scope.
             domain_similarity: see `recall.spaces.domain_similarity_z`.
         """
         ...
 
     def thresholds(self) -> Mapping[str, float]:
-        """Least relevance by name of the surface, where this gate was fitted with one."""
+        """Return the fitted threshold by name of the surface; surfaces without one are left out."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateModel:
-    """The models of the surfaces that have one, and where they come from."""
+    """The shipped kind of gate: one model for each surface that it judges."""
 
     surfaces: Mapping[Surface, SurfaceModel]
     origin: Origin = field(default_factory=Origin)
@@ -626,7 +629,7 @@ class GateModel:
         among: int = 0,
         domain_similarity: float | None = None,
     ) -> tuple[tuple[float, tuple[str, ...]], ...]:
-        """Relevance with short reasons, strongest first, for every candidate in the order given."""
+        """Return relevance and reasons, strongest first, for every candidate in the order given. KeyError for a surface without a model."""
         model = self.surfaces[query.surface]
         gains = model.gains(evidence_of(query, candidates, domain_similarity=domain_similarity))
         values = model.relevance(gains, among=among).tolist()
@@ -636,12 +639,12 @@ class GateModel:
         )
 
     def thresholds(self) -> dict[str, float]:
-        """See `Gate`."""
+        """Return the fitted threshold by name of the surface."""
         return {surface.value: model.threshold for surface, model in self.surfaces.items()}
 
 
 def _age(candidate: Candidate, kinds: KindRegistry) -> float:
-    """What tells of something that happened fades with its half-life; everything else holds until it is superseded."""
+    """Return the factor of a memory's age: its freshness if its kind is episodic, else 1."""
     return (candidate.score("recent") or 0.0) if kinds.of_stored(candidate.memory.kind).episodic else 1.0
 
 
@@ -654,14 +657,14 @@ def _reasons(gains: Sequence[float]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateValues:
-    """A `GateModel` as the file holds it; `evidence` = the names of the columns."""
+    """A `GateModel` in the form of its fitted file; `evidence` = the names of the columns."""
 
     evidence: tuple[str, ...]
     surfaces: Mapping[Surface, SurfaceModel]
 
 
 def gate_from(artifact: Artifact[GateValues]) -> GateModel:
-    """The model of a file.
+    """Return the gate that a fitted file holds.
 
     Raises:
         InvalidInput: if it names other evidence than this version reads.
@@ -675,14 +678,14 @@ def gate_from(artifact: Artifact[GateValues]) -> GateModel:
 
 
 def gate_artifact(gate: GateModel) -> Artifact[GateValues]:
-    """The content of the file of `gate`."""
+    """Return the content of the fitted file of `gate`."""
     return Artifact(
         name="gate", origin=gate.origin, values=GateValues(evidence=EVIDENCE, surfaces=gate.surfaces)
     )
 
 
 def shipped_gate() -> GateModel:
-    """The gate that ships."""
+    """Return the shipped gate."""
     return load_fitted("gate", GateValues, gate_from)
 
 
@@ -698,14 +701,14 @@ def shipped_gate() -> GateModel:
 # admits); with names of up to five memories it was 0.3 and 4 %, with a capital on one side 1.3 and 4 %.
 
 REAL_HITS = ("lexical", "entity", "error")
-"""Spaces whose find stands for itself where no cosine was measured."""
+"""Spaces one of which must have found a memory that has no cosine."""
 _NO_NAMES: Mapping[str, str] = {}
 _BY_COSINE = (DropCause.BELOW_SIMILARITY, DropCause.NO_HIT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CosineFloor:
-    """What a cosine must reach: `ratio` of the best one of the enabled `kinds` (() = all), and `cosine` whatever the best is."""
+    """What a cosine must reach: `ratio` times the best one of the enabled `kinds` (() = all), and at least `cosine`; 0 = no limit."""
 
     ratio: float = 0.0
     cosine: float = 0.0
@@ -715,7 +718,7 @@ class CosineFloor:
 def reach_cosine(
     floor_of: Callable[[RecallSettings], CosineFloor], state: RecallState
 ) -> Outcome[RecallState]:
-    """The scored candidates that reach the floor."""
+    """Set `reached`: the scored candidates that pass `reach_floor` with the floor that the settings give."""
     done = reach_floor(
         state.scored or (),
         query=state.query,
@@ -734,7 +737,7 @@ def reach_floor(
     named: Mapping[str, str] = _NO_NAMES,
     relations: Sequence[Relation] = (),
 ) -> Outcome[tuple[Candidate, ...]]:
-    """Keep what reaches the floor.
+    """Keep the candidates of enabled kinds whose cosine reaches the floor; the others are drops.
 
     A memory below it passes if it shares a rare name with the prompt (`named`), or if the graph found it and one of
     `relations` joins it to a memory that passed.
@@ -760,7 +763,7 @@ def reach_floor(
 
 
 def similarity_of(query: Query, candidate: Candidate) -> float:
-    """Cosine of 0 to 1; 1 for the very error that is asked for; 0 where none was measured."""
+    """Return the cosine of a candidate, 0-1; 1 for the same error signature, 0 = none was measured."""
     if query.error_signature and candidate.memory.error_signature == query.error_signature:
         return 1.0
     return min(1.0, max(0.0, candidate.score("semantic") or 0.0))
@@ -785,7 +788,7 @@ def _with_related(
     drops: Sequence[Drop],
     relations: Sequence[Relation],
 ) -> Outcome[tuple[Candidate, ...]]:
-    """What passed, with the memories that the graph leads to from them, in the order of `scored`."""
+    """Return what passed, plus dropped memories that the graph found and a relation joins to one that passed."""
     passed = {candidate.memory.id: candidate for candidate in kept}
     far = {d.memory_id for d in drops if d.why.cause in _BY_COSINE}
     joined = {
@@ -810,22 +813,22 @@ def _with_related(
 # --- names
 
 MOST_HOLDERS = 2
-"""A name that more memories hold admits none of them."""
+"""A name that more memories hold than this admits none of them."""
 MOST_NAMES = 8
-"""So many names are looked up; each costs one search."""
+"""Most names that are looked up; each costs one search."""
 _WORD = lazy_regex(r"[A-Za-z0-9](?:[\w-]*[A-Za-z0-9])?")
 _NAME = lazy_regex(r"^(?:(?=.*\d)(?=.*[A-Za-z]).{3,}|\d{4,}|.*[a-z][A-Z].*)$")
 _STARTS_SENTENCE = lazy_regex(r"(?:^|[.!?:;\n])[\s\"'`(\[*#-]*$")
 
 
 def find_shared_names(tools: Tools, state: RecallState) -> Outcome[RecallState]:
-    """Which candidates share a rare name with the prompt."""
+    """Set `named`: which scored candidates share a rare name with the prompt. Searches the store."""
     named = shared_names(state.query, state.scored or (), search=tools.store.search)
     return Outcome(kept=state.changed(named=named))
 
 
 def shared_names(query: Query, candidates: tuple[Candidate, ...], *, search: Search) -> dict[str, str]:
-    """Memory id -> a name that it shares with the prompt and that at most `most_holders` memories hold."""
+    """Return by memory id a name that it shares with the prompt and that at most `MOST_HOLDERS` memories hold."""
     prompt_entities, prompt = set(find_entities(query.raw_text)), _read(query.raw_text)
     holders: dict[str | Entity, frozenset[str]] = {}
     shared: dict[str, str] = {}
@@ -842,7 +845,7 @@ def shared_names(query: Query, candidates: tuple[Candidate, ...], *, search: Sea
 
 
 def _holders(name: str | Entity, query: Query, search: Search) -> frozenset[str]:
-    """The memories that hold a name; none where they are more than `MOST_HOLDERS`."""
+    """Return the ids of the memories that hold a name; empty if they are more than `MOST_HOLDERS`."""
     limit = MOST_HOLDERS + 1
     if isinstance(name, Entity):
         hits = search.entity((name,), scope=query.scope, limit=limit).hits
@@ -860,7 +863,7 @@ class _Prompt:
     capitals: frozenset[str]
 
     def names_in(self, text: str) -> set[str]:
-        """Names that the prompt and `text` hold. Of `text` only the words of the prompt are looked at: most memories share few."""
+        """Return the names, case folded, that the prompt and `text` share; one of both must write the word as a name."""
         return {
             word
             for match in _WORD.finditer(text)
@@ -911,7 +914,7 @@ NEED_EVIDENCE: tuple[str, ...] = (
     "few_objects",
     "no_places",
 )
-"""Columns, in order; the higher each, the more it should speak for the memory."""
+"""Columns of `need_evidence_of`, in order; the higher each, the more it should speak for the memory."""
 
 LINE_TOKENS = 6
 CHARS_PER_TOKEN = 4
@@ -919,12 +922,12 @@ CHARS_PER_TOKEN = 4
 
 @lru_cache(maxsize=8192)
 def words_in(text: str) -> frozenset[str]:
-    """Stems of the words of `text`; a path or an identifier falls into its parts."""
+    """Return the stems of the words of `text`; a path is split into its parts."""
     return frozenset(light_stem(word) for word in ALPHANUMERIC.findall(text.lower()))
 
 
 def from_rule_file(memory: Memory) -> bool:
-    """Whether the memory was read from a rule file, which the host itself may load; its source is a path then."""
+    """Whether the memory was read from a rule file, which the host itself may load: its source looks like a path."""
     source = memory.provenance.source
     if memory.provenance.tier is TrustTier.TEAMMATE:  # no host reads the team's files
         return False
@@ -932,9 +935,9 @@ def from_rule_file(memory: Memory) -> bool:
 
 
 def need_evidence_of(memories: Sequence[Memory]) -> NDArray[np.float64]:
-    """Evidence for `memories`, shape (len(memories), len(EVIDENCE)).
+    """Return the evidence for `memories`, shape (len(memories), len(NEED_EVIDENCE)).
 
-    Columns: breadth / 3 (always = 1); ln(1 + how many statements of the pool name the most frequent object of its
+    Pass the whole start pool: some columns compare a memory with the others. Columns: breadth / 3 (always = 1); ln(1 + how many statements of the pool name the most frequent object of its
     trigger), ln 2 without objects; share of the pool that is older; -ln(6 + characters / 4), what a line costs; 1 unless
     it comes from a rule file; minus the number of objects; -1 where it is bound to files, else 0.
     """
@@ -988,7 +991,7 @@ WEIGHT_WORTH = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Linear:
-    """Weights over standardised evidence, each tuple in the order of `EVIDENCE`."""
+    """A linear model over standardized evidence, each tuple in the order of `NEED_EVIDENCE`."""
 
     bias: float
     weights: tuple[float, ...]
@@ -1003,21 +1006,21 @@ class Linear:
             raise InvalidInput(f"Scales of evidence must be above 0, got {min(self.scales)}.")
 
     def score(self, evidence: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Log odds for each row of `evidence`, shape (n,)."""
+        """Return the log odds for each row of `evidence`, shape (n,)."""
         weights = np.array(self.weights) / np.array(self.scales)
         return np.asarray(self.bias + (evidence - np.array(self.means)) @ weights, dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NeedModel:
-    """Weights for memories whose trigger somebody gave (user, agent, model), and for those with a local trigger."""
+    """The model of need: one for memories whose trigger somebody gave (user, agent, model), one for those with a local trigger."""
 
     given: Linear
     local: Linear
     origin: Origin = field(default_factory=Origin, compare=False)
 
     def needs(self, memories: Sequence[Memory], *, kinds: KindRegistry, at_ms: int) -> NDArray[np.float64]:
-        """Expected need of each memory of one pool at `at_ms`, shape (len(memories),), 0 to 1."""
+        """Return the expected need of each memory of one whole pool at `at_ms`, shape (len(memories),), 0 to 1."""
         evidence = need_evidence_of(memories)
         local = np.array([memory.trigger.maker == "local" for memory in memories], dtype=bool)
         odds = np.where(local, self.local.score(evidence), self.given.score(evidence))
@@ -1039,7 +1042,7 @@ def _need_age(memory: Memory, kinds: KindRegistry, at_ms: int) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinearValues:
-    """A `Linear` as the file holds it: numbers by name of the evidence."""
+    """A `Linear` in the form of its fitted file: numbers by name of the evidence."""
 
     bias: float
     weights: Mapping[str, float]
@@ -1049,14 +1052,14 @@ class LinearValues:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NeedValues:
-    """A `NeedModel` as the file holds it."""
+    """A `NeedModel` in the form of its fitted file."""
 
     given: LinearValues
     local: LinearValues
 
 
 def need_from(artifact: Artifact[NeedValues]) -> NeedModel:
-    """The model of a file.
+    """Return the need model that a fitted file holds.
 
     Raises:
         InvalidInput: if it lacks a piece of evidence.
@@ -1076,7 +1079,7 @@ def _linear(values: LinearValues) -> Linear:
 
 
 def need_artifact(model: NeedModel) -> Artifact[NeedValues]:
-    """The content of the file of `model`."""
+    """Return the content of the fitted file of `model`."""
 
     def values(linear: Linear) -> LinearValues:
         weights, means, scales = (
@@ -1090,7 +1093,7 @@ def need_artifact(model: NeedModel) -> Artifact[NeedValues]:
 
 
 def shipped_need() -> NeedModel:
-    """The model that ships."""
+    """Return the shipped need model."""
     return load_fitted("need", NeedValues, need_from)
 
 

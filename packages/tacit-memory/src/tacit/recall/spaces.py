@@ -40,7 +40,7 @@ Family = Literal["meaning", "words", "situation", "things", "time"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpaceThresholds:
-    """The thresholds of one space, as they were derived; `python -m tacit_evals.fit` writes the file byte for byte again.
+    """The fitted thresholds of one space, with how they were derived; `python -m tacit_evals.fit` reproduces the file byte for byte.
 
     Attributes:
         low, high: on the space's own scale: at or above `high` a score speaks for a memory, below `low` against it. Quantiles
@@ -59,14 +59,14 @@ class SpaceThresholds:
 
 
 def shipped_thresholds() -> Mapping[str, SpaceThresholds]:
-    """What ships."""
+    """Return the shipped thresholds by space."""
     return load_fitted("space_thresholds", dict[str, SpaceThresholds], values_of)
 
 
 SPACE_THRESHOLDS = {
     name: (thresholds.low, thresholds.high) for name, thresholds in shipped_thresholds().items()
 }
-"""(low, high) by space."""
+"""The shipped (low, high) by space."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +119,7 @@ class Space:
 def each(
     measure: Callable[[Query, Memory], float],
 ) -> Callable[[Query, Shortlist], Mapping[str, float]]:
-    """The measure of a space that looks at one memory at a time."""
+    """Return a `Space.measure` that scores every memory of the short list by itself with `measure`."""
 
     def measure_all(query: Query, shortlist: Shortlist) -> dict[str, float]:
         return {memory.id: measure(query, memory) for memory in shortlist.memories}
@@ -131,7 +131,7 @@ def each(
 
 
 def nearest_by_meaning(search: Search, space_query: SpaceQuery) -> Ranking:
-    """Nearest memories by cosine with the vector of the words."""
+    """Return the ranking of memories by cosine with the query's vector, which must not be None."""
     assert space_query.vector is not None
     return search.semantic(
         space_query.vector,
@@ -156,7 +156,7 @@ SEMANTIC = Space(
 
 REFERENCE_MEAN = 0.13
 REFERENCE_DEVIATION = 0.11
-"""Of prompts and memories of one project, as the shipped embedder has them (measured on three projects)."""
+"""Mean and standard deviation of cosines of prompts and memories of one project with the shipped embedder (three projects)."""
 REFERENCE_COUNT = 10.0
 """The reference counts as so many memories: in a small scope it decides, in a large one the scope itself does."""
 
@@ -167,7 +167,10 @@ DOMAIN_NEAREST = 5
 def standardize(
     rankings: Sequence[Ranking], reference: CosineReference | None
 ) -> tuple[Callable[[str], float], float | None]:
-    """`make_similarity_z` and `domain_similarity_z`, measured by `reference`; without one, by what whole prompts have, and `domain_similarity_z` is not known."""
+    """Return the function of `make_similarity_z` and the value of `domain_similarity_z`, both by the mean and deviation of `reference`.
+
+    Without `reference` the function uses the defaults, and the value is None.
+    """
     if reference is None:
         return make_similarity_z(rankings), None
     mean, deviation = reference.mean, reference.deviation
@@ -177,7 +180,7 @@ def standardize(
 
 
 def domain_similarity_z(rankings: Sequence[Ranking], *, mean: float, deviation: float) -> float | None:
-    """How near the prompt is to what the scope holds: its `DOMAIN_NEAREST` best cosines, in deviations above what is usual.
+    """Return how near the prompt is to the scope: the mean of its `DOMAIN_NEAREST` best cosines, in deviations above `mean`.
 
     None without a ranking of this space. A prompt of another project is far from everything, which `make_similarity_z` cannot tell.
     """
@@ -188,7 +191,7 @@ def domain_similarity_z(rankings: Sequence[Ranking], *, mean: float, deviation: 
 def make_similarity_z(
     rankings: Sequence[Ranking], *, mean: float = REFERENCE_MEAN, deviation: float = REFERENCE_DEVIATION
 ) -> Callable[[str], float]:
-    """How many deviations the cosine of a memory lies above the scope's usual one.
+    """Return a function from memory id to how many standard deviations its cosine lies above the scope's usual one.
 
     With n cosines of mean m and deviation s in the background, and k = `REFERENCE_COUNT` at the reference's
     M and S (`mean` and `deviation`):
@@ -196,7 +199,7 @@ def make_similarity_z(
         mean = (n m + k M) / (n + k)
         deviation ** 2 = (n (s ** 2 + (m - mean) ** 2) + k (S ** 2 + (M - mean) ** 2)) / (n + k)
 
-    A memory that the ranking left out is no closer than its last. 0 for all without a ranking of this space.
+    A memory that the ranking left out gets the value of its last one. Without a semantic ranking all have 0.
     """
     ranking = next((ranking for ranking in rankings if ranking.space == "semantic"), None)
     if ranking is None or not ranking.hits or ranking.background is None:
@@ -216,7 +219,7 @@ def make_similarity_z(
 
 
 def nearest_by_words(search: Search, space_query: SpaceQuery) -> Ranking:
-    """Best memories by shared words."""
+    """Return the ranking of memories by shared words (BM25)."""
     return search.lexical(
         space_query.query.text,
         scope=space_query.query.scope,
@@ -240,7 +243,7 @@ LEXICAL = Space(
 
 
 def nearest_by_code(search: Search, space_query: SpaceQuery) -> Ranking:
-    """Best memories by shared identifiers; the files at hand count as words of the query."""
+    """Return the ranking of memories by shared identifiers and paths; the last three files count as words of the query."""
     query = space_query.query
     return search.code(
         " ".join((query.text, *query.files[-3:])),
@@ -265,7 +268,7 @@ CODE = Space(
 
 
 def nearest_by_names(search: Search, space_query: SpaceQuery) -> Ranking:
-    """Best memories by shared entities: those the words name and the newest files at hand."""
+    """Return the ranking of memories by shared entities: those of the query and its last three files."""
     query = space_query.query
     files = tuple(Entity(kind="file", key=path) for path in query.files[-3:])
     entities = tuple(dict.fromkeys((*query.entities, *files)))
@@ -302,7 +305,10 @@ _FACTORS = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F))
 
 
 def grams(texts: Sequence[str]) -> NDArray[np.uint64]:
-    """The 3-grams of every text (its first 320 characters): number of the text and a 40-bit code, sorted, without repeats."""
+    """Return the 3-grams of the first 320 characters of every text, sorted, without repeats.
+
+    Each is one number: the index of its text in the upper 24 bits and a 40-bit hash of the 3-gram in the lower ones.
+    """
     plain = (segmented(text[:_MOST_CHARS]).casefold().replace(_BETWEEN_TEXTS, " ") for text in texts)
     joined = _BETWEEN_TEXTS.join(f" {text} " for text in plain)
     points = _letters(joined)
@@ -321,7 +327,7 @@ def grams(texts: Sequence[str]) -> NDArray[np.uint64]:
 
 
 def _letters(text: str) -> NDArray[np.uint64]:
-    """Code points of `text` with a blank for every one that belongs to no word."""
+    """Return the code points of `text`, with a blank for each that belongs to no word."""
     if text.isascii():
         return np.frombuffer(text.encode().translate(_ASCII), np.uint8).astype(np.uint64)
     points = np.frombuffer(_BETWEEN_WORDS.sub(" ", text).encode("utf-32-le", "replace"), np.uint32)
@@ -329,7 +335,7 @@ def _letters(text: str) -> NDArray[np.uint64]:
 
 
 def closest(text: str, others: Sequence[str]) -> NDArray[np.float64]:
-    """Set cosine of the n-grams of `text` and of each of `others`, 0 to 1, shape (others,)."""
+    """Return the set cosine of the 3-grams of `text` with those of each of `others`, 0 to 1, shape (others,)."""
     packed = grams([text, *others])
     owners = (packed >> _CODE_BITS).view(np.int64)
     codes = packed & _CODE
@@ -341,12 +347,12 @@ def closest(text: str, others: Sequence[str]) -> NDArray[np.float64]:
 
 
 def closeness(left: str, right: str) -> float:
-    """Set cosine of the two texts' n-grams, 0 to 1."""
+    """Return the set cosine of the 3-grams of two texts, 0 to 1."""
     return float(closest(left, [right])[0])
 
 
 def character_overlap(query: Query, shortlist: Shortlist) -> Mapping[str, float]:
-    """Closeness of the query's words and each memory's content."""
+    """Return the 3-gram closeness of the query's text and each memory by memory id; outside English by content words alone."""
     memories = shortlist.memories
     # The gate was fitted on whole English texts.
     compare = closest if natural_language_of(query.text) == ENGLISH else closest_topics
@@ -355,7 +361,7 @@ def character_overlap(query: Query, shortlist: Shortlist) -> Mapping[str, float]
 
 
 def closest_topics(text: str, others: Sequence[str]) -> NDArray[np.float64]:
-    """Return `closest` of the content words."""
+    """Return `closest` of the content words of the texts."""
     return closest(_topical(text), [_topical(other) for other in others])
 
 
@@ -386,7 +392,7 @@ AGELESS_HALF_LIFE_DAYS = 365.0
 
 
 def freshness(*, at_ms: int, since_ms: int, kind: Kind) -> float:
-    """How fresh a memory of `kind` from `since_ms` is at `at_ms`. A memory from the future counts as new."""
+    """Return how fresh a memory of `kind` from `since_ms` is at `at_ms`, 0-1, halved with each half-life; ageless kinds have 1."""
     return 1.0 if kind.half_life_days is None else _halved(at_ms - since_ms, kind.half_life_days)
 
 
@@ -395,7 +401,7 @@ def _halved(age_ms: int, half_life_days: float) -> float:
 
 
 def recency(query: Query, shortlist: Shortlist) -> dict[str, float]:
-    """Nearness in time of every memory to the moment asked for."""
+    """Return by memory id how recent each memory is at the time of the query, 0-1; ageless kinds have a half-life of a year."""
     days = {
         kind: shortlist.kinds.of_stored(kind).half_life_days or AGELESS_HALF_LIFE_DAYS
         for kind in {memory.kind for memory in shortlist.memories}
@@ -421,7 +427,7 @@ RECENT = Space(
 
 
 def nearest_by_intent(search: Search, space_query: SpaceQuery) -> Ranking:
-    """Memories whose trigger shares the most with the coming actions; a class counts by how much it tells, 1 at most."""
+    """Return the ranking of memories whose trigger shares the most with the coming actions."""
     query = space_query.query
     actions = relative_strengths(query.situation.actions, _match_model(query))
     return search.intent(actions, scope=query.scope, limit=space_query.limit, kinds=query.kinds)
@@ -432,7 +438,7 @@ def _match_model(query: Query) -> MatchModel | None:
 
 
 def intent_match(query: Query, shortlist: Shortlist) -> dict[str, float]:
-    """Match of classes and objects."""
+    """Return by memory id how well its trigger matches the situation, 0-1."""
     matcher = Matcher(query.situation, tool=query.tool, model=_match_model(query))
     return {memory.id: matcher.score(memory.trigger) for memory in shortlist.memories}
 
@@ -464,7 +470,7 @@ _CONCENTRATION = 4.0
 
 
 def rhythm(between_ms: int) -> float:
-    """Closeness of two moments `between_ms` apart in the rhythm of days and weeks, 0 to 1."""
+    """Return how alike two moments `between_ms` apart are in hour of day and day of week, 0-1; less than half a day apart = 0."""
     if abs(between_ms) < YOUNGEST_MS:
         return 0.0
     return 0.5 * _kernel(between_ms, DAY_MS) + 0.5 * _kernel(between_ms, WEEK_MS)
@@ -476,7 +482,10 @@ def _kernel(between_ms: int, period_ms: int) -> float:
 
 
 def rhythm_of(query: Query, memory: Memory) -> float:
-    """Rhythm of the moment asked for and the moment the memory was made."""
+    """Return how alike the time of the query and the creation time of the memory are in hour of day and day of week, 0-1.
+
+    A memory less than half a day old has 0.
+    """
     return rhythm(query.at_ms - memory.created_at_ms)
 
 
@@ -512,15 +521,15 @@ SessionPosition = tuple[str, int]
 
 
 def session_position(memory: Memory) -> SessionPosition | None:
-    """Session (`host/id`) and turn of a memory; None when it has no session."""
+    """Return the session (`host/id`) and turn in which a memory was learned; None = it has no session."""
     provenance = memory.provenance
     return (f"{provenance.host}/{provenance.session_id}", provenance.turn) if provenance.session_id else None
 
 
 def session_closeness(a: SessionPosition, b: SessionPosition, *, sessions: Mapping[str, int]) -> float:
-    """Closeness of two places, 1 for the same one.
+    """Return how close two positions are, 1 = the same one, halved every two turns; a step between sessions counts as 8 turns.
 
-    `sessions` numbers the sessions in their order; one that is not among them is out of reach.
+    `sessions` holds the number of each session in their order; a session that is not in it has 0 to all others.
     """
     if a[0] == b[0]:
         return 2.0 ** -(abs(a[1] - b[1]) / HALF_LIFE_TURNS)
@@ -530,7 +539,7 @@ def session_closeness(a: SessionPosition, b: SessionPosition, *, sessions: Mappi
 
 
 def session_order(memories: Iterable[Memory], last: str = "") -> dict[str, int]:
-    """Numbers of the memories' sessions by their earliest memory, ties by name; `last` is the newest of all."""
+    """Return the number of each session, in the order of its earliest memory, ties by name; `last` gets the highest number."""
     first: dict[str, int] = {}
     for memory in memories:
         place = session_position(memory)
@@ -543,7 +552,7 @@ def session_order(memories: Iterable[Memory], last: str = "") -> dict[str, int]:
 
 
 def nearness_in_session(query: Query, shortlist: Shortlist) -> dict[str, float]:
-    """Closeness of every memory of the short list to the anchors, by memory id; only those above 0."""
+    """Return how close memories were learned to the query's turn, else to the best hits; by memory id, only those above 0."""
     places = {m.id: place for m in shortlist.memories if (place := session_position(m)) is not None}
     if query.session and query.turn:
         position = (query.session, query.turn)
@@ -554,7 +563,7 @@ def nearness_in_session(query: Query, shortlist: Shortlist) -> dict[str, float]:
 
 
 def anchor_weights(shortlist: Shortlist) -> dict[str, float]:
-    """Weights 0-1 of found memories: the mean over the seed spaces of the score's share of the best one."""
+    """Return weights 0-1 of found memories by id: their score as a share of the best, averaged over the spaces `SEEDS`."""
     total: defaultdict[str, float] = defaultdict(float)
     for space in SEEDS:
         scores = shortlist.found.get(space, {})
@@ -587,7 +596,7 @@ def _around(places: Mapping[str, SessionPosition], weights: Mapping[str, float])
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnNeighbors:
-    """Pairs of rows that stand one or two turns apart in one session, and 0.7 ** turns for each; shape (pairs,)."""
+    """Pairs of memories (row numbers) one or two turns apart in a session, with 0.7 ** turns as `decay`; all of shape (pairs,)."""
 
     rows: NDArray[np.intp]
     others: NDArray[np.intp]
@@ -595,7 +604,7 @@ class TurnNeighbors:
 
 
 def find_turn_neighbors(places: Sequence[SessionPosition | None]) -> TurnNeighbors:
-    """The pairs among memories at these places; None = no place, no neighbours."""
+    """Return the pairs of neighboring turns among memories at these positions; None = no session, so no neighbors."""
     at: defaultdict[SessionPosition, list[int]] = defaultdict(list)
     for row, place in enumerate(places):
         if place is not None:
@@ -614,7 +623,7 @@ def find_turn_neighbors(places: Sequence[SessionPosition | None]) -> TurnNeighbo
 
 
 def add_neighbor_scores(parts: NDArray[np.float32], near: TurnNeighbors) -> NDArray[np.float32]:
-    """For every memory and part of a query the best of its own score and its neighbours', 0.7 ** turns apart as much.
+    """Return `parts` with each score raised to that of a neighboring turn times its `decay`, where that is more.
 
     What a question asks for is often said over two or three turns: one names the matter, the next says the thing. Parts
     are spread one by one, so that two turns which hold the same word count once. Source: passages of fixed windows
@@ -674,11 +683,11 @@ _LABEL = lazy_regex(r"^(?P<symptom>[^:]{8,200}):\s")
 
 @lru_cache(maxsize=4096)
 def symptom_of(content: str, *, explains: bool) -> frozenset[str]:
-    """Stems of the symptom side of a statement; empty when it has none.
+    """Return the stems of the part of a statement that describes a symptom; empty = it has none.
 
     Args:
         content: the statement.
-        explains: its kind explains by nature: then "X: do Y" and, failing all else, the first sentence is the symptom.
+        explains: whether its kind explains errors: then "X: do Y" and, failing all else, the first sentence is the symptom.
     """
     text = content[:_MAX_CHARS]
     patterns = (_EFFECT_FIRST, _EFFECT_LAST, _LABEL) if explains else (_EFFECT_FIRST, _EFFECT_LAST)
@@ -701,7 +710,7 @@ def _directed(text: str) -> bool:
 
 
 def causal_overlap(query: Query, memory: Memory) -> float:
-    """How much of the memory's symptom the query shows."""
+    """Return the share of the memory's symptom that the query shows, 0-1; 1 for the same error signature."""
     if query.error_signature and query.error_signature == memory.error_signature:
         return 1.0
     symptom = symptom_of(memory.content, explains=BUILTIN_KINDS.of_stored(memory.kind).explains_errors)
@@ -760,7 +769,7 @@ Ranks = NDArray[np.float64]
 
 
 def personalized_pagerank(edges: Ranks, seeds: Ranks) -> Ranks:
-    """What reaches every node over edges in the personalised PageRank, shape (n,).
+    """Return what flows into every node over edges in personalized PageRank, without its own seed, shape (n,).
 
     Args:
         edges: symmetric weights >= 0, shape (n, n), no loops.
@@ -781,21 +790,21 @@ def personalized_pagerank(edges: Ranks, seeds: Ranks) -> Ranks:
 
 
 def reach_by_graph(store: MemoryStore, query: Query, ids: Sequence[str]) -> tuple[str, ...]:
-    """Memories that an edge leads to from those found."""
+    """Return ids of memories, not among `ids`, that relations of the found memories `ids` lead to; see `beyond`."""
     return beyond(ids, store.relations(ids, scope=query.scope))
 
 
 def read_relations(
     tools: Tools, query: Query, shortlist: Shortlist, remaining_ms: Callable[[], float]
 ) -> Outcome[Shortlist]:
-    """The short list with the edges that touch it."""
+    """Add to the short list the relations that touch it, read from the store."""
     del remaining_ms
     ids = [memory.id for memory in shortlist.memories]
     return Outcome(kept=replace(shortlist, relations=tools.store.relations(ids, scope=query.scope)))
 
 
 def beyond(ids: Sequence[str], relations: Sequence[Relation]) -> tuple[str, ...]:
-    """Memories outside `ids` that an edge leads to, the strongest edges first, ties by id; at most `MOST_BEYOND`."""
+    """Return ids outside `ids` that a relation leads to in either direction, strongest first, ties by id; at most `MOST_BEYOND`."""
     known_ids = set(ids)
     reached: dict[str, float] = {}
     for relation in relations:
@@ -810,7 +819,7 @@ def beyond(ids: Sequence[str], relations: Sequence[Relation]) -> tuple[str, ...]
 
 
 def seed_weights(shortlist: Shortlist, names: Sequence[str]) -> list[float]:
-    """How well the other spaces found each memory, 0 to 1; 0 for one without a hit of words or entities."""
+    """Return for each of `names` how well the other spaces found it, 0-1; 0 without a hit in one of `SEED_HITS`."""
     weights = anchor_weights(shortlist)
     hits = {
         name for space in SEED_HITS for name, score in shortlist.found.get(space, {}).items() if score > 0
@@ -819,7 +828,7 @@ def seed_weights(shortlist: Shortlist, names: Sequence[str]) -> list[float]:
 
 
 def nearness_in_graph(query: Query, shortlist: Shortlist) -> dict[str, float]:
-    """Share of the largest flow, by memory id; only those above 0."""
+    """Return the PageRank flow into each memory as a share of the largest, by memory id; only those above 0."""
     del query
     if not shortlist.relations:
         return {}
@@ -869,13 +878,13 @@ GRAPH = Space(
 Matches = NDArray[np.float32]
 
 SAME_TOKEN_COSINE = 0.99
-"""Cosine from which two tokens are one."""
+"""Cosine from which two tokens count as the same."""
 MAX_CHARS = 1000
-"""So much of a text is compared: the cost grows with the product of both lengths."""
+"""Characters of each text that are compared: the cost grows with the product of both lengths."""
 
 
 def token_matches_of(embedder: Embedder) -> TokenMatches | None:
-    """The token matches of an embedder (of the one behind the cache, where there is one); None when it knows no tokens."""
+    """Return the token matcher of an embedder, or of the one behind its cache; None = the embedder does not work with tokens."""
     inner = getattr(embedder, "inner", embedder)
     return inner.token_matches if isinstance(inner, TokenEmbedder) else None
 
@@ -883,7 +892,7 @@ def token_matches_of(embedder: Embedder) -> TokenMatches | None:
 def read_tokens(
     tools: Tools, query: Query, shortlist: Shortlist, remaining_ms: Callable[[], float]
 ) -> Outcome[Shortlist]:
-    """The short list with what matches its tokens."""
+    """Add the embedder's token matcher to the short list; nothing if the embedder does not read the query's language."""
     del remaining_ms
     if unread_language(tools.embedder, query.text):
         return Outcome(kept=shortlist)
@@ -891,7 +900,7 @@ def read_tokens(
 
 
 def token_agreement(query: Query, shortlist: Shortlist) -> dict[str, float]:
-    """Score of every memory of the short list, by memory id; nothing where the embedder knows no tokens."""
+    """Return the token-level similarity of each memory with the query, 0-1, by memory id; {} without a token matcher."""
     if shortlist.token_matches is None or not shortlist.memories:
         return {}
     texts = [memory.content[:MAX_CHARS] for memory in shortlist.memories]
@@ -903,7 +912,7 @@ def token_agreement(query: Query, shortlist: Shortlist) -> dict[str, float]:
 
 
 def idf_weighted_mean(best: Matches, own: Matches) -> Matches:
-    """Mean of each row of `best`, weighted by how rare the tokens are in `own`; shape (texts,).
+    """Return the mean of each row of `best`, weighted by how rare each token is in `own`; shape (texts,).
 
     Both have shape (texts, asked tokens); `own` tells what each text holds itself, `best` what counts as its match.
     """
@@ -943,7 +952,7 @@ _K1, _B = 1.2, 0.75
 
 
 def relevance_model(documents: Mapping[str, Sequence[str]], shares: Mapping[str, float]) -> dict[str, float]:
-    """P(w | R): the 20 likeliest words of the feedback memories, sum 1.
+    """Return P(w | R): the 20 likeliest words of the feedback memories with their probabilities, sum 1.
 
     Args:
         documents: stems by memory id.
@@ -960,7 +969,7 @@ def relevance_model(documents: Mapping[str, Sequence[str]], shares: Mapping[str,
 
 
 def expand_query(query_stems: Sequence[str], model: Mapping[str, float]) -> dict[str, float]:
-    """P'(w): the query's own words and the model's, half each."""
+    """Return P'(w): the weights of the query's words and of those of `model`, half each; without `model` the query's alone."""
     own = Counter(query_stems)
     mixed: defaultdict[str, float] = defaultdict(float)
     share = ORIGINAL_SHARE if model else 1.0
@@ -972,7 +981,7 @@ def expand_query(query_stems: Sequence[str], model: Mapping[str, float]) -> dict
 
 
 def expanded_overlap(query: Query, shortlist: Shortlist) -> dict[str, float]:
-    """Score of every memory of the short list that holds an expanded word, by memory id."""
+    """Return the BM25 score of each memory for the expanded query, 0-1, by memory id; only those above 0."""
     query_stems = stem_list(query.text)
     documents = {memory.id: stem_list(memory.content) for memory in shortlist.memories}
     documents = {name: document for name, document in documents.items() if document}
@@ -1039,4 +1048,4 @@ SPACES: dict[str, Space] = {
         EXPANDED,
     )
 }
-"""Known spaces in their fixed order."""
+"""All spaces by name, in their fixed order."""

@@ -35,13 +35,13 @@ if TYPE_CHECKING:
 
 
 def process_ms() -> float:
-    """Milliseconds of the clock that measures stages."""
+    """Return the milliseconds of a monotonic clock, by which stages are measured."""
     return perf_counter() * 1000
 
 
 @dataclass(slots=True, kw_only=True)
 class StageLog:
-    """Collects the stages of one recall.
+    """The log of one recall: a record for each stage with its time and what it kept and dropped.
 
     Attributes:
         timer: monotonic milliseconds.
@@ -65,7 +65,7 @@ class StageLog:
         facts: Sequence[Note] = (),
         losses: Sequence[Loss] = (),
     ) -> None:
-        """End `stage`, or a further step of it: its time began where the one before ended."""
+        """Record that `stage` ended; its time counts from the last record. A second record of the same stage is merged into the first."""
         now_ms = self.timer()
         record = StageRecord(
             stage=stage,
@@ -88,7 +88,7 @@ class StageLog:
         self._since_ms = now_ms
 
     def end(self, stage: str, state: RecallState, steps: Sequence[Outcome[RecallState]]) -> None:
-        """End `stage` after its steps; what it kept is what `state` holds."""
+        """Record that `stage` ended: drops, facts and losses of its `steps`, and as kept the ids that `state` holds."""
         self.note(
             stage,
             kept=state.kept,
@@ -98,7 +98,7 @@ class StageLog:
         )
 
     def begin(self, surface: str, *, facts: Sequence[Note]) -> None:
-        """End the stages before the search, `signal` and `query`, where the caller has not done so."""
+        """Record the stages `signal` and `query`, if the caller has not done so; `facts` = how the query was read."""
         surface_note = Note(cause=NoteCause.SURFACE, detail=surface)
         ended = {record.stage for record in self.records}
         for stage, facts_of_stage in (("signal", (surface_note,)), ("query", facts)):
@@ -106,13 +106,13 @@ class StageLog:
                 self.note(stage, facts=facts_of_stage)
 
     def again(self) -> StageLog:
-        """A log for a further recall of the same signal: the same first stages, and the time from here on."""
+        """Return a log for a further recall of the same signal: with a copy of these records; its next stage is timed from now."""
         log = StageLog(timer=self.timer, records=list(self.records))
         log._began_ms -= sum(record.took_ms for record in self.records)
         return log
 
     def has(self, stage: str) -> bool:
-        """Whether `stage` has ended."""
+        """Whether `stage` was recorded."""
         return any(record.stage == stage for record in self.records)
 
     def took_ms(self) -> float:
@@ -122,11 +122,11 @@ class StageLog:
 
 T = TypeVar("T")
 MOMENT = "its moment"
-"""Reason of a rule whose own words name this call, or the call that mostly comes next."""
+"""Reason of a memory whose own words name this call, or the call that mostly comes next."""
 
 
 LAST_SESSION = "last session"
-"""Reason of the digest that tells of the last session: it is handed over for that, not for what was asked."""
+"""Reason of the digest of the last session, which is handed over whatever the query is."""
 TRACED_CANDIDATES = 24
 START_SURFACES = (Surface.START, Surface.COMPACTION)
 """Surfaces that are answered from a pool, not by a search."""
@@ -137,7 +137,7 @@ Candidates = tuple[Candidate, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome(Generic[T]):
-    """Result of one stage."""
+    """What a step returns: its result (`kept`), and for the trace what it dropped, noted and lost (late or failed sources)."""
 
     kept: T
     drops: tuple[Drop, ...] = ()
@@ -147,7 +147,10 @@ class Outcome(Generic[T]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UseCounts:
-    """Over all sessions of a home: memories that were given and those of them that look used; the same of others, for comparison."""
+    """Counts over all sessions of a home: memories that were given (`shown`), and those that look used.
+
+    `control_shown`, `control_used`: the same for memories that were not given, for comparison.
+    """
 
     shown: int = 0
     used: int = 0
@@ -161,7 +164,7 @@ class Told:
 
     Attributes:
         change: the store's number of changes when it was told last.
-        says_new: whether a memory says something else than it did then, or was not there.
+        says_new: tells whether a memory was added or changed since.
         shown: ids of memories that its context holds, whole or as a headline.
     """
 
@@ -172,7 +175,7 @@ class Told:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """What one recall may know besides its query.
+    """What one recall is given besides its query, settings and preset.
 
     Attributes:
         in_context: says why a memory need not come again; None = it may.
@@ -226,19 +229,19 @@ class Context:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeAnswer:
-    """What a model at the prompt said: probability by memory id; None = it said nothing, and the gate decides. `note` says why."""
+    """What a model at the prompt said: `named` = probability by memory id, None = no answer, so the gate decides; `note` = why."""
 
     named: Mapping[str, float] | None
     note: Note
 
 
 class Judge(Protocol):
-    """Asks a model at the prompt, within its own deadline and what is left of the recall's."""
+    """Interface: asks a model at the prompt. Blocks, at most until its own deadline and that of the recall."""
 
     def __call__(
         self, query: Query, settings: RecallSettings, remaining_ms: Callable[[], float], /
     ) -> JudgeAnswer:
-        """What it names. Never raises."""
+        """Return what the model names. Never raises."""
         ...
 
 
@@ -333,7 +336,7 @@ class RecallState:
     silence: SilenceReason | None = None
 
     def changed(self, **changes: object) -> RecallState:
-        """A copy with other values. `dataclasses.replace` takes eight times as long, and a recall makes twenty copies.
+        """Return a copy with these fields changed; eight times as fast as `dataclasses.replace`.
 
         Raises:
             TypeError: for a name that is no field.
@@ -346,7 +349,7 @@ class RecallState:
 
     @property
     def kept(self) -> tuple[str, ...]:
-        """Ids of the memories that are still in play, best first."""
+        """Ids of the memories that the last stage so far kept, best first."""
         if self.delivered is not None:
             return self.delivered.block.memory_ids
         if self.pack is not None:
@@ -362,7 +365,7 @@ class RecallState:
 
     @property
     def memories_asked(self) -> int:
-        """How many memories the spaces looked at."""
+        """How many memories were in scope of the search; 0 = unknown."""
         return max((ranking.background.total for ranking in self.rankings if ranking.background), default=0)
 
     @property
@@ -377,12 +380,12 @@ class RecallState:
 
     @property
     def nothing_coming(self) -> bool:
-        """Whether this is a prompt after which the agent will do nothing: then nothing is looked for."""
+        """Whether this is a prompt after which the agent will do nothing, so that nothing is searched."""
         return self.query.surface is Surface.PROMPT and self.query.situation.nothing_coming
 
     @property
     def decider(self) -> Decider | None:
-        """Who judged relevance; None where nothing was judged."""
+        """Who judged relevance: the model at the prompt, gate and armed memories, or local evidence; None = nothing was judged."""
         if self.from_pool or self.scored is None:
             return None
         if self.judged is not None:
@@ -395,12 +398,12 @@ class RecallState:
         return self.settings.thresholds.of(self.query.surface.value)
 
     def hidden(self, memory: Memory) -> DropReason | None:
-        """Why `memory` is hidden: because of its sensitivity, or on this branch; None = it may appear."""
+        """Return why `memory` must not appear (its sensitivity, or another branch); None = it may."""
         by_user = self.query.by_user and self.query.surface is Surface.ON_DEMAND
         return why_hidden(memory, session=self.query.session, by_user=by_user) or self.query.elsewhere(memory)
 
     def line_tokens(self, candidate: Candidate, text: str) -> int:
-        """Tokens of one line with its line break: the content as counted when it was stored, the rest as counted here."""
+        """Return the tokens of one line with its line break; a whole content counts as it was counted when it was stored."""
         memory, suffix = candidate.memory, 1 + self.query.suffix_tokens
         if text == memory.content and memory.tokens and escape_text(text) == text:
             return self.count(self.layout.line(candidate, "", self.kinds)) + memory.tokens + suffix
@@ -408,12 +411,12 @@ class RecallState:
 
     @property
     def frame_tokens(self) -> int:
-        """Tokens of the delimiters, headings and line breaks around the lines."""
+        """Tokens of everything in the block but the lines of memories: delimiters, headings, line breaks."""
         return self.count(self.layout.frame(self.query.surface)) + 1
 
 
 def newest_digests(memories: Iterable[Memory], *, by_branch: bool = True) -> tuple[Memory, ...]:
-    """The newest digest among `memories`: one for each branch, or with `by_branch` False one in all."""
+    """Return the newest digest of each branch among `memories`; with `by_branch` False only the newest of all."""
     newest: dict[str, Memory] = {}
     for memory in memories:
         if memory.kind != DIGEST:
@@ -432,7 +435,7 @@ Steps: TypeAlias = tuple[tuple[str, Step], ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tools:
-    """What probes read from.
+    """The store and the models that steps read from.
 
     Attributes:
         store: memories and their search.
@@ -449,14 +452,14 @@ class Tools:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kit:
-    """What the steps of the pipelines are bound to.
+    """What a pipeline binds its steps to: everything that lives longer than one recall.
 
     Attributes:
-        tools: what they read from.
+        tools: the store and the models.
         gate: judges before a prompt.
         armed: weights of what a model in the pause named; None = those that ship.
-        pools: of start packs.
-        files: looks at the files that memories speak of.
+        pools: the cache of start pools.
+        files: checks the files that memories name.
         reference: what the cosines of prompts usually are; None where it was fitted with another embedder.
     """
 
@@ -470,12 +473,13 @@ class Kit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pipeline:
-    """What happens for one surface, in order.
+    """The steps for one recall, in order: `ask`, `find`, `choose`.
 
     Attributes:
         ask: steps that may wait for a model or a server.
-        find: steps that read the store; with `at_once` all of them see it as it was at one moment.
+        find: steps that read the store.
         choose: steps from candidates to a block.
+        at_once: whether all steps from `find` on see the store as it was at one moment (one transaction).
     """
 
     ask: Steps = ()
@@ -489,7 +493,7 @@ Judgment = tuple[float, tuple[str, ...]]
 
 
 class StartPoolSource(Protocol):
-    """One way to choose what a start pack is made from."""
+    """Interface: reads the candidates of a start pack from the store."""
 
     def __call__(
         self,
@@ -500,12 +504,12 @@ class StartPoolSource(Protocol):
         kinds: KindRegistry,
         settings: RecallSettings,
     ) -> tuple[Candidates, tuple[Note, ...]]:
-        """Candidates, best first, and facts for the trace."""
+        """Return the candidates, best first, and notes for the trace."""
         ...
 
 
 PipelineMaker: TypeAlias = Callable[[Kit, RecallState], Pipeline]
-"""Lists the steps for one recall; the state is that before the first step."""
+"""Function that makes the pipeline of one recall; the state is the one before the first step."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -514,7 +518,7 @@ class StartPoolDesign:
 
     Attributes:
         make: reads the candidates; None = by expected need, which `pipelines.start` does itself.
-        keep_ms: how long a pool is used again while the store is unchanged.
+        keep_ms: how long a pool that was read is used again.
         one_digest: whether only the newest digest that may appear on the branch at hand is kept.
         keyed_by: the settings that it depends on.
     """
@@ -543,7 +547,7 @@ def compared_text(candidate: Candidate) -> str:
 
 
 def pair_line(names: tuple[str, str]) -> str:
-    """What stands below two memories that may not both hold, by their short ids."""
+    """Return the line that goes below two memories that may not both hold; `names` = their short ids."""
     first, second = names
     return (
         f"  These two ({first}, {second}) may not both hold; if this session shows which, call memory_add with"
@@ -576,11 +580,11 @@ class Layout:
     others: Mapping[Surface, Layout] = field(default_factory=dict[Surface, "Layout"])
 
     def at(self, surface: Surface) -> Layout:
-        """The layout of blocks of `surface`."""
+        """Return the layout for blocks of `surface`."""
         return self.others.get(surface, self)
 
     def line_of(self, item: PackItem, kinds: KindRegistry, clean: Clean) -> str:
-        """An item of a pack as one line."""
+        """Return an item of a pack as one line: by `item_line`, else by `line`."""
         if self.item_line is not None:
             return self.item_line(item, kinds, clean)
         return self.line(item.candidate, item.text, kinds, clean)
@@ -649,15 +653,18 @@ class Preset:
     answer_limits: Callable[[RecallSettings], tuple[int, int]] = lambda _settings: (0, 0)
 
     def shortlist_at(self, surface: Surface) -> int:
-        """Most candidates that are measured and scored on `surface`."""
+        """Return the most candidates that are measured and scored on `surface`."""
         return self.shortlists.get(surface, self.shortlist)
 
     def order_at(self, surface: Surface) -> str:
-        """Name in `budget.ORDERS` of the order in which a pack of `surface` is filled."""
+        """Return the name in `budget.ORDERS` of the order in which a pack of `surface` is filled."""
         return self.orders.get(surface, self.order)
 
     def spaces_at(self, surface: Surface, spaces: tuple[str, ...]) -> tuple[str, ...]:
-        """The spaces that search on `surface`: of `spaces`, which the settings name, those for prompts; a list of their own for an answer."""
+        """Return the names of the spaces that search on `surface`; `spaces` = those of the settings.
+
+        Before a prompt only those of `spaces_prompt`; for an answer `spaces_on_demand`, whatever the settings say.
+        """
         if surface is Surface.PROMPT and self.spaces_prompt:
             return tuple(name for name in spaces if name in self.spaces_prompt)
         return self.spaces_on_demand if surface is Surface.ON_DEMAND else spaces

@@ -11,13 +11,13 @@ from contextlib import contextmanager
 from threading import Condition, local
 
 MAX_WAIT_S = 0.25
-"""So long does other work give way at most: answers that are owed without a pause must not stop it."""
+"""Longest time, in seconds, that other work waits for pending answers."""
 
 _THREAD = local()
 
 
 class _PendingAnswers:
-    """The number of answers that all threads have pending."""
+    """Counts the answers that all threads have pending, and lets threads wait until there are none."""
 
     def __init__(self) -> None:
         self._changed = Condition()
@@ -41,7 +41,7 @@ _PENDING = _PendingAnswers()
 
 @contextmanager
 def pending_answer() -> Generator[None, None, None]:
-    """While inside, this thread owes somebody an answer; what `run_after_answer` is given is done at the end, whatever happened."""
+    """Return a context in which this thread owes an answer; jobs of `run_after_answer` run in this thread when it ends, also by an error."""
     jobs: list[Callable[[], None]] = []
     _THREAD.jobs = jobs
     _PENDING.add(1)
@@ -55,7 +55,7 @@ def pending_answer() -> Generator[None, None, None]:
 
 
 def run_after_answer(job: Callable[[], None]) -> None:
-    """Do `job` once this thread has answered; at once where it owes no answer."""
+    """Run `job` in this thread after its pending answer (`pending_answer`); at once if it owes none."""
     jobs: list[Callable[[], None]] | None = getattr(_THREAD, "jobs", None)
     if jobs is None:
         job()
@@ -64,5 +64,5 @@ def run_after_answer(job: Callable[[], None]) -> None:
 
 
 def wait_for_pending_answers(most_s: float = MAX_WAIT_S) -> bool:
-    """Wait until no thread owes an answer, `most_s` seconds at most; whether that is so. To be called with no lock held."""
+    """Block until no thread owes an answer, at most `most_s` seconds; return whether none does. Call it without holding a lock."""
     return _PENDING.wait(most_s)

@@ -19,7 +19,7 @@ Days = Mapping[str, Mapping[str, tuple[int, ...]]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheShare:
-    """Share (0-1) of the request before that stood unchanged at the beginning of the next, by placement.
+    """How much of a placement's requests a prompt cache could keep: `share` (0-1) of each request that began the next one unchanged.
 
     `bare` = the same share of the requests as the program wrote them: what memory costs is the difference. `cached_tokens` of
     `input_tokens` came from the provider's cache, as its API counted them; 0 of 0 = it did not say. With a `host`, the counts of
@@ -36,7 +36,7 @@ class CacheShare:
 
 
 def counted(days: Days, sent: Sequence[RequestUsage], *, at_ms: int) -> Days:
-    """The sums with what was sent now, the newest day last."""
+    """Return `days` with the counts `sent` added to the day of `at_ms`; sorted by day."""
     day = str(at_ms // DAY_MS)
     today = dict(days.get(day, {}))
     for usage in sent:
@@ -55,7 +55,10 @@ def counted(days: Days, sent: Sequence[RequestUsage], *, at_ms: int) -> Days:
 
 
 def counted_requests(days: Days, host: str, requests: Iterable[tuple[int, int, int]], *, now_ms: int) -> Days:
-    """The sums with requests of a host: (milliseconds since the epoch or 0, tokens read, of these from the cache) of each."""
+    """Return `days` with requests of a host added, each as (milliseconds since the epoch, input tokens, of these from the cache).
+
+    A time of 0 = `now_ms`.
+    """
     for at_ms, read, cached in requests:
         usage = RequestUsage(placement=host, requests=1, input_tokens=read, cached_tokens=cached)
         days = counted(days, (usage,), at_ms=at_ms or now_ms)
@@ -63,13 +66,13 @@ def counted_requests(days: Days, host: str, requests: Iterable[tuple[int, int, i
 
 
 def shares_of_hosts(days: Days, *, since_ms: int, until_ms: int) -> tuple[CacheShare, ...]:
-    """Return the shares of the caches in that time (whole days, UTC), by host."""
+    """Return one entry for each host with its sums in that time (whole days, UTC)."""
     cache_shares = shares(days, since_ms=since_ms, until_ms=until_ms)
     return tuple(replace(share, placement="", host=share.placement) for share in cache_shares)
 
 
 def shares(days: Days, *, since_ms: int, until_ms: int) -> tuple[CacheShare, ...]:
-    """The shares of that time (whole days, UTC), by placement."""
+    """Return one entry for each placement with its shares in that time (whole days, UTC)."""
     sums: dict[str, tuple[int, ...]] = {}
     for day, placements in days.items():
         if since_ms // DAY_MS <= int(day) <= (until_ms - 1) // DAY_MS:

@@ -27,7 +27,7 @@ RECENT_TURNS = 5
 START_MESSAGE = "start"
 """Message id under which the start block of an epoch is kept."""
 CALL_PREFIX = "call:"
-"""Before the ids of tool calls."""
+"""Prefix of the message ids that stand for tool calls."""
 KEY_PREFIX = "key:"
 """Prefix of the keys of signals. With such a key a host that keeps its blocks itself can ask again for a lost answer."""
 LASTING = ("start", "refresh")
@@ -36,7 +36,7 @@ LASTING = ("start", "refresh")
 def why_in_context(
     state: SessionState, memory: Memory, *, surface: Surface, reinject_after: int
 ) -> DropReason | None:
-    """Say why `memory` need not be handed over again, or "" when it may be.
+    """Return why `memory` need not be handed over again in this context; None = it may be.
 
     It may come again when its content changed, after a compaction or clear (a new epoch), after `reinject_after`
     turns (0 = never), and, for what only the host has loaded, at the action it governs.
@@ -57,7 +57,10 @@ def why_in_context(
 
 
 def held(state: SessionState, *, reinject_after: int) -> tuple[str, ...]:
-    """Ids of memories that this epoch's context holds and that may not come again yet, oldest exposure first."""
+    """Return the ids of memories that were injected in this epoch and may not come again yet, oldest exposure first.
+
+    `reinject_after` = turns until one may come again; 0 = never in this epoch.
+    """
     return tuple(
         dict.fromkeys(
             e.memory_id
@@ -82,13 +85,13 @@ def recent_share(state: SessionState, *, surface: Surface, budget: int) -> float
 
 
 def without_surface(state: SessionState, surface: Surface) -> SessionState:
-    """Forget what `surface` handed over: its block stands in the system prompt and is about to be written anew."""
+    """Return the record without the exposures of `surface`, for a block that is about to be written anew."""
     remaining = tuple(e for e in state.ledger if e.surface is not surface)
     return replace(state, ledger=remaining)
 
 
 def dropped_by_compaction(state: SessionState) -> tuple[str, ...]:
-    """Ids of memories that were in context in an earlier epoch and are not in this one, oldest exposure first."""
+    """Return the ids of memories that were in context in an earlier epoch and are not in this one, oldest exposure first."""
     in_context = {
         entry.memory_id
         for entry in state.ledger
@@ -108,7 +111,7 @@ def dropped_by_compaction(state: SessionState) -> tuple[str, ...]:
 def record(
     state: SessionState, *, items: Iterable[PackItem], block: Block, message_id: str, at_ms: int
 ) -> SessionState:
-    """Add the exposures of a delivered block, and its bytes when `message_id` is given."""
+    """Return the record with the exposures of a delivered block, and with its text if `message_id` is not ""."""
     entries = tuple(
         Exposure(
             memory_id=item.candidate.memory.id,
@@ -126,7 +129,7 @@ def record(
 
 
 def keep_block(state: SessionState, *, message_id: str, text: str) -> SessionState:
-    """Remember the exact bytes handed over for `message_id` in this epoch; "" as id keeps nothing.
+    """Return the record with the exact text handed over for `message_id` in this epoch; with "" as id it stays as it is.
 
     Silence for a tool call or a key is not kept: there are too many, and a missing entry means silence, too. Of more than `MAX_BLOCKS` the oldest
     go, silence first; what stands in the system prompt stays as long as its epoch.
@@ -154,9 +157,9 @@ def _lasting(block: RenderedBlock) -> bool:
 
 
 def bounded(state: SessionState, *, most: int | None) -> Callable[[str], bool]:
-    """Tells by message id which blocks stay in the history: the newest `most` of this epoch, and what lasts.
+    """Return a function that tells whether the block of a message id stays in the history.
 
-    None = all; 0 = only the one of the current prompt. Source: the ambient seed's bounded persistence.
+    The newest `most` blocks of this epoch stay, and those of the system prompt. None = all; 0 = only that of the current prompt. Source: the ambient seed's bounded persistence.
     """
     passing = [b for b in state.blocks if b.epoch == state.epoch and not _lasting(b)]
     if most is None:
@@ -171,7 +174,7 @@ def bounded(state: SessionState, *, most: int | None) -> Callable[[str], bool]:
 
 
 def staying_blocks(state: SessionState, *, most: int | None) -> tuple[str, ...] | None:
-    """Ids of the messages of this epoch whose blocks stay in the history; None where no block has to go."""
+    """Return the ids of the messages of this epoch whose blocks stay in the history; None = all stay. `most`: see `bounded`."""
     message_ids = [
         b.message_id for b in state.blocks if b.epoch == state.epoch and b.text and not _lasting(b)
     ]
@@ -180,7 +183,7 @@ def staying_blocks(state: SessionState, *, most: int | None) -> tuple[str, ...] 
 
 
 def kept_block(state: SessionState, message_id: str) -> str | None:
-    """The bytes handed over for `message_id` in this epoch; None when nothing was decided for it yet."""
+    """Return the text handed over for `message_id` in this epoch; "" = silence, None = nothing was decided for it yet."""
     for block in reversed(state.blocks):
         if block.message_id == message_id and block.epoch == state.epoch:
             return block.text
@@ -188,11 +191,11 @@ def kept_block(state: SessionState, message_id: str) -> str | None:
 
 
 def up_to_fork(state: SessionState, *, copied: Mapping[str, str], turns_back: int) -> SessionState:
-    """The record as far as a fork holds the messages of `state`.
+    """Return the parent's record, cut back to the messages that a fork has copies of.
 
     Args:
-        state: of the parent.
-        copied: message id there -> id of the copy.
+        state: the parent's record.
+        copied: message id of the parent -> id of the copy.
         turns_back: how many prompts of the parent have no copy.
     """
     turn = max(0, state.turn - turns_back)
@@ -205,7 +208,7 @@ def up_to_fork(state: SessionState, *, copied: Mapping[str, str], turns_back: in
 
 
 def expose_host_rules(state: SessionState, memories: Sequence[Memory], *, at_ms: int) -> SessionState:
-    """Count memories imported from rule files that the host itself loaded as exposed in this epoch."""
+    """Return the record with these memories as exposed in this epoch: the host itself loaded the rule files they came from."""
     exposed = {(e.memory_id, e.content_hash) for e in state.ledger if e.epoch == state.epoch}
     entries = tuple(
         Exposure(
@@ -229,7 +232,7 @@ GOES_ON = ("resume", "fork")
 
 
 def carried_start_pack(signal: Signal, state: SessionState) -> StartPack | None:
-    """The start pack that stands in the context of a session that goes on; None where a whole one is due."""
+    """Return the start pack that the context of a resumed or forked session still holds; None = a whole one is due."""
     if not isinstance(signal, SessionStarted) or signal.source not in GOES_ON:
         return None
     before = state.start_pack
@@ -254,7 +257,7 @@ def with_lost_start(
 def ids_dropped_by_compaction(
     state: SessionState, before: StartPack | None, *, surface: Surface
 ) -> tuple[str, ...]:
-    """Ids of memories that a compaction took out of the context: right after it, and once more with the next resume."""
+    """Return the ids of memories that a compaction took out of the context, right after it and with the next resume; else ()."""
     resumed = before is not None and before.surface is Surface.COMPACTION and not before.resumed
     return dropped_by_compaction(state) if resumed or surface is Surface.COMPACTION else ()
 
@@ -262,7 +265,7 @@ def ids_dropped_by_compaction(
 def with_start_pack(
     state: SessionState, before: StartPack | None, *, surface: Surface, at_ms: int, change: int
 ) -> SessionState:
-    """The record after a start pack; `before` = the one that it goes on from, `change` = the store's number of changes."""
+    """Return the record after a start pack; `before` = the one it continues (None = none), `change` = the store's number of changes."""
     if before is not None:
         return replace(state, start_pack=replace(before, at_ms=at_ms, change=change, resumed=True))
     started = StartPack(epoch=state.epoch, at_ms=at_ms, surface=surface, change=change)
@@ -272,7 +275,7 @@ def with_start_pack(
 def changed_since(
     before: StartPack, versions_of: Callable[[Memory], Sequence[Recorded]]
 ) -> Callable[[Memory], bool]:
-    """Tells whether a memory says something else than it did at `before`; `versions_of` gives its versions, newest first."""
+    """Return a function that tells whether a memory is new or changed since `before`; `versions_of` gives its versions, newest first."""
 
     def changed(memory: Memory) -> bool:
         old = next((version.memory for version in versions_of(memory) if version.at_ms < before.at_ms), None)
@@ -288,7 +291,7 @@ def changed_since(
 # "bounded persistence and compactor-aware filtering" (P1 to P3).
 
 MARKS = (f"<{OPEN_TAG}", "[Context from memory]")
-"""How a block begins; memory text cannot begin so, because it is escaped."""
+"""How a block begins; a memory's text cannot begin so, because it is escaped."""
 M = TypeVar("M", bound=Mapping[str, object])
 
 
@@ -298,7 +301,7 @@ def is_block(message: Mapping[str, object]) -> bool:
 
 
 def prune_blocks(messages: Sequence[M], *, most: int, incoming: bool = False) -> list[M]:
-    """The messages with at most `most` blocks, the newest ones; 0 = none.
+    """Return the messages without all blocks but the newest `most`; 0 = without any.
 
     Call it on every turn, also when nothing new is handed over. With `incoming` room is left for one more block.
     """
@@ -309,7 +312,7 @@ def prune_blocks(messages: Sequence[M], *, most: int, incoming: bool = False) ->
 
 
 def without_blocks(messages: Sequence[M]) -> list[M]:
-    """The messages without any block: what a compaction may summarise, so that no memory is said twice as news."""
+    """Return the messages without any block, for a summary: so a compaction does not retell memories as news."""
     return [message for message in messages if not is_block(message)]
 
 
@@ -334,7 +337,10 @@ def _texts(message: Mapping[str, object]) -> list[str]:
 
 
 def is_due(memory: Memory, signal: Signal, state: SessionState, *, may_refuse: bool) -> bool:
-    """Whether `memory` may refuse the call that `signal` announces; it then comes again although it is in context."""
+    """Whether `memory` must refuse the tool call that `signal` announces; it then comes again although it is in context.
+
+    Only a user's rule that blocks or forbids this very call, once per epoch; `may_refuse` False = never.
+    """
     if not may_refuse or not isinstance(signal, ToolStarting):
         return False
     if memory.provenance.tier is not TrustTier.USER:
@@ -356,7 +362,7 @@ def _forbids(memory: Memory, signal: ToolStarting) -> bool:
 def refusing(
     block: Block, memories: Iterable[Memory], signal: Signal, state: SessionState, *, may_refuse: bool
 ) -> Block:
-    """`block` as a refusal where one of the memories it was made from is due to refuse the call."""
+    """Return `block`, marked as a refusal of the call if one of its `memories` is due (`is_due`)."""
     if block.empty or block.surface is not Surface.ACTION:
         return block
     due = any(is_due(memory, signal, state, may_refuse=may_refuse) for memory in memories)

@@ -38,19 +38,19 @@ _DEFAULT_PORTS = {
 }  # fmt: skip
 
 _FORGES = frozenset({"github.com", "gist.github.com", "gitlab.com", "bitbucket.org", "codeberg.org"})
-"""Their paths are compared without case, and no part of a path depends on who asks."""
+"""Hosts whose paths are compared without case and do not depend on the login."""
 _SSH_OVER_HTTPS = {
     "ssh.github.com": "github.com",
     "altssh.gitlab.com": "gitlab.com",
     "altssh.bitbucket.org": "bitbucket.org",
 }
 _SERVICE_USERS = frozenset({"git", "gitea", "forgejo", "gitolite", "gitlab", "gogs"})
-"""Login names of git servers: there a path does not begin in anybody's home folder."""
+"""Login names of git servers, for which a relative path does not begin in a home folder."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Address:
-    """The place of a remote repository. `from_home` = the path is relative to the home folder of `user`."""
+    """A parsed remote URL. `from_home` = the path is relative to the home folder of `user`; `port` None = the default one."""
 
     scheme: str
     host: str
@@ -61,10 +61,10 @@ class _Address:
 
 
 def name_remote(url: str, *, base: Path) -> str:
-    """The repository that `url` leads to, as `host[:port]/path`, an absolute path, or `helper::address`; "" = none.
+    """Return the canonical name of the repository of a remote URL: `host[:port]/path`, absolute path, or `helper::address`; "" = none.
 
     Args:
-        url: what stands in the configuration, after `insteadOf`.
+        url: as in the git configuration, after `insteadOf`.
         base: the folder against which git resolves a relative path.
     """
     text = url.strip()
@@ -118,7 +118,7 @@ def _from_url(scheme: str, address: str) -> _Address | None:
 
 
 def _from_scp(text: str) -> _Address | None:
-    """`[user@]host:path`, `[user@][::1]:path`, `[user@host:port]:path`."""
+    """Parse `[user@]host:path`, `[user@][::1]:path` or `[user@host:port]:path`; None = not valid."""
     head, bracket, path = text.partition("]:")
     if bracket and "[" in head:
         before, _, inside = head.partition("[")
@@ -145,7 +145,7 @@ def _from_scp(text: str) -> _Address | None:
 
 
 def _split_authority(authority: str) -> tuple[str, str, str | None]:
-    """User without password, host, and port: None = not given, "" = no number."""
+    """Split into user without password, host, and port; port None = not given, "" = not a number."""
     credentials, _, place = authority.rpartition("@")
     user = credentials.partition(":")[0]
     host, _, port = place.rpartition(":") if re.search(r":[^\]]*$", place) else (place, "", "")
@@ -155,7 +155,7 @@ def _split_authority(authority: str) -> tuple[str, str, str | None]:
 
 
 def _decode(path: str) -> str:
-    """Take escapes out of a url's path where they change nothing: a reserved character stays escaped."""
+    """Return a URL's path with percent escapes decoded, except those of reserved, control and non-ASCII characters."""
     return _ESCAPE.sub(lambda match: _unreserved(match.group()), path)
 
 
@@ -182,7 +182,7 @@ def _name(address: _Address) -> str:
 
 
 def _escape_wide(path: str) -> str:
-    """A letter beyond ASCII and its escape in UTF-8 get one form, the escape."""
+    """Return the path with every non-ASCII letter percent-escaped as UTF-8."""
     return "".join(quote(letter) if ord(letter) > 127 else letter for letter in path)
 
 
@@ -196,7 +196,7 @@ def _escape_wide(path: str) -> str:
 
 _MAX_POINTER_BYTES = 4_096
 CONFIG_S = 2.0
-"""How long git may take to read a configuration, while a prompt waits."""
+"""Seconds that git may take to read a configuration, while a prompt waits."""
 _USER_CONFIGS = ("~/.config/git/config", "~/.gitconfig")
 _WINDOWS_PATH = re.compile(r"[A-Za-z]:[\\/]|\\\\")
 _DRIVE_OF_A_SHELL = re.compile(r"^/([A-Za-z])(?=/)/")
@@ -204,7 +204,7 @@ _DRIVE_OF_A_SHELL = re.compile(r"^/([A-Za-z])(?=/)/")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checkout:
-    """A folder with a `.git`. `own` and `common` are its git folder and the one that worktrees share; None = not accepted."""
+    """A folder with a `.git`. `own` = its git folder, `common` = the one that worktrees share; None = git does not own the folder."""
 
     root: Path
     own: Path | None
@@ -212,7 +212,7 @@ class Checkout:
 
 
 def find_checkout(start: Path) -> Checkout | None:
-    """The checkout around `start`, a resolved path; None outside of any.
+    """Return the checkout that contains `start`, a resolved path; None = it is in none.
 
     A folder whose `.git` is an empty folder is passed over, as git does: Codex's sandbox makes such folders in `/tmp` and in
     working folders while a command runs, and leaves them there if it is killed (openai/codex issue 31599).
@@ -233,7 +233,7 @@ def _empty_folder(path: Path) -> bool:
 
 
 def git_at(root: Path) -> Git | None:
-    """Git for the work tree whose root is `root`, a resolved path; None if it is the root of none."""
+    """Return git for the work tree whose root is `root`, a resolved path; None = it is not the root of one."""
     checkout = find_checkout(root)
     if checkout is None or checkout.root != root or checkout.own is None:
         return None
@@ -241,7 +241,7 @@ def git_at(root: Path) -> Git | None:
 
 
 def _git_folders(dot_git: Path) -> tuple[Path, Path] | tuple[None, None]:
-    """The git folder and the shared one. A `.git` that leads out of its folder is accepted only if its target points back."""
+    """Return the git folder and the one that worktrees share; (None, None) if `.git` leads elsewhere and that does not point back."""
     if dot_git.is_dir() and not dot_git.is_symlink():
         return dot_git, dot_git
     folder = dot_git.parent
@@ -275,7 +275,7 @@ def _resolved(path: Path) -> Path | None:
 
 
 def _work_tree(git_folder: Path) -> Path | None:
-    """The folder that a submodule's git folder says it belongs to."""
+    """Return the folder that a submodule's git folder names as its work tree; None = it names none."""
     for name in ("config.worktree", "config"):
         for setting, value in _settings(git_folder / name):
             if setting == "core.worktree" and value:
@@ -292,7 +292,10 @@ def _read(path: Path) -> str:
 
 
 def _settings(file: Path) -> tuple[tuple[str, str], ...]:
-    """Every setting of a configuration file, `section.name.key` with its value; none where git gives no answer. What it includes is left out."""
+    """Return the settings of a configuration file as (`section.name.key`, value), without included files; () if git gives no answer.
+
+    Asks git, once for each state of the file.
+    """
     try:
         state = file.stat()
         return _settings_of(file, state.st_mtime_ns, state.st_size)
@@ -311,7 +314,7 @@ def _settings_of(file: Path, _changed_ns: int, _size: int) -> tuple[tuple[str, s
 
 
 def remote_url(common: Path) -> str:
-    """The url of `origin`, else of the first other remote, with the rewriting that git is told to do."""
+    """Return the URL of `origin`, else of the first other remote, after git's `insteadOf` rules; "" = no remote."""
     settings = list(_settings(common / "config"))
     urls: dict[str, str] = {}
     for setting, value in settings:
@@ -334,11 +337,11 @@ def remote_url(common: Path) -> str:
 
 
 def project_id(key: str, taken: Iterable[str] = ()) -> str:
-    """The id of the project that `key` names: its last part for people, ten hexadecimal digits of SHA-256 for machines.
+    """Return the project id of `key`: its last part for people, then ten hexadecimal digits of a SHA-256.
 
     Args:
         key: `remote:` or `path:` and the name.
-        taken: ids that other projects have.
+        taken: ids of other projects, which are avoided.
     """
     name = last_name(key.partition(":")[2])
     slug = re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-") or "project"
@@ -352,20 +355,20 @@ def project_id(key: str, taken: Iterable[str] = ()) -> str:
 
 
 def resolve_folder(cwd: str | Path) -> Path:
-    """`cwd`, an existing folder or not, as an absolute path without links."""
+    """Return `cwd`, which need not exist, as an absolute path without links; `~` is expanded."""
     start = Path(os.path.expanduser(cwd))  # noqa: PTH111 - leaves an unknown user's `~` as it is
     return _resolved(start) or start.absolute()  # a loop of links: keep the path as given
 
 
 def is_user_folder(cwd: str | Path) -> bool:
-    """Whether `cwd` stands for one user of a program with many, and for no folder."""
+    """Whether `cwd` names a user of a program (`user:NAME`), not a folder."""
     return isinstance(cwd, str) and cwd.startswith(USER_FOLDER)
 
 
 def identify_project(cwd: str | Path, *, by_remote: bool = True) -> ProjectRecord:
-    """Identify the project around `cwd` (an existing folder or not), by what the folder says of itself.
+    """Return the project of `cwd` (an existing folder or not): that of its git remote, else of its folder. May ask git.
 
-    Without `by_remote` it is the project that the folder is without its remote. `folders` holds the one folder that stands
+    `by_remote` False = ignore the remote. `folders` holds the one folder that stands
     for the repository on this machine: its worktrees share it. `user:NAME` is the space of one user of a program, without any folder.
     """
     if is_user_folder(cwd):
@@ -400,7 +403,7 @@ def last_name(path: str) -> str:
 
 
 def relative_path(path: str, *, root: str, cwd: str = "") -> str:
-    """Write `path` relative to `root` with forward slashes; when it lies outside, as it is, or whole where it was relative to `cwd`.
+    """Return `path` relative to `root` with forward slashes; outside of it unchanged, or absolute if it was relative to `cwd`.
 
     A root or path with a drive letter or a share is one of Windows: there case does not count, and `/c/Users`, as a shell of
     Git writes it, is `C:/Users`.
@@ -442,13 +445,13 @@ SHARED = ("main", "master", "trunk", "develop")
 _DEFAULTS = ("main", "master")
 _HEADS, _REMOTE, _REMOTES = "refs/heads/", "refs/remotes/origin/", "refs/remotes/"
 _NOT_IN_FILES = "refs/heads/.invalid"
-"""The content of HEAD in a repository with the `reftable` format: git knows more."""
+"""The branch that HEAD names in a repository with the `reftable` format; then git must be asked."""
 _NAME = lazy_regex(r"[^\x00-\x20\x7f~^:?*\[\\/.-][^\x00-\x20\x7f~^:?*\[\\]{0,199}")
 """Source: git-check-ref-format(1)."""
 _REBASES = ("rebase-merge/head-name", "rebase-apply/head-name")
 _MAX_REF_BYTES = 4_096
 HEAD_S, REFS_S = 0.5, 2.0
-"""How long git may take to tell HEAD, or the default branch, while a prompt waits."""
+"""Seconds that git may take to tell HEAD, or the default branch, while a prompt waits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -457,7 +460,7 @@ class WorkTree:
 
     Attributes:
         checkout: its folders; both git folders are set.
-        git: what answers for it.
+        git: runs git in it.
         shared: the names of the default branch and of the other branches that count as merged; empty = the default branch is not known.
         remote: whether the repository has a remote. If so, a branch counts as merged when the remote has merged it.
     """
@@ -469,7 +472,7 @@ class WorkTree:
 
 
 def work_tree_of(root: str | Path) -> WorkTree | None:
-    """The work tree at `root`, a resolved path; None if git would find none there."""
+    """Return the work tree that contains `root`, a resolved path; None = there is none. Asks git."""
     checkout = find_checkout(Path(root)) if root else None
     if checkout is None or checkout.own is None or checkout.common is None:
         return None
@@ -485,24 +488,27 @@ def work_tree_of(root: str | Path) -> WorkTree | None:
 
 
 def branch_at(tree: WorkTree) -> str:
-    """The unmerged branch that is checked out or being rebased; "" = no branch, or one that counts as merged."""
+    """Return the unmerged branch that is checked out or being rebased; "" = none, or one that counts as merged."""
     name = head_branch(tree.checkout)
     return name if tree.shared and name not in tree.shared else ""
 
 
 def commit_at(tree: WorkTree, branch: str) -> str:
-    """The commit at the tip of a local branch, or ""."""
+    """Return the commit at the tip of a local branch; "" = there is none. Asks git."""
     return (tree.git.refs(_HEADS + branch) or {}).get(_HEADS + branch, ("", ""))[0]
 
 
 def default_tip(tree: WorkTree) -> str:
-    """The newest commit known of the default branch, or "". With a remote called `origin` that is what was fetched: what stands there was pushed or merged."""
+    """Return the commit at the tip of the default branch, with a remote as it was last fetched; "" = unknown. Asks git."""
     ref = merged_ref(tree.shared[0], remote=tree.remote) if tree.shared else ""
     return (tree.git.refs(ref) or {}).get(ref, ("", ""))[0] if ref else ""
 
 
 def stand_of(tree: WorkTree) -> tuple[str, ...]:
-    """A value that changes when another branch is checked out, or when a branch that counts as merged moves. It is made of names and times of files."""
+    """Return a value to compare: it changes when another branch is checked out or a branch that counts as merged moves.
+
+    Only looks at names and times of files.
+    """
     common = tree.checkout.common
     if common is None:
         return ()
@@ -512,7 +518,10 @@ def stand_of(tree: WorkTree) -> tuple[str, ...]:
 
 
 def refs_changed_at(root: str) -> tuple[str, ...]:
-    """A value that changes when a branch of the repository at `root` is made, moved or removed, or its remotes change."""
+    """Return a value to compare: it changes when a branch of the repository at `root` is made, moved or removed, or its remotes change.
+
+    () = no repository.
+    """
     checkout = find_checkout(Path(root)) if root else None
     if checkout is None or checkout.common is None:
         return ()
@@ -535,7 +544,7 @@ def _changed_at(file: Path) -> str:
 
 
 def head_branch(checkout: Checkout) -> str:
-    """The branch that is checked out or being rebased; "" = none."""
+    """Return the branch that is checked out or being rebased; "" = none. Asks git only if HEAD does not tell."""
     own = checkout.own
     if own is None:
         return ""
@@ -552,17 +561,17 @@ def head_branch(checkout: Checkout) -> str:
 
 
 def is_branch_name(name: str) -> bool:
-    """Whether git accepts `name` as the name of a branch. Checks what makes it safe in a path and in shown text."""
+    """Whether `name` is a valid branch name, and so safe in a path and in shown text."""
     return bool(_NAME.fullmatch(name)) and ".." not in name
 
 
 def merged_ref(name: str, *, remote: bool) -> str:
-    """The reference that says what is merged into the branch `name`: with a remote the fetched branch, else the local one."""
+    """Return the full reference of what is merged into the branch `name`: with a remote `origin`'s fetched branch, else the local one."""
     return f"{_REMOTE if remote else _HEADS}{name}"
 
 
 def small_text(path: Path) -> str:
-    """The first 4 KB of a file, without surrounding white space; "" if it cannot be read."""
+    """Return the first 4 KB of a file, without surrounding white space; "" if it cannot be read."""
     try:
         with path.open("rb") as file:
             return file.read(_MAX_REF_BYTES).decode("utf-8", "replace").strip()

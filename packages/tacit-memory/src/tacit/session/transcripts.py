@@ -24,7 +24,7 @@ MAX_BYTES = 32 << 20
 
 
 class Compactions:
-    """Keeps the position up to which each transcript was read. Safe to use from several threads."""
+    """Finds compactions in transcripts; keeps how far each one was read. Safe to use from several threads."""
 
     def __init__(self) -> None:
         self._offsets: OrderedDict[str, int] = OrderedDict()
@@ -54,7 +54,7 @@ class Compactions:
         )
 
     def _new_compaction(self, path: str, host: TranscriptHost) -> bool:
-        """Whether an added line names a compaction that no earlier line names."""
+        """Whether a line added since the last call names a compaction that no earlier line names. Reads the file, moves the position."""
         known = self._offsets.get(path)
         try:
             if not S_ISREG(os.stat(path).st_mode):  # noqa: PTH116 - the hook path
@@ -87,7 +87,7 @@ READ_BYTES = (1 << 16, 1 << 20)
 
 
 def outcome_of(signal: Signal, host: OutcomeHost) -> Signal:
-    """Return `signal`, or the failure that the transcript shows it to be."""
+    """Return `signal`, or a failure in its place if the end of the transcript shows that the call failed. Reads the file."""
     if not signal.transcript_path or not host.needs_outcome(signal):
         return signal
     for size in READ_BYTES:

@@ -33,11 +33,11 @@ from tacit.session.projects import is_user_folder
 # Whether what a model in the pause named still holds for a session. In: a record. Out: what is armed, or None. Pure.
 
 TURNS = 1
-"""What is armed serves the turn that begins with the next prompt; after it another answer is due."""
+"""For how many turns after its own an answer of the model holds."""
 
 
 def still_armed(state: SessionState, armed: Armed | None = None) -> Armed | None:
-    """What is armed in `state`, or would be if `armed` were put into it; None where the epoch or the turn has passed."""
+    """Return what is armed, from `armed` or else from `state`, if it still holds; None = nothing, or its epoch or turn has passed."""
     armed = armed or state.armed
     if armed is None or armed.epoch != state.epoch:
         return None
@@ -47,13 +47,13 @@ def still_armed(state: SessionState, armed: Armed | None = None) -> Armed | None
 # Sessions that belong to others. In: sessions, each with its parent. Out: those that go with some of them. Pure.
 
 AGENT_MARK = "#"
-"""Stands between a session's id and the name of a subagent that its host counts to the same session."""
+"""Separates a session's id from the name of a subagent that its host counts to the same session."""
 
 
 def with_descendants(
     keys: Iterable[SessionKey], parents: Mapping[SessionKey, SessionKey | None]
 ) -> tuple[SessionKey, ...]:
-    """`keys`, and of the sessions in `parents` all that came of them, through however many; in this order, those by name."""
+    """Return `keys`, then all their direct and indirect descendants among the sessions of `parents`, by name."""
     first = tuple(dict.fromkeys(keys))
     family = set(first)
     waiting = {key for key in parents if key not in family}
@@ -77,18 +77,18 @@ def _parents(key: SessionKey, reported_parent: SessionKey | None) -> set[Session
 
 
 def held_out(state: SessionState, share: float) -> bool:
-    """Whether the session of `state` is one of the `share` (0-1) that goes without."""
+    """Whether the session of `state` belongs to the `share` (0-1) of sessions without memory; always the same answer for a session."""
     return share > 0.0 and position(root_of(state)) < share
 
 
 def root_of(state: SessionState) -> SessionKey:
-    """The session that `state` belongs to: itself, or the one it came from."""
+    """Return the session that `state` belongs to: its parent, else itself, without the name of a subagent."""
     key = state.parent or state.key
     return SessionKey(host=key.host, session_id=key.session_id.partition("#")[0])
 
 
 def position(key: SessionKey) -> float:
-    """A number from 0 up to 1 that belongs to a session: 64 bits of a hash of its name, divided by 2^64."""
+    """Return a fixed pseudorandom number in [0, 1) for a session: 64 bits of a hash of its key, divided by 2^64."""
     digest = hashlib.blake2b(f"holdout:{key}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "big") / 2**64
 
@@ -107,7 +107,7 @@ EDITING_TOOLS = frozenset({"edit", "write"})
 
 
 def open_session(signal: Signal, *, parent: SessionState | None = None) -> SessionState:
-    """A new record for a session first heard of through `signal`; a fork inherits its parent's context."""
+    """Return a new record for a session first heard of through `signal`; with `parent`, a fork inherits its context."""
     fresh = SessionState(key=signal.session, agent=signal.agent, started_at_ms=signal.at_ms)
     if parent is None:
         return replace(fresh, parent=signal.parent)
@@ -133,15 +133,14 @@ def open_session(signal: Signal, *, parent: SessionState | None = None) -> Sessi
 
 
 def was_handled(state: SessionState, signal: Signal) -> bool:
-    """Whether this very signal was handled before."""
+    """Whether a signal with this key was handled before; False for one without a key."""
     return bool(signal.key) and signal.key in state.seen_signal_keys
 
 
 def folder_of(signal: Signal, state: SessionState | None) -> str:
-    """The folder whose project the session belongs to, once `signal` is recorded: the one that it was started in.
+    """Return the folder whose project the session belongs to after `signal`: the one in which it was started.
 
-    What an agent changes to later is where it works, and no other project. A user of a program with many is no such folder:
-    each event says for whom it is.
+    A folder that the agent changes to later does not change the project. For a user of a program, each signal names its own.
     """
     known = state.folder if state else ""
     if signal.cwd and (is_user_folder(signal.cwd) or is_user_folder(known)):
@@ -154,7 +153,7 @@ def folder_of(signal: Signal, state: SessionState | None) -> str:
 
 
 def record_signal(state: SessionState, signal: Signal) -> SessionState:
-    """Apply the changes that every signal makes: key, time, folder, agent."""
+    """Return the record with the changes that every signal makes: key, time, folder, agent."""
     keys = (*state.seen_signal_keys, signal.key)[-MAX_KEYS:] if signal.key else state.seen_signal_keys
     return replace(
         state,
@@ -174,7 +173,7 @@ def apply_signal(
     situation: Situation | None = None,
     signature: str = "",
 ) -> SessionState:
-    """Apply what `signal` means to the record.
+    """Return the record after what `signal` means for its type, such as a turn, a failure or a new epoch.
 
     Args:
         state: the record after `record_signal`.
@@ -210,7 +209,7 @@ def apply_signal(
 
 
 def _delegated(state: SessionState, call: ToolCall) -> SessionState:
-    """The record with the task that `call` gives to a subagent; another call changes nothing."""
+    """Return the record with the task that `call` gives to a subagent; unchanged for any other call."""
     if not call.agent or not call.text:
         return state
     task = AgentTask(agent=call.agent, text=call.text[:TASK_CHARS])
@@ -218,7 +217,7 @@ def _delegated(state: SessionState, call: ToolCall) -> SessionState:
 
 
 def take_task(state: SessionState, agent: str) -> tuple[str, SessionState]:
-    """The oldest task that waits for a subagent of this type ("" = none), and the record without it."""
+    """Return the oldest task that waits for a subagent of this type ("" = none), and the record without it."""
     for task in state.agent_tasks:
         if task.agent == agent:
             return task.text, replace(state, agent_tasks=tuple(t for t in state.agent_tasks if t is not task))
@@ -306,7 +305,10 @@ class _Common(TypedDict):
 
 
 def recall_inputs_of(signal: Signal, state: SessionState) -> AskedWith | None:
-    """What `signal` asked with; None where it has no words and no call of its own. `state` is advanced by it."""
+    """Return what a recall for `signal` needs to be asked again; None for a signal without words or call.
+
+    `state` must be the record after `signal`.
+    """
     session_inputs = AskedWith(
         previous=state.last_message_end,
         prompts=state.recent_prompts,
@@ -337,7 +339,7 @@ def recall_inputs_of(signal: Signal, state: SessionState) -> AskedWith | None:
 def signal_and_state(
     surface: Surface, inputs: AskedWith, *, session: SessionKey | None, cwd: str, at_ms: int
 ) -> tuple[Signal, SessionState]:
-    """The signal that asks for `surface` with `inputs`, and the session record as it stands then."""
+    """Return a signal that asks for `surface` with `inputs`, and a session record to go with it; `session` None = no session."""
     key = session or NOBODY
     prompts = inputs.prompts
     common: _Common = {"session": key, "key": "again", "at_ms": at_ms, "cwd": cwd}

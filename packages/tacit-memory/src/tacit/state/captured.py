@@ -21,7 +21,7 @@ MOST_COMPARED = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Position:
-    """The point up to which a growing file was read.
+    """How far a growing file was read.
 
     Attributes:
         offset: bytes read; 0 = nothing yet.
@@ -47,7 +47,7 @@ class Failure:
         edited, prepared: what was done since: files edited, commands run (or steps taken).
         cause: the agent's own words for the cause, where a sentence gave one.
         times: how often it failed so.
-        elsewhere: it failed in an earlier session.
+        elsewhere: whether it failed in an earlier session.
     """
 
     command: str
@@ -64,14 +64,14 @@ class Failure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pending:
-    """A failure and the session that it happened in last, as `host/id`."""
+    """A failure that waits for its fix, and the session that it happened in last, as `host/id`."""
 
     session: str
     failure: Failure
 
 
 Task = tuple[str, str, str]
-"""(number, text, status)."""
+"""An entry of the agent's task list: (number, text, status)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +110,7 @@ class Checkpoint:
         failures: commands that still fail.
         work: what the digest tells.
         digest_id, todo_id: the session's own notes, rewritten as it goes on; "" = none yet.
-        version: of this form; the checkpoint of another one counts as missing.
+        version: of this format; a checkpoint of another version counts as missing.
     """
 
     path: str = ""
@@ -128,7 +128,7 @@ MessageRole = Literal["user", "assistant", "tool"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """The words of one side, or the output of a failing command.
+    """A message for the writer: the words of the user or the agent, or the output of a failing command.
 
     Attributes:
         prompt: number of the user's prompt it belongs to.
@@ -153,8 +153,8 @@ class PendingSession:
         root: root of its project, or "".
         messages: oldest first.
         updated_ms: when the last ones came in.
-        ended: the session is over.
-        past: it came in by an import and is written up only when the user says so.
+        ended: whether the session is over.
+        past: whether it was imported, so that it is written up only when the user says so.
         tries: requests for it that failed.
         taken: messages in front of these that were written up before; tells these messages apart from them.
         branch: the unmerged branch that the newest messages were said on, or None.
@@ -173,12 +173,12 @@ class PendingSession:
 
     @property
     def spoken(self) -> bool:
-        """Whether the user said anything."""
+        """Whether any of the messages is the user's."""
         return any(message.role == "user" for message in self.messages)
 
     @property
     def prompts(self) -> int:
-        """How often the user spoke."""
+        """Number of the user's messages."""
         return sum(message.role == "user" for message in self.messages)
 
     @property
@@ -208,7 +208,7 @@ class ComparisonQueue:
     tries: Mapping[str, int] = field(default_factory=dict[str, int])
 
     def without(self, ids: Collection[str]) -> ComparisonQueue:
-        """The same without `ids`."""
+        """Return the queue without the statements `ids`."""
         return replace(
             self,
             ids=tuple(name for name in self.ids if name not in ids),
@@ -221,7 +221,7 @@ Fate = Literal["new", "merged", "replaced", "contradicts", "duplicate", "dropped
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """The fate of one statement.
+    """What became of one captured statement.
 
     Attributes:
         fate: `duplicate` = a memory says it already, `dropped` = it was not stored.
@@ -306,7 +306,7 @@ class RuleFileState:
         digest: hash of its bytes.
         items: id of the memory of each statement, by the hash of its content; "" = it became none.
         lines: hashes of the lines that are the user's: confirmed, or written by them since.
-        open: something in it waits for the user.
+        open: whether something in it waits for the user.
     """
 
     digest: str = ""

@@ -16,16 +16,16 @@ import msgspec
 from tacit.model.change_reason import ChangeCause
 
 PAUSE_MS = 10 * 60_000
-"""After a failure nothing is asked for so long; after each further one twice as long, at most `MOST_PAUSE_MS`."""
+"""Pause after a failed request; doubled with each further failure, at most `MOST_PAUSE_MS`."""
 MOST_PAUSE_MS = 6 * 3_600_000
 MOST_MARKS = 200
 MOST_REQUESTS = 50
-"""Requests that are kept of one session."""
+"""Most requests that are kept for one session, the newest."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionUsage:
-    """The usage of a session so far: words seen (digests), memories judged used, memories counted."""
+    """The usage of a session so far: hashes of words seen, ids of memories judged used, ids of memories counted."""
 
     seen: tuple[str, ...] = ()
     used: tuple[str, ...] = ()
@@ -51,13 +51,16 @@ class Mark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Marks:
-    """The last `MOST_MARKS` marks, and a fingerprint of each setting that is not the shipped one; None = nobody looked yet."""
+    """The newest marks of the charts, at most `MOST_MARKS`, and the settings that were last seen, to notice changes.
+
+    `settings` = by name a fingerprint of each setting that differs from its default; None = nobody looked yet.
+    """
 
     marks: tuple[Mark, ...] = ()
     settings: Mapping[str, str] | None = None
 
     def noted(self, mark: Mark) -> Marks:
-        """Return these marks with one more."""
+        """Return these marks with one more, in order of time, the newest `MOST_MARKS`."""
         marks = sorted((*self.marks, mark), key=lambda one: one.at_ms)
         return replace(self, marks=tuple(marks)[-MOST_MARKS:])
 
@@ -69,7 +72,7 @@ class Totals:
     Attributes:
         shown, used: memories handed over, and those of them that were used.
         before: of those not used, how many had their cues in the conversation already.
-        control_shown, control_used: the same question of memories that were not handed over.
+        control_shown, control_used: the same for memories that were not handed over, as a comparison.
         tokens, tokens_used: tokens handed over, and of what was used.
         sessions: sessions with an injection.
         by_cue, by_surface: used ones by cue; used ones by surface.
@@ -88,18 +91,18 @@ class Totals:
 
     @property
     def rate(self) -> float | None:
-        """Share of what was handed over that was used; None = nothing was."""
+        """Share of the memories handed over that were used; None = none was handed over."""
         return self.used / self.shown if self.shown else None
 
     @property
     def baseline(self) -> float | None:
-        """Share of what was not handed over that looks used all the same; None = nothing to compare with."""
+        """Share of the memories not handed over that look used by chance; None = nothing to compare with."""
         return self.control_used / self.control_shown if self.control_shown else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spending:
-    """Counts since the model was first used for this; `tokens` and `tokens_out` are those of `day`.
+    """The account of a model for one purpose: counts since its first use, but `tokens` and `tokens_out` of `day` alone.
 
     What a request may cost is reserved before it is sent; what it did cost takes its place afterwards. A request without an
     answer keeps its reserve: nobody knows what it cost.
@@ -114,7 +117,7 @@ class Spending:
         failed: requests without a usable answer.
         over_budget: times that the day's tokens did not suffice.
         in_a_row: failures since the last answer.
-        paused_until_ms: nothing is asked before.
+        paused_until_ms: no request is sent before; 0 = no pause.
         error: what went wrong last.
     """
 
@@ -131,12 +134,12 @@ class Spending:
     error: str = ""
 
     def on(self, now_ms: int) -> Spending:
-        """The same today: a new day begins with no tokens."""
+        """Return the account as of `now_ms`: on a new day with 0 tokens."""
         today = day_of(now_ms)
         return self if self.day == today else replace(self, day=today, tokens=0, tokens_out=0)
 
     def after_failure(self, error: str, *, now_ms: int, pause_ms: int = PAUSE_MS) -> Spending:
-        """The counts after a request without a usable answer: the next one waits longer with each failure."""
+        """Return the account after a failed request, with a pause that doubles with each failure in a row."""
         pause = min(pause_ms * 2 ** min(self.in_a_row, 10), MOST_PAUSE_MS)
         return replace(
             self,
@@ -159,7 +162,7 @@ class RequestRecord:
         tokens_out: output tokens.
         kept: statements that passed the checks.
         error: why there is no usable answer; "" = there is one.
-        causes: why each of the others did not.
+        causes: why each of the other statements did not pass.
     """
 
     at_ms: int = 0
@@ -174,26 +177,26 @@ class RequestRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionSpending:
-    """Input tokens spent on one session on one day, and the requests for it on any day, the newest of them."""
+    """What a model cost on one session: input tokens of `day`, and the newest requests of any day."""
 
     day: str = ""
     tokens: int = 0
     requests: tuple[RequestRecord, ...] = ()
 
     def on(self, now_ms: int) -> SessionSpending:
-        """The same today."""
+        """Return the account as of `now_ms`: on a new day with 0 tokens."""
         today = day_of(now_ms)
         return self if self.day == today else replace(self, day=today, tokens=0)
 
     def after(self, request: RequestRecord) -> SessionSpending:
-        """With one request more; without an answer it costs the session nothing of its day."""
+        """Return the account with one more request; a failed one adds no tokens."""
         cost = 0 if request.error else request.tokens_in
         requests = (*self.requests, replace(request, error=request.error[:300]))[-MOST_REQUESTS:]
         return replace(self, tokens=self.tokens + cost, requests=requests)
 
 
 def day_of(now_ms: int) -> str:
-    """The day of a moment in universal time."""
+    """Return the UTC date of a time, such as 2026-11-21."""
     return datetime.fromtimestamp(now_ms / 1000, UTC).date().isoformat()
 
 
@@ -221,7 +224,7 @@ class Verdict:
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
-    """Counts of one session. `without` = it was held out. Stored as a list of its fields: there are thousands."""
+    """Counts of one session; `without` = it was in the holdout, without memory. Stored as a list of its fields to save space."""
 
     without: bool
     at_ms: int
@@ -234,7 +237,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     def plus(
         self, *, turns: int = 0, calls: int = 0, failures: int = 0, repeated: int = 0, tokens: int = 0
     ) -> Record:
-        """The record with more of each."""
+        """Return the record with these numbers added."""
         return msgspec.structs.replace(
             self,
             turns=self.turns + turns,

@@ -72,7 +72,7 @@ class Retention(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyedBy(Generic[*Ks]):
-    """The owner of a value. Its type parameters are the parts of the key; `parts` is their least number in the name."""
+    """What a value belongs to (`owner`), and the types of its key's parts. `parts` = least number of parts in the stored name."""
 
     owner: str
     parts: int = 1
@@ -80,7 +80,10 @@ class KeyedBy(Generic[*Ks]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Codec(Generic[T]):
-    """The text form of a value. `read` raises ValueError or MsgspecError where the text holds no such value."""
+    """How a value is turned into text (`write`) and back (`read`); `empty` makes the value for a missing text.
+
+    `read` may raise ValueError or MsgspecError if the text holds no such value.
+    """
 
     read: Callable[[str], T]
     write: Callable[[T], str]
@@ -88,7 +91,7 @@ class Codec(Generic[T]):
 
 
 def as_json(kind: type[T], *, empty: Callable[[], T] | None = None) -> Codec[T]:
-    """A codec for values of the type `kind`.
+    """Return a codec that stores values of the type `kind` as JSON.
 
     Args:
         kind: a dataclass, or a collection of some.
@@ -118,8 +121,8 @@ class NamedValue(Generic[T, *Ks]):
 
     Attributes:
         prefix: the name, or its beginning where a key follows.
-        keyed_by: what it belongs to.
-        codec: how it is written.
+        keyed_by: what it belongs to, and the parts of its key.
+        codec: how it is written and read.
         at_purge: what a purge of its owner does with it.
         words: whether it may hold words that somebody said: a purge and a rescan take out of it what has to go.
         retention: how long it is kept.
@@ -135,50 +138,53 @@ class NamedValue(Generic[T, *Ks]):
     most: int = 0
 
     def name(self, *key: *Ks) -> ValueName:
-        """The name under which the store keeps the value of `key`."""
+        """Return the name under which the store keeps the value of `key`."""
         return ValueName(self.prefix + "/".join(str(part) for part in key))
 
     def names(self, store: ValueStore, *first: str) -> tuple[ValueName, ...]:
-        """Names of the stored values, of those whose key begins with the parts `first`."""
+        """Return the names of the stored values whose key begins with the parts `first`; without any, of all."""
         prefix = self.prefix + "".join(f"{part}/" for part in first)
         return tuple(map(ValueName, store.value_names(prefix)))
 
     def matches(self, name: str) -> bool:
-        """Whether `name` is one of this declaration."""
+        """Whether the stored name `name` may belong to this declaration; see `declaration_of`."""
         if not self.keyed_by.parts:
             return name == self.prefix
         return name.startswith(self.prefix) and name.count("/", len(self.prefix)) + 1 >= self.keyed_by.parts
 
     def find(self, store: ValueStore, *key: *Ks) -> T | None:
-        """The stored value; None where there is none, or it cannot be read."""
+        """Return the stored value of `key`; None = there is none, or it cannot be read."""
         return self.parse(store.get_value(self.name(*key)))
 
     def read(self, store: ValueStore, *key: *Ks) -> T:
-        """The stored value, or the empty one."""
+        """Return the stored value of `key`; the empty one if there is none, or it cannot be read."""
         stored = self.find(store, *key)
         return self.codec.empty() if stored is None else stored
 
     def every(self, store: ValueStore) -> Iterator[T]:
-        """All stored values that can be read, by name."""
+        """Yield all stored values that can be read, in the order of their names."""
         for name in self.names(store):
             stored = self.parse(store.get_value(name))
             if stored is not None:
                 yield stored
 
     def is_stored(self, store: ValueStore, *key: *Ks) -> bool:
-        """Whether anything is stored for `key`."""
+        """Whether anything is stored for `key`, readable or not."""
         return store.get_value(self.name(*key)) is not None
 
     def change(self, value: T | None, *key: *Ks) -> ValueChanges:
-        """Return what to store so that `key` has `value`; None and empty collections are removed."""
+        """Return `{stored name: text}` to hand to a write of the store, which makes `value` the whole value of `key`.
+
+        Writes nothing itself. None and empty values give the text None, which removes the value.
+        """
         return {self.name(*key): self.text(value)}
 
     def write(self, store: ValueStore, value: T | None, *key: *Ks) -> None:
-        """Store `value` in a transaction of its own."""
+        """Store `value` for `key` in a transaction of its own; None and empty values remove it."""
         store.put_value(self.name(*key), self.text(value))
 
     def text(self, value: T | None) -> str | None:
-        """The text that is stored for `value`."""
+        """Return the text to store for `value`, limited to `most` entries; None = nothing is stored, for None and empty values."""
         if value is None or value in ((), {}, ""):
             return None
         return self.codec.write(self._limited(value))
@@ -191,7 +197,7 @@ class NamedValue(Generic[T, *Ks]):
         return value
 
     def parse(self, text: str | None) -> T | None:
-        """The value that a stored `text` holds; None where there is none, or it cannot be read."""
+        """Return the value that a stored `text` holds; None = there is no text, or it cannot be read. Never raises for bad text."""
         if text is None:
             return None
         try:
@@ -272,7 +278,7 @@ ITEM_CODEC: Codec[Item | None] = Codec(read=_read, write=_write, empty=lambda: N
 
 MOST_KEYS = 4000
 SUMS = 7
-"""Sums of a placement's requests on one day; see `tacit.session.cache_meter`."""
+"""Number of sums that are kept for a placement and day; see `tacit.session.cache_meter`."""
 
 Days = Mapping[str, Mapping[str, tuple[int, ...]]]
 _STORED_DAYS: type[Days] = Mapping[
@@ -321,11 +327,11 @@ DAMAGED_STORE: Final = NamedValue(
     at_purge=AtPurge.KEEP,
     words=False,
 )
-"""What became of the damaged store before this one; a restored backup removes it."""
+"""What was saved from the damaged store before this one; removed when a backup is restored."""
 SALVAGE_SHOWN: Final = NamedValue(
     prefix="told_salvage", keyed_by=HOME, codec=_TEXT, at_purge=AtPurge.KEEP, words=False
 )
-"""The damaged file that a session start told the user about."""
+"""The damaged file that the user was told about at a session start."""
 TOOLS_LISTED: Final = NamedValue(
     prefix="tools/", keyed_by=HOST, codec=_TIME, at_purge=AtPurge.KEEP, words=False
 )
@@ -367,15 +373,15 @@ IMPORTED: Final = NamedValue(
 FIRST_SESSION: Final = NamedValue(
     prefix="announced:", keyed_by=PROJECT, codec=_TIME, at_purge=AtPurge.DELETE, words=False
 )
-"""When the first session of a project was announced; of sessions outside of projects under no key."""
+"""When the first session of a project was announced to the user; the key is empty outside of projects."""
 RELATED_SHOWN: Final = NamedValue(
     prefix="told:", keyed_by=PROJECT, codec=_TEXT, at_purge=AtPurge.DELETE, words=True
 )
-"""What a session start said last of memories that may belong to the project."""
+"""What the last session start said about memories that may belong to the project."""
 NOTED_SHOWN: Final = NamedValue(
     prefix="told_notes:", keyed_by=PROJECT, codec=_TIME, at_purge=AtPurge.DELETE, words=False
 )
-"""When the newest note of an agent was made that a session start told the user of."""
+"""Time of the newest agent's note that the user was told about at a session start."""
 FOLLOWED_FOLDER: Final = NamedValue(
     prefix="init:", keyed_by=PROJECT, codec=_TEXT, at_purge=AtPurge.DELETE, words=False
 )
@@ -391,7 +397,7 @@ ROOT_COMMITS: Final = NamedValue(
 RULE_FILES: Final = NamedValue(
     prefix="rules/", keyed_by=PROJECT, codec=_TEXTS, at_purge=AtPurge.DELETE, words=True
 )
-"""Paths of the files that were imported of a project."""
+"""Paths of the rule files that were imported from a project."""
 RULE_FILE: Final = NamedValue(
     prefix="rules/",
     keyed_by=PROJECT_FILE,
@@ -400,7 +406,7 @@ RULE_FILE: Final = NamedValue(
     words=False,
     retention=Retention.WORK,
 )
-"""What was imported of one file; removed once the file is gone."""
+"""What was imported from one rule file; removed once the file is gone."""
 TEAM_FILES: Final = NamedValue(
     prefix="team-files/",
     keyed_by=PROJECT,
@@ -408,7 +414,7 @@ TEAM_FILES: Final = NamedValue(
     at_purge=AtPurge.DELETE,
     words=True,
 )
-"""What was imported of the team's files of a project, by path."""
+"""What was imported from the team files of a project, by path."""
 TEAMS: Final = NamedValue(
     prefix="teams",
     keyed_by=HOME,
@@ -493,7 +499,7 @@ CAPTURED_AT_ONCE: Final = NamedValue(
     words=False,
     most=MOST_KEYS,
 )
-"""Hashes of the statements that were captured of a session in real time."""
+"""Hashes of the statements that were captured from a session while it ran."""
 UTTERANCES_SEEN: Final = NamedValue(
     prefix="capture/seen/",
     keyed_by=CONVERSATION,
@@ -502,7 +508,7 @@ UTTERANCES_SEEN: Final = NamedValue(
     words=False,
     most=MOST_KEYS,
 )
-"""Keys of the utterances that were captured of a conversation: a fork adds nothing twice."""
+"""Keys of the utterances that were captured from a conversation, so that a fork adds nothing twice."""
 REQUESTS_COUNTED: Final = NamedValue(
     prefix="capture/requests/",
     keyed_by=CONVERSATION,
@@ -511,7 +517,7 @@ REQUESTS_COUNTED: Final = NamedValue(
     words=False,
     most=MOST_KEYS,
 )
-"""Marks of the requests to the host's model that were counted. Turns grow and are read again; a request is counted once."""
+"""Marks of the counted requests to the host's model, so that a turn that is read again counts each only once."""
 WAITING: Final = NamedValue(
     prefix="capture/unread/",
     keyed_by=SESSION,
@@ -538,7 +544,7 @@ OUTCOMES: Final = NamedValue(
     retention=Retention.SESSION,
     most=500,
 )
-"""What became of the statements of a session. A memory that stands here was stated in it: stating it again counts no more."""
+"""What became of the statements of a session. Repeating a statement of the same session does not count again."""
 USAGE: Final = NamedValue(
     prefix="usage/session/",
     keyed_by=SESSION,
@@ -574,7 +580,7 @@ JUDGE_SPENDING: Final = NamedValue(
     at_purge=AtPurge.KEEP,
     words=True,
 )
-"""The same of the model at the prompt."""
+"""What the model at the prompt has cost, and how many memories it named."""
 COMPARISONS: Final = NamedValue(
     prefix="capture/compare",
     keyed_by=HOME,
@@ -582,11 +588,11 @@ COMPARISONS: Final = NamedValue(
     at_purge=AtPurge.KEEP,
     words=False,
 )
-"""Which statements wait to be compared, and up to which one all were looked at."""
+"""The statements that wait to be compared, and how far statements were looked at."""
 TOTALS: Final = NamedValue(
     prefix="usage/totals", keyed_by=HOME, codec=as_json(Totals), at_purge=AtPurge.KEEP, words=False
 )
-"""What injections were good for, over all sessions."""
+"""How many memories were injected and used, over all sessions."""
 HOLDOUT_SESSIONS: Final = NamedValue(
     prefix="trial/sessions/",
     keyed_by=SHARD,
@@ -604,7 +610,7 @@ CACHE_DAYS: Final = NamedValue(
     words=False,
     most=120,
 )
-"""How much of its requests the middleware left to prompt caches, by day and placement."""
+"""How much of its requests a prompt cache could keep, counted by the middleware, by day and placement."""
 MARKS: Final = NamedValue(
     prefix="charts/marks",
     keyed_by=HOME,
@@ -627,16 +633,16 @@ Declaration = NamedValue[Any, *tuple[Any, ...]]
 DECLARED: Final[tuple[Declaration, ...]] = tuple(
     cast("Declaration", value) for value in list(globals().values()) if isinstance(value, NamedValue)
 )
-"""All of the above."""
+"""All named values that are declared in this module."""
 
 
 def file_key(path: str) -> str:
-    """Return the part of a key that identifies the file at `path`."""
+    """Return the part of a key that stands for the file at `path`: 16 hexadecimal digits of a hash."""
     return hashlib.sha256(path.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def declaration_of(name: str) -> Declaration | None:
-    """The declaration that `name` belongs to; None = nobody declared it: another version stored it."""
+    """Return the declaration that the stored name `name` belongs to; None = undeclared, so another version stored it."""
     matching = (declaration for declaration in DECLARED if declaration.matches(name))
     return max(
         matching, key=lambda declaration: (len(declaration.prefix), declaration.keyed_by.parts), default=None
@@ -644,19 +650,19 @@ def declaration_of(name: str) -> Declaration | None:
 
 
 def undeclared(store: ValueStore) -> tuple[str, ...]:
-    """Names of the stored values that no declaration knows."""
+    """Return the names of stored values that begin with no declared prefix."""
     prefixes = tuple(declaration.prefix for declaration in DECLARED)
     return tuple(name for name in store.value_names("") if not name.startswith(prefixes))
 
 
 def may_hold_words(name: str) -> bool:
-    """Whether the value `name` may hold words that somebody said; True where nobody knows it."""
+    """Whether the stored value `name` may hold words that somebody said; True for an undeclared name."""
     declaration = declaration_of(name)
     return declaration is None or declaration.words
 
 
 def names_of_sessions(store: ValueStore, keys: Iterable[SessionKey]) -> list[ValueName]:
-    """Names of the stored values that a purge of these sessions deletes."""
+    """Return the names of the stored values that a purge of these sessions deletes."""
     names = [
         value.name(key if value.keyed_by is SESSION else Scope(kind=ScopeKind.SESSION, key=str(key)))
         for key in keys
@@ -667,7 +673,7 @@ def names_of_sessions(store: ValueStore, keys: Iterable[SessionKey]) -> list[Val
 
 
 def names_of_project(store: ValueStore, project_id: str) -> list[ValueName]:
-    """Names of the stored values that a purge of this project deletes, with those of its paths and tasks."""
+    """Return the names of the stored values that a purge of this project deletes, with those of its paths and tasks."""
     names: list[ValueName] = []
     for value in _deleted():
         if value.keyed_by is PROJECT:
@@ -682,7 +688,7 @@ def names_of_project(store: ValueStore, project_id: str) -> list[ValueName]:
 
 
 def forget_session(store: ValueStore, key: SessionKey) -> None:
-    """Delete what is kept for as long as the live record of a session."""
+    """Delete from the store the values that are kept only as long as the live record of the session."""
     for value in DECLARED:
         if value.retention is Retention.SESSION:
             value.write(store, None, key)
@@ -707,7 +713,10 @@ _LOG = logging.getLogger(__name__)
 
 
 class PaidModel:
-    """Asks one model for one store and keeps the account. Whoever asks holds `asking` from `begin` to the end."""
+    """Asks one model for one store and keeps its account in the store.
+
+    The caller must hold the lock `asking` from `begin` to the end: `begin`, `reserve`, `ask`, then `settle` or `settled`.
+    """
 
     def __init__(
         self,
@@ -720,7 +729,7 @@ class PaidModel:
         pause_ms: int = PAUSE_MS,
         step: Step = no_step,
     ) -> None:
-        """Ask `writer`, at most for `tokens_per_day` input tokens; nothing for `pause_ms` after a failure, longer after more."""
+        """Use `writer` for at most `tokens_per_day` input tokens a day; after a failure pause `pause_ms`, longer after further ones."""
         self.asking = Lock()
         self.writer = writer
         self._account = account
@@ -732,16 +741,16 @@ class PaidModel:
         self._stopped = Event()
 
     def stop(self) -> None:
-        """Ask for nothing more: the store is being closed. A request that is ended by that is no failure."""
+        """Allow no further requests, because the store is being closed. A request that fails from then on is not counted as a failure."""
         self._stopped.set()
 
     @property
     def stopped(self) -> bool:
-        """Whether nothing is asked any more."""
+        """Whether `stop` was called."""
         return self._stopped.is_set()
 
     def begin(self, *, at_once: bool) -> Spending | None:
-        """Return the tokens spent today; None = no request is allowed now. `at_once` = also in the pause after a failure."""
+        """Return today's account; None = no request is allowed now. `at_once` = ignore the pause after a failure."""
         now_ms = self._clock.now_ms()
         spent = self._account.read(self._store).on(now_ms)
         if self.stopped or (now_ms < spent.paused_until_ms and not at_once):
@@ -749,7 +758,7 @@ class PaidModel:
         return spent
 
     def reserve(self, tokens: int, spent: Spending) -> Spending | None:
-        """The account with `tokens` set apart for a request, kept; None = the day's tokens do not suffice."""
+        """Reserve `tokens` for a request, store the account and return it; None = the day's tokens do not suffice, which is stored, too."""
         if spent.tokens + tokens > self._tokens_per_day:
             self._keep(replace(spent, over_budget=spent.over_budget + 1))
             return None
@@ -763,10 +772,10 @@ class PaidModel:
     def ask(
         self, request: WriterRequest, reserved: Spending, *, read: Callable[[str], T]
     ) -> tuple[WriterAnswer, T]:
-        """The answer, and what `read` makes of its text.
+        """Send the request and return the answer and what `read` makes of its text. Blocks until the answer.
 
         Raises:
-            ProviderError: as the writer and `read`; the failure is on the account then, unless the store is being closed.
+            ProviderError: by the writer or `read`; the failure is then stored on the account, unless `stop` was called.
         """
         try:
             answer = self.writer.write(request)
@@ -782,12 +791,12 @@ class PaidModel:
         return answer, content
 
     def fail(self, reserved: Spending, error: str) -> None:
-        """Put a request without a usable answer on the account."""
+        """Store a failed request on the account, which begins or lengthens the pause."""
         self._keep(reserved.after_failure(error, now_ms=self._clock.now_ms(), pause_ms=self._pause_ms))
 
     @contextmanager
     def counting_surprises(self) -> Generator[None]:
-        """Inside, an error of no known kind is put on the account before it goes on; what was reserved for the request stays."""
+        """Return a context in which any other error is stored on the account as a failure and then raised; the reserve stays spent."""
         done = False
         try:
             yield
@@ -805,7 +814,10 @@ class PaidModel:
     def settled(
         self, answer: WriterAnswer, tokens: int, *, reserved: Spending, accepted: int, dropped: int
     ) -> ValueChanges:
-        """The account after an answer, to be stored with what it brought; `tokens` = what was set apart for it."""
+        """Return the account after an answer as changes to store together with its results; `tokens` = what was reserved.
+
+        Writes nothing itself; `settle` does.
+        """
         return self._account.change(
             replace(_counted(answer, tokens, reserved, accepted, dropped), in_a_row=0)
         )
@@ -820,7 +832,7 @@ class PaidModel:
         dropped: int,
         failure: str = "",
     ) -> None:
-        """Store the account after an answer; `failure` = why it could not be used."""
+        """Store the account after an answer; `failure` = why it could not be used, which counts as a failed request; "" = it could."""
         counted = _counted(answer, tokens, reserved, accepted, dropped)
         if failure:
             self.fail(counted, failure)

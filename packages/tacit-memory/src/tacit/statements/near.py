@@ -9,9 +9,9 @@ from functools import lru_cache
 from tacit.text.tokens import CODE_WORD
 
 NEAR_WORDS = 0.6
-"""From this share of common words on, two statements are near."""
+"""Least `word_overlap` of two near statements."""
 _FEW_WORDS = 3
-"""A text of so few runs of letters may be of a language without blanks: its pairs of characters are counted."""
+"""A non-ASCII text of at most so many words may be in a language without blanks: its pairs of characters count as words."""
 
 
 @lru_cache(maxsize=4096)
@@ -24,14 +24,14 @@ def _words(text: str) -> frozenset[str]:
 
 
 def word_overlap(left: str, right: str) -> float:
-    """Jaccard overlap of the words of two texts, 0 to 1; two texts without words share nothing."""
+    """Return the Jaccard overlap of the words of two texts, 0 to 1; 0 for two texts without words."""
     mine, theirs = _words(left), _words(right)
     return len(mine & theirs) / len(mine | theirs) if mine or theirs else 0.0
 
 
 @lru_cache(maxsize=32)
 def near_groups(texts: tuple[str, ...]) -> tuple[int, ...]:
-    """Return for each text the number of the first text of its group: each text joins the first group that holds a near one.
+    """Return for each text the index of the first text of its group; a text joins the first group that holds a near one.
 
     Prefix filter (Chaudhuri, Ganti and Kaushik, ICDE 2006): sort the words of each text rarest first; two texts whose overlap is at
     least t share a word among the first n - ceil(t * n) + 1 of each. So most pairs are never compared.

@@ -37,7 +37,7 @@ _CODE = re.compile(r"[/_@`:=\\.*#+-]|\d|[a-z][A-Z]|[A-Z]{2}")
 _PASSIVE = frozenset({"was", "were", "been", "got", "get"})
 _COMMA = ","
 _LOOSE = re.compile(r"[^\W\d_][^\W_]*(?:-[^\W_]+)*")
-"""A name or a word, in whatever case: in a statement typed without capitals it is compared so."""
+"""A word or name; in a statement typed without capitals even names are compared without case."""
 _FACES = re.compile(
     r"(?:\s*(?:[\u2600-\u27bf\ufe0f\u200d\U0001f000-\U0001faff]|[:;]-?[)(DP]|\bxd\b|\blol\b))+(?=$|,)",
     re.IGNORECASE,
@@ -57,7 +57,7 @@ _Pattern = re.Pattern[str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Forms:
-    """The forms of one language; each is read as its type says."""
+    """The forms of one language, from `forms.toml`; the type of a field says how its text is parsed (`_READ`)."""
 
     articles: _Stems
     leads: _Stems
@@ -153,7 +153,7 @@ class _Reading:
     Attributes:
         clauses: the words of each clause, without articles and without reasons.
         asks: whether it is a question.
-        hedges: words that limit it, propose, report or foresee.
+        hedges: words in it that limit it, propose, report or foresee.
         past: whether it tells of the past.
         some: whether it speaks of some of many.
         definite: whether it is about the one thing that its first words name: "the gateway ...".
@@ -201,7 +201,7 @@ def replaces(new: str, old: str, *, correction: bool = False) -> Replacement | N
 
 
 def names_what_ends(text: str) -> str:
-    """The words by which to look for what a statement may end: of a thing that is to be forgotten its name; "" = it ends nothing."""
+    """Return the search words for statements that `text` may end: the name of what is to be forgotten, else all of it; "" = it ends nothing."""
     language = _language_of(text)
     forms = _forms(language)
     if forms is None:
@@ -217,7 +217,7 @@ def names_what_ends(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _language_of(text: str) -> str:
-    """The language of `text`; also one that has forms here only."""
+    """Return the language of `text`, corrected by the function words of the languages that have forms."""
     guess = natural_language_of(text)
     if guess not in _tables():
         return guess
@@ -229,7 +229,7 @@ def _language_of(text: str) -> str:
 
 @cache
 def _own_words() -> dict[str, frozenset[str]]:
-    """Words of each language by which it is told from the others."""
+    """Return by language the words that distinguish it from the others."""
     plain = ("articles", "leads", "links", "copulas", "called", "own")
     listed = ("negations", "now", "ends", "rest")
     return {
@@ -374,7 +374,7 @@ def _begins(words: _Words, form: tuple[str, ...]) -> bool:
 
 
 def _find(keys: Sequence[str], form: tuple[str, ...]) -> int | None:
-    """The place of `form` in `keys`, or None."""
+    """Return the index at which the run `form` begins in `keys`, or None."""
     size = len(form)
     if form and form[0] not in keys:
         return None  # most of the time
@@ -389,7 +389,7 @@ def _opens_as_correction(text: str) -> bool:
 
 
 def _forgotten(forms: _Forms, clause: _Words) -> _Words:
-    """What a clause says is to be forgotten; () = nothing."""
+    """Return the words for what a clause ("forget about X") tells to forget; () = nothing."""
     for form in forms.forget:
         if _begins(clause, form):
             topic = clause[len(form) :]
@@ -403,7 +403,7 @@ def _forgotten(forms: _Forms, clause: _Words) -> _Words:
 
 @dataclass(frozen=True, slots=True)
 class _Comparison:
-    """One statement beside an earlier one of one clause."""
+    """A comparison of a new statement with an earlier one; `correction` = the new one was said to correct something."""
 
     forms: _Forms
     new: _Reading
@@ -412,7 +412,7 @@ class _Comparison:
 
     @property
     def old(self) -> _Words:
-        """The words of the old statement, without what it says itself that it took the place of."""
+        """The words of the earlier statement's only clause, without what it says that it replaced itself ("instead of X")."""
         (words,) = self.earlier.clauses
         words = self._without_now(words)
         for form in self.forms.instead:
@@ -425,7 +425,7 @@ class _Comparison:
         return words
 
     def outcome(self) -> Replacement | None:
-        """How the new statement ends the old one."""
+        """Return how the new statement ends the earlier one; None = it does not."""
         if any(self._is_forgotten(clause) for clause in self.new.clauses):
             return "denies"
         if len(self.earlier.clauses) != 1:
@@ -448,7 +448,7 @@ class _Comparison:
         return "gives_other_value" if self._aligned(clause) else None
 
     def _opposite(self, clause: _Words) -> bool:
-        """Whether both are one sentence that ends in a word and in its opposite."""
+        """Whether both clauses are the same but for a last word and its opposite ("is on", "is off")."""
         mine, theirs = _keys(clause), _keys(self.old)
         last = {mine[-1], theirs[-1]}
         return (
@@ -461,7 +461,7 @@ class _Comparison:
     # --- it is so no more
 
     def _denies(self, clause: _Words) -> bool:
-        """Whether one of the two says of the other that it is not so, with all of its words."""
+        """Whether the clause and the old statement have the same words, and exactly one of them is denied."""
         mine, denied = self._without_denial(clause)
         theirs, denied_before = self._without_denial(self.old)
         if denied == denied_before or denied + denied_before > 1:
@@ -469,12 +469,12 @@ class _Comparison:
         return len(mine) > 1 and not set(self._turned(mine)).isdisjoint(self._turned(theirs))
 
     def _turned(self, words: _Words) -> Iterator[tuple[str, ...]]:
-        """The keys of the words in the orders that say the same, each without "use" at its head."""
+        """Yield the keys of the words in every word order that says the same, each without a leading "use"."""
         for turned in (words, *self._fronted(words), *self._active(words)):
             yield _keys(turned[bool(turned) and turned[0].key == "use" :])
 
     def _fronted(self, words: _Words) -> Iterator[_Words]:
-        """The words of "we use X for tests" for those of "for tests we use X" and "X use we for tests", as German has it."""
+        """Yield the words in normal order, if a part was moved to the front: "for tests we use X" gives "use X for tests"."""
         forms = self.forms
         if words and words[0].key in forms.limits | forms.links:
             for at in range(2, min(len(words) - 1, MOST_VALUE_WORDS + 2)):
@@ -491,7 +491,10 @@ class _Comparison:
                 yield (words[at - 1], *words[: at - 1], *words[at + 1 :])
 
     def _active(self, words: _Words) -> Iterator[_Words]:
-        """The words of "tests need Docker" and "we track tickets" for those of "Docker is needed for tests" and "tickets are tracked"."""
+        """Yield a passive clause in the active voice; nothing if it is not passive.
+
+        "tickets are tracked" gives "track tickets", and "Docker is needed for tests" also "tests need Docker".
+        """
         at = next((at for at, word in enumerate(words) if at and word.key in self.forms.copulas), None)
         if at is None or not words[at + 1 :] or not words[at + 1].raw.endswith("ed"):
             return
@@ -502,7 +505,7 @@ class _Comparison:
             yield (*rest[1:], active, *subject)
 
     def _without_denial(self, words: _Words) -> tuple[_Words, int]:
-        """The words without what denies them, and how often they are denied."""
+        """Return the words without negations, and how often they are denied; an even number denies nothing."""
         forms, count = self.forms, 0
         keys = list(_keys(words))
         kept = list(words)
@@ -534,7 +537,10 @@ class _Comparison:
         return tuple(kept), count
 
     def _is_forgotten(self, clause: _Words) -> bool:
-        """Whether the old statement is about what the clause says is to be forgotten; one that has the value that is gone back to stays."""
+        """Whether the old statement is about what the clause tells to forget.
+
+        If the new statement also goes back to a value, an old one with that value, or with a value of another sort, stays.
+        """
         named, denied = self._without_denial(_forgotten(self.forms, clause))
         topic = set(_keys(self._content(named)))
         about = next((part for part in self.earlier.clauses if topic and topic <= set(_keys(part))), None)
@@ -555,7 +561,7 @@ class _Comparison:
     # --- one thing in place of another
 
     def _swaps(self, clause: _Words) -> Iterator[tuple[_Words, _Words, _Words | None]]:
-        """What goes, the rest of the clause, and what comes if that is known."""
+        """Yield (what goes, the rest of the clause, what comes): () = nothing comes, None = it is in the rest."""
         forms, keys = self.forms, _keys(clause)
         for form in forms.instead:
             if at := _find(keys, form):
@@ -575,7 +581,10 @@ class _Comparison:
                 yield clause[:at], clause[at + len(form) :], ()
 
     def _replaced(self, before: _Words, behind: _Words) -> tuple[_Words, _Words, _Words | None]:
-        """The same of "X was replaced by Y", "we replaced X with Y" and "Y replaces X"; the parts before and behind the verb."""
+        """Return what `_swaps` yields for "X was replaced by Y", "we replaced X with Y" and "Y replaces X".
+
+        `before`, `behind`: the words before and behind the verb.
+        """
         by = next((place for place, word in enumerate(behind) if word.key in self.forms.by), None)
         if before and before[-1].key in self.forms.copulas | _PASSIVE:
             return self._content(before), behind[1:] if by == 0 else behind, None
@@ -586,7 +595,7 @@ class _Comparison:
         return gone, rest, before
 
     def _moved_from(self, clause: _Words, verb: int) -> Iterator[tuple[_Words, _Words, _Words]]:
-        """The same of "we moved the app from X to Y"."""
+        """Yield what `_swaps` yields for "we moved the app from X to Y"; `verb` = index of the verb."""
         origin = next(
             (at for at in range(verb + 1, len(clause)) if clause[at].key in self.forms.origin), None
         )
@@ -613,7 +622,7 @@ class _Comparison:
         return words
 
     def _target(self, clause: _Words, start: int) -> tuple[int, int] | None:
-        """Where "to" stands behind `start`, and where what follows it begins."""
+        """Return the index of the first "to" from `start` on, and of what follows it; None = there is none."""
         keys = _keys(clause)
         for at in range(start, len(keys)):
             for form in self.forms.to:
@@ -622,7 +631,7 @@ class _Comparison:
         return None
 
     def _thing(self, words: _Words) -> tuple[_Words, _Words]:
-        """The thing that `words` begin with, up to the next link, and the rest."""
+        """Split `words` into the thing that they begin with, up to the next link word, and the rest."""
         stops = (self.forms.links | self.forms.limits | self.forms.origin | {_COMMA}) - {"a", "an"}
         end = next((at for at, word in enumerate(words) if at and word.key in stops), len(words))
         thing, rest = words[:end], words[end:]
@@ -633,15 +642,15 @@ class _Comparison:
         return thing, rest
 
     def _content(self, words: Sequence[_Word]) -> _Words:
-        """Words without links and without verbs that anything is said with."""
+        """Return the words that carry content: without links, copulas and other general verbs."""
         forms = self.forms
         left_out = forms.links | forms.neutral | forms.leads | forms.copulas | forms.moves | _PASSIVE | {"to"}
         return tuple(word for word in words if word.key not in left_out)
 
     def _names(self, gone: _Words, rest: _Words, come: _Words | None) -> bool:
-        """Whether the old statement is about what goes, and about nothing but what the rest of the new one says, too.
+        """Whether the old statement names what goes, and says nothing else that the rest of the new one does not say.
 
-        Of the new one's rest only what comes, one run of words, may be new.
+        `come` None: the rest must hold what comes, as one run of new words. Else the rest may hold nothing new.
         """
         forms = self.forms
         gone = tuple(word for word in gone if word.key not in forms.links)
@@ -677,7 +686,7 @@ class _Comparison:
     # --- another value
 
     def _moved(self, clause: _Words) -> Iterator[tuple[_Words, _Words, bool]]:
-        """What is said to have got a new value, the value, and whether a verb says that it changed."""
+        """Yield (subject, new value, whether a verb says that it changed) for each reading of "X is now Y" or "X moved to Y"."""
         forms, keys = self.forms, _keys(clause)
         for at, word in enumerate(clause):
             if word.key in forms.moves:
@@ -706,7 +715,10 @@ class _Comparison:
                 yield (*plain[:verb], *rest), value, False
 
     def _had_other_value(self, subject: _Words, value: _Words, *, moved: bool, renamed: bool = False) -> bool:
-        """Whether the old statement gives what the new one speaks of another value of the same sort."""
+        """Whether the old statement gives the same subject another value of the same sort.
+
+        `moved` = a verb says that the value changed; `renamed` = the verb is one of renaming.
+        """
         forms = self.forms
         subject = self._content(subject)
         if not value or not subject or not forms.negations.isdisjoint((*_keys(self.old), *_keys(subject))):
@@ -729,7 +741,7 @@ class _Comparison:
         return self._fits(value, before, self.old[: places[0]], self.old[places[-1] + 1 :], moved=moved)
 
     def _aligned(self, clause: _Words) -> bool:
-        """Whether both are one sentence but for one value, and the new one says that its value is a new one."""
+        """Whether both clauses are the same but for one value, and the new one marks its value as new ("now", or a correction)."""
         forms = self.forms
         mine, marked = list(clause), -1
         for form in forms.now:
@@ -779,7 +791,10 @@ class _Comparison:
     def _fits(
         self, value: _Words, before: _Words, ahead: _Words, behind: _Words, *, moved: bool = False
     ) -> bool:
-        """Whether one thing has one such value: a number, a name or a word in the place of another one."""
+        """Whether the new `value` can only replace the value `before`: numbers of one unit, or one name for another.
+
+        `ahead`, `behind`: the words around the value, the same in both statements. `moved` = a verb says that the value changed.
+        """
         forms = self.forms
         label = 0
         while (
@@ -801,7 +816,7 @@ class _Comparison:
         return self._one_name(value, before, ahead, behind, moved=moved)
 
     def _one_name(self, value: _Words, before: _Words, ahead: _Words, behind: _Words, *, moved: bool) -> bool:
-        """Whether one name or word takes the place of another: a place, a day, a program, what a thing is called."""
+        """Whether a thing has only one such name or word at a time: a place, a day, a program, what it is called."""
         forms = self.forms
         links = [[key for key in _keys(words) if key in forms.links] for words in (value, before)]
         value, before = (
@@ -842,7 +857,7 @@ class _Comparison:
         )
 
     def _may_name(self, word: _Word) -> bool:
-        """Whether a word in lower case is the name of a program, a service or a format."""
+        """Whether a lower-case word is a known name of a program, a service or a format."""
         return word.key.lower() in self.forms.names
 
     def _is_number(self, words: _Words) -> bool:
@@ -864,7 +879,7 @@ class _Comparison:
 
 
 def _unit(number: _Words) -> str:
-    """The unit of a number: the word behind it, or what stands at its end or beginning."""
+    """Return the unit of a number: the word behind it, or a suffix or currency sign on it; "" = none."""
     count, *behind = number
     if behind:
         return behind[0].key.lower()

@@ -13,7 +13,7 @@ from tacit.model.ids import canonical_text
 __all__ = ["canonical_text", "same_statement", "says_with_more"]
 
 _SENTENCE_END = re.compile(r"(?<=[.!?\u2026;])\s+|\n+")
-"""Splits before small letters, too: people type without capitals, and a piece too many only makes a match stricter."""
+"""Ends of sentences, also before lower case: people type without capitals, and a piece too many only makes a match stricter."""
 
 
 def same_statement(left: str, right: str) -> bool:

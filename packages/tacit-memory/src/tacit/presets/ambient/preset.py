@@ -35,14 +35,14 @@ MARK = "[Context from memory]"
 PINNED_TITLE = "[Pinned context]"
 RELEVANT_TITLE = "[Relevant to this message]"
 KNOWN_TITLE = "[Known from earlier work]"
-"""For surfaces that no message asks for."""
+"""Title of the memories at a start and after a compaction."""
 PINNED_SURFACES = (Surface.START, Surface.PROMPT)
 _SPARE = 4
-"""Asked for beyond the limit, for those that trust or validity takes out."""
+"""How many more are read than the limit, to replace those that trust or validity takes out."""
 
 
 def add_pinned(tools: Tools, state: RecallState) -> Outcome[RecallState]:
-    """Pinned memories before what the guard let through."""
+    """Put the pinned memories in front of `passed`. Reads the store."""
     pinned = pinned_candidates(state.query, store=tools.store, settings=state.settings)
     pinned_ids = {candidate.memory.id for candidate in pinned}
     unpinned = (candidate for candidate in state.passed or () if candidate.memory.id not in pinned_ids)
@@ -52,7 +52,7 @@ def add_pinned(tools: Tools, state: RecallState) -> Outcome[RecallState]:
 def pinned_candidates(
     query: Query, *, store: SearchableStore, settings: RecallSettings
 ) -> tuple[Candidate, ...]:
-    """What was pinned by hand, then at most `pinned_limit` memories of every pinned kind, kinds in the order of the settings.
+    """Return the memories pinned by hand, then at most `pinned_limit` of every pinned kind, kinds in the order of the settings.
 
     Validity and trust apply; thresholds, age and the delay before a memory may come again do not.
     """
@@ -91,7 +91,7 @@ def _ordered(memories: list[Memory], settings: RecallSettings) -> list[Memory]:
 
 
 def ambient_relevance(query: Query, candidate: Candidate, kind: Kind) -> tuple[float, tuple[str, ...]]:
-    """Fused score with importance and freshness as small additions, 0 to 1. It orders and gates nothing.
+    """Return the fused score with small additions for importance and freshness, 0-1, and a reason. It orders and gates nothing.
 
         x = rrf + 0.01 * importance + 0.005 * freshness    (source: the ambient seed, hybrid search improvements, 3)
         relevance = x / (x + 1 / 61)
@@ -108,7 +108,7 @@ def ambient_relevance(query: Query, candidate: Candidate, kind: Kind) -> tuple[f
 def ambient_line(
     candidate: Candidate, text: str, kinds: KindRegistry, clean: Callable[[str], str] = lambda text: text
 ) -> str:
-    """One memory: `[Decision] We chose JWT. (importance: 0.8; user, 2026-11-20)`; kinds under their own names, as `Todo`."""
+    """Return one memory as a line: `[Decision] We chose JWT. (importance: 0.8; user, 2026-11-20)`; kinds under their own names, as `Todo`."""
     del kinds
     memory = candidate.memory
     source = escape_text(clean(source_of(candidate)))
@@ -117,13 +117,13 @@ def ambient_line(
 
 
 def ambient_frame(surface: Surface) -> str:
-    """Everything that can stand around the lines."""
+    """Return all delimiters and titles that a block can have, so that their tokens are reserved."""
     first, last = _delimiters(surface)
     return "\n".join((first, MARK, PINNED_TITLE, _title(surface), last))
 
 
 def ambient_block(pack: Pack, kinds: KindRegistry, clean: Callable[[str], str] = lambda text: text) -> str:
-    """Two sections; an empty one has no title."""
+    """Return the block: a section of pinned memories and one of the others, empty ones left out; "" for the empty pack."""
     if not pack.items:
         return ""
     first, last = _delimiters(pack.surface)
@@ -145,7 +145,7 @@ def _delimiters(surface: Surface) -> tuple[str, str]:
 
 
 def pack_ambient(state: RecallState) -> Outcome[Pack]:
-    """One cap on every surface; an answer is bounded by its budget."""
+    """Pack at most `recall.max_items` memories on every surface; an answer is bounded by its budget alone."""
     on_demand = state.query.surface is Surface.ON_DEMAND
     return pack_candidates(state, state.fresh or (), most=None if on_demand else state.settings.max_items)
 
@@ -160,7 +160,10 @@ def _near(settings: RecallSettings) -> CosineFloor:
 
 
 def searching(kit: Kit, state: RecallState) -> Pipeline:
-    """One search for the message; what is near enough, or shares a rare name, or is related to what passed, behind what is pinned."""
+    """Return the pipeline of a search: keeps what is near enough, shares a rare name, or is related to what passed.
+
+    Pinned memories come first, where the settings and the surface have them.
+    """
     reach: Steps = (("score", partial(reach_cosine, _near)),)
     if state.query.surface in (Surface.PROMPT, Surface.SUBAGENT):
         reach = (("score", partial(find_shared_names, kit.tools)), *reach)
@@ -171,7 +174,7 @@ def searching(kit: Kit, state: RecallState) -> Pipeline:
 
 
 def starting(kit: Kit, state: RecallState) -> Pipeline:
-    """A start pack, where a user gives it tokens, and what a compaction dropped; what is pinned comes first."""
+    """Return the pipeline of a start or a compaction; pinned memories come first, where the settings and the surface have them."""
     pipeline = start(kit, state)
     if not state.settings.ambient.enabled or state.query.surface not in PINNED_SURFACES:
         return pipeline

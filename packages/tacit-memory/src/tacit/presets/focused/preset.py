@@ -18,11 +18,14 @@ from tacit.recall.stage import Layout, Preset
 ACTION_SPACES = ("lexical", "entity", "recent", "intent")
 ACTION_CANDIDATES = 64
 ACTION_ITEMS = 2
-"""A tool call gets at most so many memories: what governs exactly this, no more."""
+"""Most memories that a tool call gets."""
 
 
 def adapt(settings: RecallSettings, surface: Surface) -> RecallSettings:
-    """At a tool call the trigger decides, so nothing is embedded, more is looked at and less handed over. After a failure more is looked at, too."""
+    """Return the settings for `surface`: at a tool call and after a failure more candidates and at most `ACTION_ITEMS` memories.
+
+    At a tool call only `ACTION_SPACES` are asked, so that nothing is embedded.
+    """
     if surface not in (Surface.ACTION, Surface.FAILURE):
         return settings
     spaces = settings.spaces

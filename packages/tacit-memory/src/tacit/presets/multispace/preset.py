@@ -59,11 +59,11 @@ SECTIONS: tuple[tuple[str, str], ...] = (
     ("session", "### Session Context"),
 )
 NOTHING = "No relevant memories found. This appears to be a new topic."
-"""Source: EC-P5-01."""
+"""Text of the block that says that nothing was found. Source: EC-P5-01."""
 
 
 def alert_text(alert: DivergenceAlert, clean: Clean = lambda text: text) -> str:
-    """One alert in three lines."""
+    """Return one alert as three lines, escaped; `clean` takes secrets out of it."""
     return "\n".join(
         (
             ALERT,
@@ -74,14 +74,14 @@ def alert_text(alert: DivergenceAlert, clean: Clean = lambda text: text) -> str:
 
 
 def badge_text(badge: str, clean: Clean = lambda text: text) -> str:
-    """One hint as one line."""
+    """Return one hint as a line, escaped; `clean` takes secrets out of it."""
     return f"- {escape_text(clean(badge))}"
 
 
 def multispace_line(
     candidate: Candidate, text: str, kinds: KindRegistry, clean: Clean = lambda text: text
 ) -> str:
-    """One memory as one line with its date; what nobody confirmed says so."""
+    """Return one memory as a line with its date, and with its source where a warning or branch is needed."""
     del kinds
     last_day = day(candidate.memory.updated_at_ms, candidate.memory.validity.offset_ms)
     source = needed_source(candidate)
@@ -90,13 +90,13 @@ def multispace_line(
 
 
 def multispace_frame(surface: Surface) -> str:
-    """Everything that can stand around lines, alerts and hints."""
+    """Return all delimiters and titles that a block can have, so that their tokens are reserved."""
     first, last = frame_text(surface)
     return "\n".join((first, TITLE, SHIFT, SWITCH, *(title for _, title in SECTIONS), HINTS, last))
 
 
 def multispace_block(pack: Pack, kinds: KindRegistry, clean: Clean = lambda text: text) -> str:
-    """The whole block; sections that hold nothing are left out, and so is a block of none."""
+    """Return the block: alerts, sections, hints; empty sections are left out; "" if all are empty."""
     lines: list[str] = []
     if pack.sections.alerts:
         lines += [SHIFT, *(alert_text(alert, clean) for alert in pack.sections.alerts), SWITCH]
@@ -114,7 +114,7 @@ def multispace_block(pack: Pack, kinds: KindRegistry, clean: Clean = lambda text
 
 
 def nothing_text(surface: Surface) -> str:
-    """The block that says that nothing is on record for this."""
+    """Return the block that says that nothing was found."""
     first, last = frame_text(surface)
     return "\n".join((first.partition("\n")[0], NOTHING, last))
 
@@ -142,14 +142,14 @@ LEAST_STEMS = 3
 MOST_ALERTS = 3
 SUMMARY_CHARS = 100
 UNIT_SCALE_MAX = 1.0
-"""A space whose `high` is not above this has a scale that ends at 1."""
+"""A space with a greater `high` has a scale without upper end (BM25)."""
 SEMANTIC_TOPIC_WEIGHT = 1.0
 """Topic weight of the spaces that measure meaning."""
 DECIDING = "semantic"
 WORK_SOURCES = frozenset({"session", "cli", "api", "mcp", "agent", "library", "command", "page", "edited"})
 """Sources of what was stated or learned in work; files and other stores have names of their own."""
 TURN = "turn"
-"""Kind of a piece of work that is no memory."""
+"""Kind of a piece of work that is something said in a session, not a memory."""
 
 
 def in_window(memory: Memory, query: Query) -> bool:
@@ -163,17 +163,17 @@ def in_window(memory: Memory, query: Query) -> bool:
 
 
 def tells_topic(text: str) -> bool:
-    """Whether words hold enough to tell of a topic."""
+    """Whether a text has enough stems (`LEAST_STEMS`) to name a topic."""
     return len(stems(text)) >= LEAST_STEMS
 
 
 def current_work(texts: Sequence[str], similarities: Sequence[Sequence[float]], *, turns: int) -> int:
-    """Number of the piece that the current work begins with.
+    """Return the index of the piece with which the current work begins: the last one that left the work before it.
 
     Args:
-        texts: pieces of work, oldest first; the last `turns` of them are turns.
-        similarities: between any two of them.
-        turns: only a turn can leave the work before it.
+        texts: pieces of work, oldest first.
+        similarities: cosine of any two of them, by index.
+        turns: how many of the last pieces are turns; only a turn can leave the work before it.
     """
     begins, low = 0, SPACES[DECIDING].low
     for number in range(max(1, len(texts) - turns), len(texts)):
@@ -184,7 +184,7 @@ def current_work(texts: Sequence[str], similarities: Sequence[Sequence[float]], 
 
 
 def measurable(query: Query, space: str) -> bool:
-    """Whether the words give `space` anything to compare: what it cannot measure is no sign of a shift."""
+    """Whether the query has what `space` compares, such as files for `code`; else it says nothing of a shift."""
     match space:
         case "intent":
             return bool(query.situation.actions)
@@ -197,14 +197,14 @@ def measurable(query: Query, space: str) -> bool:
 
 
 def comparable(piece: Candidate, space: str) -> bool:
-    """Whether a piece of work has the side that `space` compares with; one without says nothing of a shift."""
+    """Whether a piece of work has what `space` compares, such as a trigger for `intent`; else it says nothing of a shift."""
     if piece.memory.kind == TURN:
         return piece.score(space) is not None
     return space != "intent" or not piece.memory.trigger.empty
 
 
 def summary_of(content: str) -> str:
-    """The first words of a memory, at most 100 characters, never half a word."""
+    """Return the first words of a memory, at most 100 characters, cut at a word."""
     flat = " ".join(content.split())
     return flat if len(flat) <= SUMMARY_CHARS else flat[: SUMMARY_CHARS - 3].rsplit(" ", 1)[0] + "..."
 
@@ -212,7 +212,7 @@ def summary_of(content: str) -> str:
 def divergences(
     query: Query, work: Sequence[Candidate], *, spaces: Sequence[str]
 ) -> tuple[DivergenceAlert, ...]:
-    """Alerts for `query` over recent work.
+    """Return alerts that `query` has left recent work, at most three, lowest similarity first; () = no shift.
 
     Args:
         query: the current words.
@@ -275,23 +275,23 @@ _DAY_PARTS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalTime:
-    """The user's own clock at a moment; `offset_ms` gives its distance to UTC at any moment."""
+    """The user's local clock: a moment (`at_ms`), and a function for the offset from UTC at any moment."""
 
     at_ms: int
     offset_ms: Callable[[int], int]
 
     def day(self, at_ms: int) -> int:
-        """Number of the day of a moment."""
+        """Return the number of the local day of a moment."""
         return (at_ms + self.offset_ms(at_ms)) // DAY_MS
 
     def part_of_day(self, at_ms: int) -> str:
-        """Part of the day of a moment."""
+        """Return the local part of the day of a moment, such as "in the morning"."""
         hour = datetime.fromtimestamp((at_ms + self.offset_ms(at_ms)) / 1000, tz=UTC).hour
         return next(name for end, name in _DAY_PARTS if hour < end)
 
 
 def topic_of(memory: Memory) -> str:
-    """What a memory is about in a few words: its trigger's first topic, the file that it describes, else its first words."""
+    """Return what a memory is about: its trigger's first topic, the file that it describes, else its first words."""
     if memory.trigger.topics:
         return memory.trigger.topics[0]
     if memory.files and memory.kind == "file_context":
@@ -307,14 +307,14 @@ def badges(
     last_session: Candidate | None,
     now: LocalTime,
 ) -> tuple[str, ...]:
-    """Hints for a pack, in the order of the design: time of day, yesterday's session, recent files, habit.
+    """Return the hints of time for a pack, in this order: time of day, yesterday's session, recent files, habit.
 
     Args:
         items: the memories of the pack.
         spaces: names of the spaces that are on.
         sessions: records of other sessions of this project, newest first.
         last_session: the digest of the last session, or None.
-        now: the moment asked for.
+        now: the time of the query.
     """
     topic = [
         item.candidate
@@ -349,7 +349,7 @@ def _yesterday(
     last_session: Candidate | None,
     now: LocalTime,
 ) -> str:
-    """Where the session before this one was yesterday's, and the prompt goes on with what it was about."""
+    """Return the hint that this work continues yesterday's session; "" = the last session was not yesterday, or is unrelated."""
     yesterday = now.day(now.at_ms) - 1
     if last_session is not None and now.day(last_session.memory.updated_at_ms) == yesterday:
         related = (last_session.score("semantic") or 0.0) >= SPACES["semantic"].low
@@ -374,7 +374,7 @@ def _recent_files(sessions: Sequence[SessionState], at_ms: int) -> str:
 
 
 def _habit(topic: Sequence[Candidate], now: LocalTime) -> str:
-    """Where the topic was worked on on three days in this part of the day, and on no more days in others."""
+    """Return the hint that the topic is usual in this part of the day: on three days, and on no more days otherwise; "" = none."""
     part_of_day = now.part_of_day(now.at_ms)
     created_ms = [candidate.memory.created_at_ms for candidate in topic]
     days = {now.day(at) for at in created_ms if now.part_of_day(at) == part_of_day}
@@ -394,13 +394,13 @@ def _habit(topic: Sequence[Candidate], now: LocalTime) -> str:
 # of Robertson and Walker, 1994). Priority orders and is no probability: it may exceed 1.
 
 CLUSTER_AGREEMENT = 2.5
-"""Agreement from which a memory is of high relevance."""
+"""Agreement from which a memory belongs to the section `cluster`."""
 STRONG_AGREEMENT = 5.0
 BONUS_STRONG, BONUS_CLUSTER, BONUS_SINGLE = 1.5, 1.2, 1.0
 
 
 def weighted_agreement(scores: Mapping[str, float] | Iterable[tuple[str, float]]) -> float:
-    """Agreement of the spaces on a memory: the sum of topic weights of those whose score reaches their `high`, 0 to 8.5.
+    """Return the agreement of the spaces on a memory: the sum of topic weights of those whose score reaches `high`, 0 to 8.5.
 
     Source: SPEC section 5. Spaces of time (recent, periodic, sequence) weigh nothing: they are no topic.
 
@@ -415,13 +415,13 @@ def weighted_agreement(scores: Mapping[str, float] | Iterable[tuple[str, float]]
 
 
 def to_unit_interval(value: float, high: float) -> tuple[float, float]:
-    """A similarity and its threshold, both on the scale 0 to 1."""
+    """Return a space's score and its threshold `high`, both mapped to the scale 0-1; see the formula."""
     value = max(0.0, value)
     return (value / (value + high), 0.5) if high > 1.0 else (min(1.0, value), high)
 
 
 def multispace_relevance(query: Query, candidate: Candidate, kind: Kind) -> tuple[float, tuple[str, ...]]:
-    """How far the spaces' similarities reach over their thresholds, 0 to 1."""
+    """Return how far the scores exceed the spaces' thresholds, weighted, 0-1, and reasons."""
     del query, kind
     scores = dict(candidate.scores)
     reached = reachable = 0.0
@@ -441,7 +441,7 @@ def multispace_relevance(query: Query, candidate: Candidate, kind: Kind) -> tupl
 
 
 def recency_factor(age_ms: int, weights: RecencyWeights) -> float:
-    """The factor for the age of a memory; one from the future counts as new."""
+    """Return the factor for the age of a memory; a negative age counts as new."""
     tiers = (
         (HOUR_MS, weights.hour),
         (DAY_MS, weights.day),
@@ -453,7 +453,7 @@ def recency_factor(age_ms: int, weights: RecencyWeights) -> float:
 
 
 def diversity_bonus(agreement: float) -> float:
-    """The factor for agreement of the spaces: 1.5 from 5.0, 1.2 from 2.5, else 1."""
+    """Return the factor for an agreement of the spaces: 1.5 from 5.0, 1.2 from 2.5, else 1."""
     if agreement >= STRONG_AGREEMENT:
         return BONUS_STRONG
     return BONUS_CLUSTER if agreement >= CLUSTER_AGREEMENT else BONUS_SINGLE
@@ -470,11 +470,11 @@ def priority(relevance: float, *, age_ms: int, agreement: float, weights: Recenc
 
 T = TypeVar("T")
 SHORTEN_ABOVE, SHORTEN_TO = 100, 80
-"""A memory of more tokens is cut to so many at a sentence end: more memories in part rather than few in full."""
+"""A memory of more tokens than the first number is cut to about the second at a sentence end."""
 
 
 def divergence_alerts(state: RecallState) -> tuple[DivergenceAlert, ...]:
-    """Alerts for a prompt, where recent work was looked for."""
+    """Return the alerts for a prompt; () if no recent work was read or nothing has shifted."""
     measured = {candidate.memory.id: candidate for candidate in state.scored or ()}
     work = [*(measured[name] for name in state.recent if name in measured), *state.turns]
     scored_spaces = {name for piece in work for name, _ in piece.scores}
@@ -483,19 +483,19 @@ def divergence_alerts(state: RecallState) -> tuple[DivergenceAlert, ...]:
 
 
 def agreement_of(candidate: Candidate) -> float:
-    """How many spaces agree on a candidate, 0 to 8.5."""
+    """Return the agreement of the spaces on a candidate, 0 to 8.5; see `weighted_agreement`."""
     return weighted_agreement(candidate.scores)
 
 
 def category_of(candidate: Candidate) -> str:
-    """`session` for the digest of the last session, `cluster` from an agreement of 2.5, else `single`."""
+    """Return the section of a candidate: `session` for the last digest, `cluster` from an agreement of 2.5, else `single`."""
     if LAST_SESSION in candidate.reasons:
         return "session"
     return "cluster" if agreement_of(candidate) >= CLUSTER_AGREEMENT else "single"
 
 
 def session_summary(candidate: Candidate, *, beside: Sequence[str] = ()) -> str:
-    """What the last session was about and left open, as sentences, without the decisions that `beside` tells."""
+    """Return a digest as sentences: what the session was about, decided and left open, without decisions that `beside` tells."""
     memory = candidate.memory
     lines = lines_of(memory.content)
     sentences = [f"Last session focused on {focus_of(memory.content).rstrip('.')}."]
@@ -513,7 +513,7 @@ def session_summary(candidate: Candidate, *, beside: Sequence[str] = ()) -> str:
 
 
 def pack_multispace(state: RecallState) -> Outcome[Pack]:
-    """Alerts, then clusters, single finds and the last session, then hints of time, each within its budget."""
+    """Pack alerts, then clusters, single finds and the last session, then hints of time, each within its budget."""
     query, settings, candidates = state.query, state.settings, state.fresh or ()
     costs = memory_costs(state)
     budgets = settings.multispace.categories
@@ -566,7 +566,7 @@ def _entry(
 
 
 def _affordable(items: Sequence[T], budget: int, cost: Callable[[T], int]) -> tuple[T, ...]:
-    """The first ones that fit into `budget` together."""
+    """Return the items, in order, that fit into what is left of `budget`; one that does not fit is skipped."""
     taken: list[T] = []
     for item in items:
         if cost(item) <= budget:
@@ -583,7 +583,7 @@ DIGESTS_READ = 5
 
 
 def read_sections(tools: Tools, state: RecallState) -> Outcome[RecallState]:
-    """What the sections need: recent work, and the digest of the last session."""
+    """Add to the state what the sections need: recent work, and the id of the last session's digest. Reads the store and embeds."""
     query = state.query
     if "semantic" in state.space_scores and query.text.strip():
         state = _with_recent_work(tools, state)
@@ -592,7 +592,7 @@ def read_sections(tools: Tools, state: RecallState) -> Outcome[RecallState]:
 
 
 def _with_recent_work(tools: Tools, state: RecallState) -> RecallState:
-    """The state with the work since the last shift; memories that the semantic ranking left out get their cosine."""
+    """Return the state with the work since the last shift (`recent`, `turns`) and its cosines; unchanged if embedding fails or is late."""
     query = state.query
     memories = recent_memories(query, store=tools.store)
     turn_texts = tuple(dict.fromkeys(text[:QUERY_CHARS] for text in state.context.turns if text.strip()))
@@ -622,7 +622,7 @@ def _with_recent_work(tools: Tools, state: RecallState) -> RecallState:
 
 
 def _turns(query: Query, turn_texts: Sequence[str], near: Vectors) -> tuple[Candidate, ...]:
-    """What was said, as candidates of the spaces that can measure plain words."""
+    """Return turns as candidates, with scores of the spaces that can measure plain words."""
     query_stems = stems(query.text)
     query_entities = {entity for entity in query.entities if entity.kind in ("file", "symbol")}
     return tuple(
@@ -653,7 +653,7 @@ def _turn(number: int, text: str, *, at_ms: int) -> Memory:
 
 
 def recent_memories(query: Query, *, store: MemoryStore) -> tuple[Memory, ...]:
-    """Memories that are recent work, oldest first; nothing that is newer than the query."""
+    """Return the memories that are recent work (`in_window`), oldest first; none that is newer than the query."""
     newest = store.list_memories(MemoryFilter(), scope=query.scope, limit=WINDOW_MEMORIES)
     recent = [
         m for m in newest if m.created_at_ms <= query.at_ms and in_window(m, query) and m.kind != DIGEST
@@ -662,7 +662,7 @@ def recent_memories(query: Query, *, store: MemoryStore) -> tuple[Memory, ...]:
 
 
 def last_session(query: Query, *, store: MemoryStore) -> Memory | None:
-    """The newest digest of another session; None where there is none."""
+    """Return the newest digest of another session that may appear on this branch; None = there is none."""
     digests = store.list_memories(MemoryFilter(kinds=(DIGEST,)), scope=query.scope, limit=DIGESTS_READ)
     other_digests = [
         m
@@ -682,12 +682,12 @@ _JUDGE = partial(
 
 
 def searching(kit: Kit, state: RecallState) -> Pipeline:
-    """A search by all spaces, at a moment that the design leaves silent and a user gives tokens to."""
+    """Return the pipeline of a search by all spaces, for surfaces that are silent unless the user gives them tokens."""
     return search(kit, state, judge=_JUDGE)
 
 
 def prompt(kit: Kit, state: RecallState) -> Pipeline:
-    """The same before a prompt, with recent work and the last session read for the sections; nothing without the prompt's vector."""
+    """Return the pipeline before a prompt: a search that also reads recent work and the last session, and needs the vector."""
     pipeline = search(kit, state, judge=_JUDGE)
     if state.nothing_coming:
         return pipeline
@@ -706,10 +706,10 @@ def prompt(kit: Kit, state: RecallState) -> Pipeline:
 
 
 def require_vector(state: RecallState) -> Outcome[RecallState]:
-    """Change nothing. Without the embedding of the prompt there would be half a picture: then nothing is handed over.
+    """Return the state unchanged, or stop the recall if the prompt could not be embedded.
 
     Raises:
-        ProviderError: then.
+        ProviderError: if the embedder failed or was late.
     """
     if state.embedding_error:
         raise ProviderError(state.embedding_error)

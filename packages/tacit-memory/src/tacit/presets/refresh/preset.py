@@ -82,12 +82,12 @@ OPEN, CLOSE = "[MEMORY]", "[/MEMORY]"
 
 
 def section_of(kind: str) -> str:
-    """Title of the section that memories of `kind` stand in; kinds of the user's own stand in Tech Context."""
+    """Return the title of the section for memories of `kind`; unknown kinds belong to Tech Context."""
     return next((title for title, kinds in SECTIONS if kind in kinds), "Tech Context")
 
 
 def sections_frame(surface: Surface) -> str:
-    """Everything that can stand around the lines of the fixed sections."""
+    """Return all delimiters and titles of the fixed sections, so that their tokens are reserved."""
     del surface
     return "\n".join((OPEN, *(f"## {title}" for title, _ in SECTIONS), CLOSE))
 
@@ -95,18 +95,18 @@ def sections_frame(surface: Surface) -> str:
 def section_line(
     candidate: Candidate, text: str, kinds: KindRegistry, clean: Clean = lambda text: text
 ) -> str:
-    """One memory as one line: what it says, and, where nobody confirmed it, who said it."""
+    """Return one memory as a line of a fixed section; its source only where a warning, branch or day is needed."""
     del kinds
     return f"- {escape_text(clean(text))}{_marked(candidate)}"
 
 
 def sections_block(pack: Pack, kinds: KindRegistry, clean: Clean = lambda text: text) -> str:
-    """The fixed sections alone as a block; the empty pack gives the empty text."""
+    """Return the block of the fixed sections alone; "" for the empty pack."""
     return memory_text(sections_text(cleaned(pack, clean).items, kinds), "")
 
 
 def relevant_frame(surface: Surface) -> str:
-    """What stands around the lines of the refreshed section alone."""
+    """Return the delimiters and title of the refreshed section, so that their tokens are reserved."""
     del surface
     return "\n".join((OPEN, f"## {RELEVANT}", CLOSE))
 
@@ -114,14 +114,14 @@ def relevant_frame(surface: Surface) -> str:
 def relevant_line(
     candidate: Candidate, text: str, kinds: KindRegistry, clean: Clean = lambda text: text
 ) -> str:
-    """One memory with its similarity in percent and an absolute date before what it says."""
+    """Return one memory as a line of the refreshed section: relevance in percent, date, then its words."""
     del kinds
     share = f"{round(candidate.relevance * 100)}%, {day(candidate.memory.updated_at_ms, candidate.memory.validity.offset_ms)}"
     return f"- [{share}] {escape_text(clean(text))}{_marked(candidate)}"
 
 
 def relevant_block(pack: Pack, kinds: KindRegistry, clean: Clean = lambda text: text) -> str:
-    """The refreshed section alone as a block; the empty pack gives the empty text."""
+    """Return the block of the refreshed section alone; "" for the empty pack."""
     return memory_text("", relevant_text(cleaned(pack, clean).items, kinds))
 
 
@@ -131,7 +131,7 @@ def _marked(candidate: Candidate) -> str:
 
 
 def sections_text(items: Sequence[PackItem], kinds: KindRegistry) -> str:
-    """The fixed sections, without the frame; the newest digest only."""
+    """Return the text of the fixed sections without delimiters, with the newest digest only; "" without items."""
     by_title: dict[str, list[PackItem]] = {}
     for item in items:
         by_title.setdefault(section_of(item.candidate.memory.kind), []).append(item)
@@ -151,14 +151,14 @@ def sections_text(items: Sequence[PackItem], kinds: KindRegistry) -> str:
 
 
 def relevant_text(items: Sequence[PackItem], kinds: KindRegistry) -> str:
-    """The refreshed section, without the frame, the most similar first."""
+    """Return the text of the refreshed section without delimiters, most relevant first; "" without items."""
     ranked = sorted(items, key=lambda i: (-i.candidate.relevance, i.candidate.memory.newest_first))
     lines = [relevant_line(item.candidate, item.text, kinds) for item in side_by_side(ranked)]
     return "\n".join((f"## {RELEVANT}", *lines)) if lines else ""
 
 
 def memory_text(sections: str, relevant: str) -> str:
-    """The whole block of both parts; the empty text when both are empty."""
+    """Return the `[MEMORY]` block of both texts; "" if both are empty."""
     inner = "\n".join(part for part in (sections, relevant) if part)
     return f"{OPEN}\n{inner}\n{CLOSE}" if inner else ""
 
@@ -176,12 +176,12 @@ SHARES: Mapping[str, float] = {
 """Shares of the tokens of the fixed sections, by kind."""
 SECTION_READ = 100
 SECTION_ITEMS = 30
-"""Most memories of one section that are looked at, newest first, and that may come."""
+"""Most memories of one section that are read, newest first, and most that become candidates."""
 START_POOL_KEEP_MS = 15 * 60_000
 
 
 def similarity_relevance(query: Query, candidate: Candidate, kind: Kind) -> tuple[float, tuple[str, ...]]:
-    """Similarity of `candidate` to the words of `query` with a share of recency, 0 to 1; what has no cosine is not similar.
+    """Return the cosine of `candidate` with a share of recency, 0-1, and a reason; 0 if it has no cosine.
 
         score = (1 - w) * cosine + w * exp(-0.1 * age in days)    (source: the refresh seed, codexfi, store.ts)
 
@@ -202,7 +202,7 @@ def similarity_relevance(query: Query, candidate: Candidate, kind: Kind) -> tupl
 def sections_start(
     store: SearchableStore, scope: ScopeFilter, *, at_ms: int, kinds: KindRegistry, settings: RecallSettings
 ) -> tuple[tuple[Candidate, ...], tuple[Note, ...]]:
-    """Candidates of all sections, the most needed of each section first, and a fact per section.
+    """Read the start pool: candidates of all sections, pinned and most needed of each first, and a note for each section.
 
     The refresh seed reads the project's memories and sorts them into sections by type. Here each section has a list of its
     own, so that no kind crowds out another: the newest are read, the pinned ones and the most needed of them come first, and
@@ -231,7 +231,7 @@ def sections_start(
 
 
 def _last_digest(memories: list[Memory]) -> tuple[Memory, ...]:
-    """The memories, with only the newest digest of each branch."""
+    """Return the memories with only the newest digest of each branch."""
     return (*(memory for memory in memories if memory.kind != DIGEST), *newest_digests(memories))
 
 
@@ -248,7 +248,7 @@ def _near(settings: RecallSettings) -> CosineFloor:
 
 
 def searching(kit: Kit, state: RecallState) -> Pipeline:
-    """A search for the newest message alone; what is near enough, or shares a rare name."""
+    """Return the pipeline of a search: keeps what is near enough or, for a prompt or a task, shares a rare name."""
     reach: Steps = (("score", partial(reach_cosine, _near)),)
     if state.query.surface in (Surface.PROMPT, Surface.SUBAGENT):
         reach = (("score", partial(find_shared_names, kit.tools)), *reach)
@@ -304,12 +304,12 @@ EMPTY = f"{OPEN}\n{CLOSE}"
 LOW_INFORMATION_WORDS = 3
 FIRST_TURN_ITEMS = 20
 _SEARCHED = (Surface.PROMPT, Surface.SUBAGENT)
-"""What has words to search by."""
+"""Surfaces whose words may refresh the section."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LowInformation:
-    """What tells whether a prompt says enough to refresh by."""
+    """What was read from a prompt, to decide whether it says enough to refresh the section."""
 
     nothing_coming: bool
     words: int
@@ -321,7 +321,7 @@ class LowInformation:
 
 
 class RefreshBlock:
-    """Advances the `[MEMORY]` block of one session by one signal."""
+    """Builds the `[MEMORY]` block of one session after a signal: fixed sections and the refreshed one."""
 
     def __init__(
         self,
@@ -334,15 +334,15 @@ class RefreshBlock:
         current: Callable[[tuple[str, ...]], Mapping[str, str]] | None = None,
         log: StageLog | None = None,
     ) -> None:
-        """Ask `pipeline` under `settings`.
+        """Make a builder for one signal.
 
         Args:
             pipeline: asked for both parts of the block.
             settings: of the read path.
             new_id: makes ids of traces.
-            kinds: of the settings.
+            kinds: the registry of kinds.
             clean: takes secrets out of every text that is rendered.
-            current: content hash by id of those memories that are still active; without it nothing is looked up.
+            current: gives the content hash by id of those memories that are still active; None = changes are not noticed.
             log: the stages before recall; None = the time starts here.
         """
         self._log = log
@@ -356,7 +356,10 @@ class RefreshBlock:
     def advance(
         self, query: Query, *, state: SessionState, low: LowInformation, cap: int
     ) -> tuple[Block, Trace | None, SessionState]:
-        """The block after `query`, its trace, and the session's new record."""
+        """Return the block after `query`, the trace of the last recall (None = none was run), and the session's new record.
+
+        `cap` = most characters, 0 = no limit: beyond it the refreshed section goes, then all. `low`: whether the prompt says too little.
+        """
         trace: Trace | None = None
         sections = ledger.kept_block(state, SECTIONS_BLOCK)
         if sections is not None and self._outdated(state, Surface.START):
@@ -398,7 +401,7 @@ class RefreshBlock:
         return block, trace, state
 
     def _outdated(self, state: SessionState, surface: Surface) -> bool:
-        """Whether a memory that stands there for `surface` was changed, superseded or forgotten since."""
+        """Whether a memory that `surface` put into the block was changed, superseded or forgotten since."""
         if self._current is None:
             return False
         shown = {
@@ -412,7 +415,7 @@ class RefreshBlock:
         return any(current_hashes.get(name) != content for name, content in shown.items())
 
     def _refreshed(self, query: Query, state: SessionState) -> tuple[Delivered, Trace] | None:
-        """The section for this turn; None when the search failed, so that the one before stays."""
+        """Return the refreshed section of this turn and its trace; None = it is off or the search failed, so the old one stays."""
         if not self._settings.refresh.top:
             return None
         try:
@@ -425,7 +428,7 @@ class RefreshBlock:
         return done, trace
 
     def _carried(self, state: SessionState) -> str:
-        """The refreshed section of the epoch before: a compaction must not lose it."""
+        """Return the refreshed section of the epoch before, which a compaction must not lose; "" = none."""
         return next((b.text for b in reversed(state.blocks) if b.message_id == RELEVANT_BLOCK), "")
 
     def _sections(self, query: Query, state: SessionState) -> tuple[Delivered, Trace]:
@@ -476,7 +479,7 @@ class RefreshBlock:
 
     @staticmethod
     def _loaded_by_host(state: SessionState) -> Callable[[Memory], DropReason | None]:
-        """Says of a memory that the host has loaded its rule file. What the user said in this session may be looked up again."""
+        """Return a function that tells why a memory is in context: only if the host loaded its rule file; else None."""
 
         def why(memory: Memory) -> DropReason | None:
             if memory.provenance.source not in state.host_rule_files:
@@ -487,7 +490,7 @@ class RefreshBlock:
 
 
 def _of_project(scope: ScopeFilter) -> ScopeFilter:
-    """What belongs to a project; the whole scope where there is none. Preferences stand in the sections already."""
+    """Return the project and path scopes alone; the whole scope if it has none."""
     own = [
         visible_scope
         for visible_scope in scope.scopes

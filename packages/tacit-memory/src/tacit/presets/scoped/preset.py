@@ -61,7 +61,7 @@ TASK_WORDS: dict[str, tuple[str, ...]] = {
 
 
 def scope_match(scope: Scope, allowed: tuple[Scope, ...]) -> float:
-    """How near a scope is: universal < language < project; what is not at hand hardly counts."""
+    """Return how near a memory's scope is: universal 0.4, language 0.7, project 1.0; much less if it is not among `allowed`."""
     if scope.kind is ScopeKind.UNIVERSAL:
         return MATCH_UNIVERSAL
     at_hand = scope in allowed
@@ -71,32 +71,32 @@ def scope_match(scope: Scope, allowed: tuple[Scope, ...]) -> float:
 
 
 def highest_scope_match(scope: Scope) -> float:
-    """What a memory of that scope has at best."""
+    """Return the best `scope_match` that a memory of that scope can have."""
     if scope.kind is ScopeKind.UNIVERSAL:
         return MATCH_UNIVERSAL
     return MATCH_LANGUAGE if scope.kind is ScopeKind.LANGUAGE else MATCH_PROJECT
 
 
 def recency(age_ms: int) -> float:
-    """The seed's decay in steps."""
+    """Return the recency of an age, falling in steps: 1.0 below 7 days, then 0.8 (30), 0.6 (90), 0.4 (180), 0.2."""
     days = age_ms // DAY_MS
     return next((value for limit, value in ((7, 1.0), (30, 0.8), (90, 0.6), (180, 0.4)) if days < limit), 0.2)
 
 
 def task_match(content: str, task: str) -> float:
-    """Share of the task's words that `content` holds; 0.5 where the task is unknown."""
+    """Return the share of the task's words that `content` holds; 0.5 for an unknown task."""
     words = TASK_WORDS.get(task, ())
     text = content.lower()
     return sum(word in text for word in words) / len(words) if words else UNKNOWN_TASK
 
 
 def recency_of(memory: Memory, *, at_ms: int) -> float:
-    """The recency of a memory at a time."""
+    """Return the recency of a memory at `at_ms`."""
     return recency(max(0, at_ms - memory.updated_at_ms))
 
 
 def scope_score(memory: Memory, *, allowed: tuple[Scope, ...], at_ms: int, task: str) -> float:
-    """The seed's score, 0 to 1: what orders."""
+    """Return the seed's score, 0-1, by which memories are ordered; `allowed` = the scopes at hand, `task` "" = unknown."""
     return min(
         1.0,
         WEIGHT_SCOPE * scope_match(memory.scope, allowed)
@@ -107,7 +107,7 @@ def scope_score(memory: Memory, *, allowed: tuple[Scope, ...], at_ms: int, task:
 
 
 def best_score(memory: Memory, kind: Kind, *, at_ms: int, task: str) -> float:
-    """The best score that this memory can reach by scope and age: what the thresholds are parts of."""
+    """Return the best score that this memory could reach with the best scope and, unless its kind is standing, age 0."""
     return (
         WEIGHT_SCOPE * highest_scope_match(memory.scope)
         + WEIGHT_FREQUENCY * min(memory.frequency / 10, 1.0)
@@ -117,12 +117,15 @@ def best_score(memory: Memory, kind: Kind, *, at_ms: int, task: str) -> float:
 
 
 def matches(candidate: Candidate) -> bool:
-    """Whether a memory fits the words asked for: it shares one of them, or means something like them."""
+    """Whether a memory shares a word with the query, or its cosine reaches the `low` of the semantic space."""
     return bool(candidate.score("lexical")) or (candidate.score("semantic") or 0.0) >= SPACES["semantic"].low
 
 
 def scoped_relevance(query: Query, candidate: Candidate, kind: Kind) -> tuple[float, tuple[str, ...]]:
-    """The score as a part of the best reachable one, 0 to 1."""
+    """Return the score as a share of the best reachable one, 0-1, and a reason.
+
+    A digest has 1. On demand a memory that does not match the words has 0.
+    """
     if query.surface is Surface.ON_DEMAND and not matches(candidate):
         return 0.0, ("does not match the words",)
     if kind.name == DIGEST:
@@ -147,11 +150,11 @@ _NEGATIVE = re.compile(
     r"(?<!\w)(?:avoid|never|no|don['’]?t|dont|not|without|stop|nie|niemals|nicht|kein\w*|jamais|pas|nunca|jamás|não|mai|non|nooit|niet|geen)(?!\w)",
     re.IGNORECASE,
 )
-"""Words with which a statement itself says what to avoid: "Avoid: never ..." would say the opposite."""
+"""Words by which a statement is negative itself, so that "Avoid: " before it would say the opposite."""
 
 
 def heading_of(scope: Scope) -> str:
-    """The heading that memories of `scope` stand under."""
+    """Return the heading for memories of `scope`."""
     if scope.kind is ScopeKind.LANGUAGE:
         return f"### {escape_text(scope.key).title()} Preferences"
     project = scope.project_id
@@ -163,7 +166,7 @@ def heading_of(scope: Scope) -> str:
 def scoped_line(
     candidate: Candidate, text: str, kinds: KindRegistry, clean: Clean = lambda text: text
 ) -> str:
-    """One memory as one line; an anti-pattern that names only the thing is told to be avoided."""
+    """Return one memory as a line; an anti-pattern without a negation begins with "Avoid: "."""
     del kinds
     memory = candidate.memory
     avoid = "Avoid: " if memory.kind == "anti_pattern" and not _NEGATIVE.search(text) else ""
@@ -175,39 +178,39 @@ def scoped_line(
 def scoped_answer_line(
     candidate: Candidate, text: str, kinds: KindRegistry, clean: Clean = lambda text: text
 ) -> str:
-    """The same in an answer, with its date."""
+    """Return one memory of an answer as a line, with its date."""
     line = scoped_line(candidate, text, kinds, clean)
     dated = f" ({escape_text(clean(dated_source(candidate, kinds)))})"
     return line if needed_source(candidate) else f"{line}{dated}"
 
 
 def code_line(text: str, clean: Clean = lambda text: text) -> str:
-    """One line of a digest, with its code."""
+    """Return a line of a digest, escaped."""
     return escape_text(clean(text))
 
 
 def scoped_item_line(item: PackItem, kinds: KindRegistry, clean: Clean = lambda text: text) -> str:
-    """An item of the pack as one line: a memory, or a line of a digest."""
+    """Return an item of the pack as a line: a memory, or a line of a digest."""
     if item.category in CODE_CATEGORIES:
         return code_line(item.text, clean)
     return scoped_line(item.candidate, item.text, kinds, clean)
 
 
 def scoped_answer_item_line(item: PackItem, kinds: KindRegistry, clean: Clean = lambda text: text) -> str:
-    """An item of an answer as one line."""
+    """Return an item of an answer as a line: a memory with its date, or a line of a digest."""
     if item.category in CODE_CATEGORIES:
         return code_line(item.text, clean)
     return scoped_answer_line(item.candidate, item.text, kinds, clean)
 
 
 def scoped_frame(surface: Surface) -> str:
-    """Everything that can stand around the lines."""
+    """Return all delimiters and headings that a block can have, so that their tokens are reserved."""
     first, last = frame_text(surface)
     return f"{first}\n{TITLE}\n{UNIVERSAL}\n### Language Preferences\n### Project Name Decisions\n{CODES}\n{last}"
 
 
 def scoped_block(pack: Pack, kinds: KindRegistry, clean: Clean = lambda text: text) -> str:
-    """Universal rules, languages, projects, codes; the empty pack gives the empty text."""
+    """Return the block: memories by scope under headings, then lines of digests; "" for the empty pack."""
     if not pack.items:
         return ""
     item_line = scoped_answer_item_line if pack.surface is Surface.ON_DEMAND else scoped_item_line
@@ -257,7 +260,7 @@ class CodeLine:
 
 
 def code_lines(digests: Sequence[Candidate]) -> tuple[CodeLine, ...]:
-    """Lines that still say something, newest digest first, in the order of each digest; none twice.
+    """Return the lines of digests that still hold, newest digest first, each line once.
 
     Source: the `scoped` seed's session codes. What a later line reports as done is open no more: a `next` or `block` line goes
     when a later digest (or the `done` and `fix` lines of its own) holds at least 60 % of its words' stems. Reading never deletes.
@@ -280,7 +283,7 @@ def code_lines(digests: Sequence[Candidate]) -> tuple[CodeLine, ...]:
 
 
 def _costs(state: RecallState) -> Costs:
-    """What lines cost: those of memories as the layout says, those of digests as they stand."""
+    """Return the costs of lines: of memories by the layout, of digests by the bare line."""
     costs = memory_costs(state)
 
     def line(entry: Entry, text: str) -> int:
@@ -292,7 +295,7 @@ def _costs(state: RecallState) -> Costs:
 
 
 def pack_scoped(state: RecallState) -> Outcome[Pack]:
-    """Universal, language and project memories with a reserve; in a start pack the codes of digests after them."""
+    """Pack universal, language and project memories, each in its own budget, then a reserve; except for an answer, then digest lines."""
     query, candidates, budgets = state.query, state.fresh or (), state.settings.scoped
     filling = Filling(costs=_costs(state), total=max(0, query.budget_tokens - state.frame_tokens))
     starts = query.surface is not Surface.ON_DEMAND
@@ -340,7 +343,7 @@ def pack_scoped(state: RecallState) -> Outcome[Pack]:
 
 
 def scope_category(candidate: Candidate) -> str:
-    """`universal`, `language` or `project`, which holds whatever belongs to one."""
+    """Return the category of a memory by its scope: `language`, `project` (also its paths), or `universal` for all others."""
     kind = candidate.memory.scope.kind
     if kind is ScopeKind.LANGUAGE:
         return "language"
@@ -357,11 +360,10 @@ START_POOL_KEEP_MS = 15 * 60_000
 def scoped_start(
     store: SearchableStore, scope: ScopeFilter, *, at_ms: int, kinds: KindRegistry, settings: RecallSettings
 ) -> tuple[tuple[Candidate, ...], tuple[Note, ...]]:
-    """Candidates of every kind of scope with score and freshness, without relevance, and a fact per kind of scope.
+    """Read the start pool: candidates of every kind of scope, with score and freshness but no relevance, and a note for each.
 
     The scoped seed loads all memories of every layer; here each kind of scope brings its 120 most important ones, so that none
     crowds out another, and the newest digests come besides.
-    Of two that say nearly the same the one of the better score is kept.
     """
     del settings
     removed = kinds.unknown(store.kinds(scope=scope))
@@ -411,7 +413,7 @@ _JUDGE = partial(
 
 
 def searching(kit: Kit, state: RecallState) -> Pipeline:
-    """A search at a moment that the design leaves silent and a user gives tokens to."""
+    """Return the pipeline of a search judged by `scoped_relevance`, for surfaces that are silent unless the user gives them tokens."""
     return search(kit, state, judge=_JUDGE)
 
 

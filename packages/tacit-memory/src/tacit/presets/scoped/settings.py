@@ -38,7 +38,7 @@ class ScopedSettings(Section):
     )
 
     def of_an_answer(self) -> ScopedSettings:
-        """The parts of an answer in the place of those of a start pack."""
+        """Return the settings with the token parts of an answer in place of those of a start pack."""
         return self.model_copy(
             update={
                 "universal": self.asked_universal,

@@ -45,9 +45,9 @@ from tacit.text.tokens import LATIN_WORD
 
 DAY_MS = 86_400_000
 RULES = frozenset(kind.name for kind in BUILTIN if kind.standing and kind.name != "decision")
-"""Kinds that the seed's one type for rules, `preference`, stands for."""
+"""Kinds that count as the seed's type `preference`, which stands for all rules."""
 SUMMARIES = frozenset({DIGEST})
-"""Kinds that the seed's `outcome`, the summary of what was done, stands for."""
+"""Kinds that count as the seed's type `outcome`, the summary of what was done."""
 HALF_LIFE_DAYS: Mapping[str, float | None] = {
     "preference": None,
     "decision": 180,
@@ -99,13 +99,13 @@ _POINTS_AT_FILE = lazy_regex(
     re.IGNORECASE,
 )
 _ASKED_FOR = (Surface.START, Surface.COMPACTION, Surface.ON_DEMAND, Surface.FAILURE)
-"""Surfaces that no prompt or task asks."""
+"""Surfaces whose query is not narrowed to the kinds of a task."""
 
 
 def typed_relevance(
     query: Query, candidate: Candidate, kind: Kind, *, weights: TypedSettings
 ) -> tuple[float, tuple[str, ...]]:
-    """The five parts, weighted, 0 to 1; reasons name task and similarity."""
+    """Return the weighted sum of the five parts, 0-1, and reasons that name task and similarity."""
     task = task_of(query)
     memory = candidate.memory
     similar = similarity_of(query, candidate)
@@ -114,12 +114,12 @@ def typed_relevance(
 
 
 def weights_of(settings: TypedSettings) -> tuple[float, ...]:
-    """The weights of the five parts."""
+    """Return the weights of the five parts: semantic, recency, importance, access, kind."""
     return (settings.semantic, settings.recency, settings.importance, settings.access, settings.kind)
 
 
 def start_relevance(memory: Memory, kind: Kind, *, at_ms: int, weights: TypedSettings) -> float:
-    """The same without a query: the four other parts over the sum of their weights. Rules score 1.
+    """Return the relevance without a query, 0-1: the weighted mean of the parts but `semantic`. Rules have 1.
 
     The seed gives rules the highest score at session start and leaves the formula of the others open.
     """
@@ -130,12 +130,12 @@ def start_relevance(memory: Memory, kind: Kind, *, at_ms: int, weights: TypedSet
 
 
 def type_of(kind: str) -> str:
-    """The seed's type that `kind` is a case of."""
+    """Return the seed's type that `kind` counts as: `preference` for rules, `outcome` for digests, else itself."""
     return "preference" if kind in RULES else "outcome" if kind in SUMMARIES else kind
 
 
 def is_enabled(kind: str, enabled: Collection[str]) -> bool:
-    """Whether `kind`, or the seed's type that it is a case of, is among those that are on; none = all are."""
+    """Whether `kind`, or the type that it counts as, is among `enabled`; () = all are."""
     return not enabled or kind in enabled or type_of(kind) in enabled
 
 
@@ -151,7 +151,7 @@ def serves_task(kind: str, task: str, enabled: Collection[str]) -> bool:
 
 
 def recency(memory: Memory, kind: Kind, *, at_ms: int) -> float:
-    """2 ** (-age / half-life of its type), 0 to 1. The age is counted from when it was said; the future counts as new."""
+    """Return 2 ** (-age / half-life of its type), 0-1; the age counts from `valid_from`, the future counts as new."""
     half_life = HALF_LIFE_DAYS.get(type_of(memory.kind), OTHER_HALF_LIFE_DAYS)
     if kind.half_life_days != BUILTIN_KINDS.of_stored(kind.name).half_life_days:
         half_life = kind.half_life_days
@@ -161,20 +161,20 @@ def recency(memory: Memory, kind: Kind, *, at_ms: int) -> float:
 
 
 def priority(kind: str, task: str) -> float:
-    """How much a memory of `kind` matters for `task`, 0 to 1."""
+    """Return how much a memory of `kind` matters for `task`, 0-1."""
     table = PRIORITY_FIX if task == "fix" else PRIORITY
     return table.get(type_of(kind), OTHER_PRIORITY)
 
 
 def task_of(query: Query) -> str:
-    """`fix`, `feature`, `refactor`, `test` or `general`: by the seed's words; of an accepted proposal as it was read."""
+    """Return the task of a query: `fix`, `feature`, `refactor`, `test` or `general`, by its words or the accepted proposal."""
     task = task_in(query.raw_text)
     accepted = query.situation.accepted and query.task in TASK_TYPES
     return query.task if task == "general" and accepted else task
 
 
 def task_in(text: str) -> str:
-    """The task that the words of `text` name; `general` where none does."""
+    """Return the task that the words of `text` name; `general` = none."""
     words = set(LATIN_WORD.findall(text.lower()))
     return next(
         (
@@ -196,12 +196,12 @@ def _rest(memory: Memory, kind: Kind, task: str, at_ms: int, weights: TypedSetti
 
 
 def kinds_for_task(task: str, enabled: Sequence[str], kinds: KindRegistry) -> tuple[str, ...]:
-    """Names of the kinds that a task looks at, of those that are on."""
+    """Return the names of the kinds of `kinds` that serve a task, among those `enabled` (() = all)."""
     return tuple(kind.name for kind in kinds if serves_task(kind.name, task, enabled))
 
 
 def typed_query(query: Query, settings: RecallSettings, kinds: KindRegistry) -> Query:
-    """The query for the types of its task alone, with the newest file at hand where the words point at one.
+    """Return the query limited to the kinds of its task, with the newest file added to its text if the words point at one.
 
     Source: the typed seed, section 2.2. Its query names recent files beside the words of every prompt. Where the words do not
     point at a file, one more name only draws the vector away from what they ask, so it is added where they do.
@@ -244,7 +244,7 @@ _SECTIONED = (Surface.START, Surface.COMPACTION, Surface.SUBAGENT)
 def typed_line(
     candidate: Candidate, text: str, kinds: KindRegistry, clean: Callable[[str], str] = lambda text: text
 ) -> str:
-    """One memory: `- [DEC] Use PostgreSQL. (user, 2026-11-20)`."""
+    """Return one memory as a line: `- [DEC] Use PostgreSQL. (user, 2026-11-20)`."""
     kind = candidate.memory.kind
     prefix = kinds.of_stored("outcome" if kind in SUMMARIES else kind).prefix
     shortened = text != candidate.memory.content and text == candidate.memory.content[: len(text)]
@@ -253,7 +253,7 @@ def typed_line(
 
 
 def typed_text(memory: Memory, surface: Surface) -> str:
-    """The words of a memory that a block shows: all of them, or its summary where it is longer than the surface allows."""
+    """Return the words of a memory that a block shows: all, or its first sentences if it is longer than the surface allows."""
     if surface is Surface.ON_DEMAND:
         return memory.content
     most = INLINE_CHARS if surface is Surface.PROMPT else SECTION_CHARS
@@ -270,7 +270,7 @@ def typed_text(memory: Memory, surface: Surface) -> str:
 
 
 def _cut(text: str, most: int) -> str:
-    """Whole sentences within `most` characters, else whole words; "" where not even one word fits."""
+    """Return whole sentences of `text` within `most` characters, else whole words; "" = not even one word fits."""
     if len(text) <= most:
         return text
     return (
@@ -280,7 +280,7 @@ def _cut(text: str, most: int) -> str:
 
 
 def typed_frame(surface: Surface) -> str:
-    """Everything that can stand around the lines."""
+    """Return all delimiters and titles that a block can have, so that their tokens are reserved."""
     first, last = _delimiters(surface)
     titles = [f"### {title}" for title in (*(name for name, _ in SECTIONS), OTHER)]
     between = [TITLE, ABOUT, *titles, "---"] if surface in _SECTIONED else [INLINE]
@@ -288,7 +288,7 @@ def typed_frame(surface: Surface) -> str:
 
 
 def typed_block(pack: Pack, kinds: KindRegistry, clean: Callable[[str], str] = lambda text: text) -> str:
-    """Sections in the seed's order, best first within each; or one list, best first."""
+    """Return the block: sections in the seed's order, or one list, depending on the surface; best first; "" for the empty pack."""
     if not pack.items:
         return ""
     first, last = _delimiters(pack.surface)
@@ -310,7 +310,7 @@ def typed_block(pack: Pack, kinds: KindRegistry, clean: Callable[[str], str] = l
 
 
 def section_of(kind: str) -> str:
-    """Title of the section for `kind`."""
+    """Return the title of the section for `kind`."""
     return next((title for title, kinds in SECTIONS if kind in kinds), OTHER)
 
 
@@ -329,7 +329,7 @@ def _delimiters(surface: Surface) -> tuple[str, str]:
 START_POOL_KEEP_MS = 5 * 60_000
 """Source: section 8.3 of the typed seed."""
 MOST_READ = 400
-"""Memories of one list that are looked at, newest first."""
+"""Most memories of one list that are read, newest first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -352,7 +352,7 @@ LISTS: tuple[_List, ...] = (
 def typed_start(
     store: SearchableStore, scope: ScopeFilter, *, at_ms: int, kinds: KindRegistry, settings: RecallSettings
 ) -> tuple[tuple[Candidate, ...], tuple[Note, ...]]:
-    """Candidates of the lists with their scores, best first, and a fact per list.
+    """Read the start pool: candidates of the lists with their scores, best first, and a note for each list.
 
     Source: the typed seed, section 8.1: preferences (20), decisions of the last 30 days (10), file contexts (10, the most
     used), error patterns of the last 60 days (5); each only where the settings turn its type on. Research, where it is on, has
@@ -395,11 +395,11 @@ def _within(memory: Memory, at_ms: int, days: int | None) -> bool:
 # --- what a memory needs
 
 _REST = "*"
-"""In the least similarities: every type that has none of its own."""
+"""Key of the least similarities for every type that has none of its own."""
 
 
 def reach_floors(state: RecallState) -> Outcome[RecallState]:
-    """The scored candidates that reach every floor of the seed; what is certain passes the threshold of its surface, too.
+    """Set `reached`: the scored candidates that reach every floor of the seed; see `held_to_floors`.
 
     Sources: sections 2.2 (kinds of a task, least importance), 2.3 (least similarity by type, what is certain), 6.1 (enabled types).
     """
@@ -412,7 +412,10 @@ def reach_floors(state: RecallState) -> Outcome[RecallState]:
 def held_to_floors(
     scored: Sequence[Candidate], *, query: Query, settings: RecallSettings, threshold: float
 ) -> Outcome[tuple[Candidate, ...]]:
-    """Keep what reaches every floor; `threshold` = the relevance that what is certain has at least."""
+    """Keep what reaches every floor: enabled kind, kind of the task, importance, similarity of its type; others are drops.
+
+    A candidate whose similarity is certain gets at least the relevance `threshold`.
+    """
     floors = settings.typed
     kept: list[Candidate] = []
     drops: list[Drop] = []
@@ -456,7 +459,7 @@ def _objection(candidate: Candidate, query: Query, floors: TypedSettings) -> Dro
 
 
 _ALONE = 1 / 3
-"""Share of its least similarity from which the best memory alone answers a question that nothing else answers."""
+"""Share of its least similarity from which the best memory is kept alone, if none reaches its least similarity."""
 
 
 def judge_answer(state: RecallState) -> Outcome[RecallState]:
@@ -486,7 +489,7 @@ def judge_answer(state: RecallState) -> Outcome[RecallState]:
 def why_silent(
     signal: PromptSubmitted, state: SessionState, settings: RecallSettings
 ) -> SilenceReason | None:
-    """A prompt that says too little to search by, and a session that was given enough, get nothing."""
+    """Return why a prompt gets nothing: it is too short, or the context was given too many memories; None = it may get some."""
     limits = settings.typed
     if len(signal.text.strip()) < limits.min_prompt_chars:
         return SilenceReason(
@@ -511,19 +514,19 @@ _JUDGE = partial(
 
 
 def searching(kit: Kit, state: RecallState) -> Pipeline:
-    """A search for the types of the task; the five-part score; the least similarity of each type."""
+    """Return the pipeline of a search with the five-part score and the floors of `reach_floors`."""
     return search(kit, state, judge=_JUDGE, reach=(("score", reach_floors),))
 
 
 def adapt(settings: RecallSettings, surface: Surface) -> RecallSettings:
-    """After a failure only error patterns are of use."""
+    """Return the settings for `surface`: after a failure only error patterns are enabled."""
     return (
         settings.model_copy(update={"kinds": ("error_pattern",)}) if surface is Surface.FAILURE else settings
     )
 
 
 def _shares(settings: RecallSettings, surface: Surface) -> Mapping[str, float]:
-    """Shares of the budget; what one leaves goes to the others."""
+    """Return the share of the budget for each slot; {} = no shares."""
     if surface is Surface.START:
         return settings.typed.start_shares
     return settings.typed.prompt_shares if surface is Surface.PROMPT else {}

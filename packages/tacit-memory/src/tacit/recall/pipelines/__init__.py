@@ -39,16 +39,16 @@ from tacit.text.stemming import content_words, porter_stem
 # bytes. Reads the store, never writes.
 
 LEAST_WHOLE_SHARE = 0.5
-"""Share of a host's cap below which the whole memories do not shrink for the index."""
+"""Share of a host's cap that whole memories keep: below it none gives way to the index."""
 CHARS_OF_TOKEN = 4
-"""Characters that an index gives up for each token, about."""
+"""About how many characters a token of an index has."""
 MOST_TOPICS, LEAST_IN_TOPIC, MOST_SHARE = 10, 3, 0.3
 """Topics of an index; fewest memories of one; a word in a greater share of all memories is the project's subject, not a topic."""
 LEAST_LETTERS = 3
 PART = 3
-"""One in so many tokens of the index's budget is for what suits a subagent's task, and for what changed since a session was told."""
+"""The index for a subagent's task, or of changes, gets this part (one third) of the index's budget."""
 MOST_SUITED, MOST_CHANGES = 60, 64
-"""Memories that are looked at for a task, and changed ones for a delta."""
+"""Most memories that are considered for a task, and most changed ones for an index of changes."""
 SUITS = 0.5
 """Deviations above the usual cosine from which a memory suits a task. In 278 tasks of seven projects .72 of what they need is listed or given; .75 without."""
 _GENERIC = """
@@ -65,7 +65,7 @@ _NO_TOPIC = frozenset(_GENERIC.split())
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Topic:
-    """A word that several memories share, and their numbers."""
+    """A word that several texts share, and the places of these texts in the list."""
 
     word: str
     members: tuple[int, ...]
@@ -106,7 +106,7 @@ def index(tools: Tools, state: RecallState) -> Outcome[RecallState]:
 def _beside(
     state: RecallState, tools: Tools, pack: Pack, candidates: Sequence[Candidate], *, delta: bool
 ) -> Pack:
-    """The pack with the headlines of these candidates, in their order, within a part of the index's budget."""
+    """Return the pack with an index of these candidates, in their order, within a third of the index's budget; `delta` = changes."""
     if not candidates:
         return pack
     made = _Indexer(state, tools, candidates, whole=False).besides(pack.items)
@@ -115,7 +115,7 @@ def _beside(
 
 
 def _suited(tools: Tools, state: RecallState) -> tuple[Candidate, ...]:
-    """What may stand in a start block and is not in context, in the order in which it matches the task."""
+    """Return the memories that match the subagent's task, best first, that a start block may hold and the context does not hold."""
     query, z = state.query, make_similarity_z(state.rankings)
     measured = any(ranking.space == "semantic" for ranking in state.rankings)
     order = state.preset.fuse(state.rankings)[:MOST_SUITED]
@@ -125,7 +125,7 @@ def _suited(tools: Tools, state: RecallState) -> tuple[Candidate, ...]:
 
 
 def _news(tools: Tools, state: RecallState, told: Told) -> tuple[Candidate, ...]:
-    """What ended, of what the session was shown, and what is new or says something else since, newest first."""
+    """Return what changed since the session was told: first shown memories that ended, then new or changed ones; each newest first."""
     query, store = state.query, tools.store
     if store.change() == told.change:
         return ()
@@ -152,7 +152,7 @@ def _news(tools: Tools, state: RecallState, told: Told) -> tuple[Candidate, ...]
 
 
 def _listable(state: RecallState, memories: Sequence[Memory]) -> tuple[Candidate, ...]:
-    """Those that may stand in a start block and are not in context, in the order given."""
+    """Return as candidates the memories that a start block may hold and the context does not hold, in the order given."""
     query = state.query
     candidates = [
         Candidate(memory=memory, scores=(("recent", round(recent, 4)),))
@@ -166,9 +166,9 @@ def _listable(state: RecallState, memories: Sequence[Memory]) -> tuple[Candidate
 
 
 class _Indexer:
-    """Makes indexes for one recall; what is the same for all of them is made once.
+    """Makes indexes of `candidates` for one recall; caches their lines.
 
-    One of the whole store stands under topics. Without `whole` it has a part of the budget, and its lines keep the order of the candidates.
+    `whole` = an index of the whole store, under topics, most needed first. Else its budget is a third, and it keeps the order given.
     """
 
     def __init__(
@@ -185,7 +185,7 @@ class _Indexer:
         self._lines: dict[str, IndexLine] = {}
 
     def besides(self, items: Sequence[PackItem], *, less: int = 0) -> Index:
-        """The index of all candidates but those of `items`, the most needed first, in `less` tokens than its budget."""
+        """Return the index of all candidates but those of `items`, within its budget minus `less` tokens."""
         count, whole = self._count, {item.candidate.memory.id for item in items}
         ordered = [candidate for candidate in self._ordered if candidate.memory.id not in whole]
         topics = topics_of(tuple(c.memory.content for c in ordered)) if self._whole else ()
@@ -217,13 +217,13 @@ class _Indexer:
         )
 
     def _left(self, word_of: Mapping[int, str], numbers: Iterable[int]) -> tuple[tuple[str, int], ...]:
-        """What is not listed, counted by topic; what was no candidate, because the store holds so many, under none."""
+        """Return pairs (topic, number of memories that are not listed); memories beyond the pool count under the topic ""."""
         counts = Counter(word_of.get(number, "") for number in numbers)
         counts[""] += self._unseen
         return by_size(+counts)
 
     def _line(self, candidate: Candidate) -> IndexLine:
-        """The line of a memory under no topic, with its own tokens; one that ended is never given."""
+        """Return the cached index line of a memory, without topic. `whole` is set if its headline says all of it and it still holds."""
         memory = candidate.memory
         line = self._lines.get(memory.id)
         if line is None:
@@ -234,7 +234,10 @@ class _Indexer:
 
 
 def _within_cap(state: RecallState, indexer: _Indexer, pack: Pack) -> Pack:
-    """The pack with its index, so that the text of both is within the host's cap: whole memories move into the index before its least needed lines go."""
+    """Return the pack with an index such that both fit the host's cap.
+
+    First the last whole memories move into the index, down to half of the cap; then the index gets fewer tokens.
+    """
     items, cap, less = list(pack.items), state.context.cap_chars, 0
     while True:
         made = replace(pack, items=tuple(items), index=indexer.besides(items, less=less))
@@ -254,7 +257,10 @@ def _within_cap(state: RecallState, indexer: _Indexer, pack: Pack) -> Pack:
 
 @lru_cache(maxsize=8)
 def topics_of(texts: tuple[str, ...]) -> tuple[Topic, ...]:
-    """Group texts under words that they share: again and again the word that the most ungrouped ones have; each text belongs to one topic at most."""
+    """Group texts under words that they share; each text belongs to one topic at most.
+
+    Greedy: the next topic is always the word that most ungrouped texts share.
+    """
     words = [_nameable(text) for text in texts]
     holding = defaultdict[str, set[int]](set)
     for number, found in enumerate(words):
@@ -281,7 +287,7 @@ def topics_of(texts: tuple[str, ...]) -> tuple[Topic, ...]:
 
 @lru_cache(maxsize=8192)
 def _nameable(text: str) -> Mapping[str, str]:
-    """The words of a text that can name a topic, by stem."""
+    """Return the words of a text that can name a topic, by stem."""
     found: dict[str, str] = {}
     for word in content_words(text):
         if len(word) >= LEAST_LETTERS and word.isalpha() and word not in _NO_TOPIC:
@@ -294,14 +300,14 @@ INDEXED = (*START_SURFACES, Surface.PROMPT, Surface.SUBAGENT)
 
 
 def search(kit: Kit, state: RecallState, *, judge: Step, reach: Steps = (), beside: Steps = ()) -> Pipeline:
-    """Search, judge, and hand over what may come and is not known yet.
+    """Return the pipeline: embed, search, measure, judge, look at files, guard, drop what is known, pack, render.
 
     Args:
         kit: what the steps are bound to.
         state: before the first step.
         judge: gives the candidates their relevance.
-        reach: steps that hold them to the floors of a preset.
-        beside: steps that add what comes unsought, behind the guard.
+        reach: steps that drop what does not reach the floors of a preset.
+        beside: steps after the guard that add memories which need not be found, such as pinned ones.
     """
     if state.nothing_coming:
         return nothing(kit, state, beside=beside)
@@ -327,7 +333,7 @@ def search(kit: Kit, state: RecallState, *, judge: Step, reach: Steps = (), besi
 
 
 def nothing(kit: Kit, state: RecallState, *, beside: Steps = ()) -> Pipeline:
-    """After a prompt that makes the agent do nothing no search is made; only what comes `beside` is handed over."""
+    """Return the pipeline without a search, for a prompt after which the agent does nothing; only steps `beside` add memories."""
     return Pipeline(
         find=(("retrieve", find_nothing),),
         choose=(("guard", guard), *beside, *(hand_over(kit, state) if beside else (("deliver", deliver),))),
@@ -336,12 +342,15 @@ def nothing(kit: Kit, state: RecallState, *, beside: Steps = ()) -> Pipeline:
 
 
 def second_stage(kit: Kit) -> Steps:
-    """The user's own second-stage model, where there is one."""
+    """Return the step that asks the user's second-stage model; () = there is none."""
     return (("score", partial(read_again, kit.tools)),) if kit.tools.reranker is not None else ()
 
 
 def hand_over(kit: Kit, state: RecallState) -> Steps:
-    """From what passed the guard to the block; with an index of what it leaves out where the surface has one and the settings give it tokens."""
+    """Return the last steps, from what passed the guard to the block: drop what is known, find pairs, pack, index, render, deliver.
+
+    Pairs only if the reader may settle them; an index only if the surface and the settings have one.
+    """
     pairs: Steps = (("dedupe", partial(find_pairs, kit.tools)),) if state.context.settles else ()
     has_index = state.query.surface in INDEXED and state.settings.budgets.index > 0
     indexed: Steps = (("budget", partial(index, kit.tools)),) if has_index else ()

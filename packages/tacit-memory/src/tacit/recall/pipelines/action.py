@@ -58,7 +58,7 @@ ELSEWHERE_FACTOR = 0.2
 UNMET_CONDITION_FACTOR = 0.7
 FOLLOW_UP_FACTOR = 0.6
 ALREADY_FOLLOWED_FACTOR = 0.3
-"""Of a rule that only says "run this after a change", where this very command is about to run: it is being followed."""
+"""Factor for a rule that only says "run this after a change", if this very command is about to run: it is being followed."""
 MIN_EDIT_PROBABILITY = 0.5
 MIN_ACTION_MATCH = 0.66
 MIN_TOPIC_MATCH_READING = 0.8
@@ -66,7 +66,7 @@ NAMED_CERTAINTY = 0.8
 """How sure a class is that our own trigger maker holds for the first, where the statement names its command: people label 0.84 of such classes
 "exactly then" or "often then" (1,098 rules of 19 projects). Where it names none our guess counts nothing."""
 HOLDS = 0.5
-"""Relevance from which a memory speaks of the call."""
+"""Relevance from which a memory counts as about the call, when rarity is measured."""
 FEW_MEMORIES = 20
 """Rarity is measured as if there were at least so many memories."""
 NAMED_COMMAND_CERTAINTY = 0.5
@@ -84,7 +84,7 @@ _LOOKS = frozenset({"read", "view", "read_file", "list", "grep", "glob", "ls"})
 
 
 def action(kit: Kit, state: RecallState) -> Pipeline:
-    """Search by words, names and moments, judge whether each memory is about this very call, guard, drop what is known, pack, render."""
+    """Return the pipeline: search by words, names and moments, judge whether each memory is about this very call, guard, pack, render."""
     tools = kit.tools
     return Pipeline(
         ask=(("retrieve", partial(embed, tools)),),
@@ -105,19 +105,19 @@ def action(kit: Kit, state: RecallState) -> Pipeline:
 
 
 def _judge_call_of(kit: Kit, state: RecallState) -> Outcome[RecallState]:
-    """Every candidate with its relevance at the call, and with what a model in the pause named."""
+    """Set `scored`: each candidate with its relevance at the call, combined with what a model named in the pause."""
     judgments = judge_action(state.query, state.found or (), kinds=state.kinds, among=state.memories_asked)
     return judged(state, with_armed(state, judgments, kit.armed))
 
 
 @lru_cache(maxsize=16)
 def call_matcher_for(situation: Situation, goal: Situation | None) -> CallMatcher:
-    """The prepared call of one query; one recall asks it for dozens of triggers."""
+    """Return the matcher of one call, cached because a recall asks it for dozens of triggers."""
     return CallMatcher(situation, goal)
 
 
 def action_worth_of(kind: Kind) -> float:
-    """How much a memory of `kind` is worth at the moment of acting, 0-1."""
+    """Return how much a memory of `kind` is worth at the moment of acting, 0-1."""
     if kind.action_worth is not None:
         return kind.action_worth
     return STANDING_WORTH if kind.standing else EPISODIC_WORTH if kind.episodic else OTHER_WORTH
@@ -126,7 +126,10 @@ def action_worth_of(kind: Kind) -> float:
 def judge_action(
     query: Query, candidates: Sequence[Candidate], *, kinds: KindRegistry, among: int
 ) -> list[Judgment]:
-    """Relevance of each candidate at the tool call that `query` asks for; `among` = how many memories were asked."""
+    """Return for each candidate, in the order given, its relevance (0-1) at the tool call of `query`, and the reasons.
+
+    `among` = number of memories in scope; the more candidates are about the call, the lower all relevances.
+    """
     judgments: list[Judgment] = []
     for candidate in candidates:
         kind = kinds.of_stored(candidate.memory.kind)
@@ -137,7 +140,7 @@ def judge_action(
 
 
 def action_relevance(query: Query, candidate: Candidate, kind: Kind) -> tuple[float, tuple[str, ...]]:
-    """Relevance of `candidate` for the tool call that `query` asks for."""
+    """Return the relevance of `candidate` at the tool call of `query` by its trigger, and the reasons; 0 = it does not apply."""
     memory = candidate.memory
     if query.finished and (after := follow_up_relevance(query, candidate, kind)):
         return after, ("follows an edit",)
@@ -162,7 +165,7 @@ def action_relevance(query: Query, candidate: Candidate, kind: Kind) -> tuple[fl
 
 
 def _trigger_certainty(maker: TriggerMaker, fit: TriggerFit, moment: float) -> float:
-    """How likely it is that this moment is meant: as it was said, or as far as the words of the memory back our guess.
+    """Return how likely it is that the trigger means this moment: `moment` itself, or less for a trigger that was only guessed.
 
     Where the statement names the very command, the maker's weight adds to what the words prove already; to multiply both
     would doubt the same thing twice.
@@ -180,7 +183,7 @@ def is_follow_up_rule(statement: str) -> bool:
 
 
 def follow_up_relevance(query: Query, candidate: Candidate, kind: Kind) -> float:
-    """Relevance after an edit of a rule about what follows one: it names a certain action, and these files are not others."""
+    """Return the relevance, after a finished edit, of a rule about what to do after edits; 0 = no such rule, no action, or other files."""
     trigger = candidate.memory.trigger
     if not kind.standing or query.tool not in _EDITS or not is_follow_up_rule(candidate.memory.content):
         return 0.0
@@ -213,11 +216,11 @@ def _action_match(fit: TriggerFit, *, looks: bool) -> float:
 # --- the moment that words name
 
 NAMED_RELEVANCE = 0.8
-"""Of a memory that names the very file, folder or command: below a rule that says when it applies."""
+"""Relevance of a memory that names the very file, folder or command, but not when it applies."""
 
 
 def judge_moment(query: Query, candidate: Candidate, kind: Kind) -> Judgment | None:
-    """Relevance by the moments that the memory's words name; None where they name no moment.
+    """Return relevance by the moments that the memory's words name; None = they name no moment.
 
     A rule has relevance 1 at the call that the words name, and, for what they forbid, already at the call that mostly comes right
     before; 0 at every other call. A known failure has relevance 1 before the very command that it opens with runs again, 0 at every
@@ -236,7 +239,7 @@ def judge_moment(query: Query, candidate: Candidate, kind: Kind) -> Judgment | N
 
 
 def _named_in(memory: Memory, facts: CallFacts, *, finished: bool) -> str:
-    """The file, glob, folder or command of a call that the words of a memory name; "" = none. Said after the call, it comes too late."""
+    """Return the file, glob, folder or command of the call that the memory's words name; "" = none, or the call is finished."""
     if finished or memory.kind == DIGEST or (memory.trigger.paths and memory.trigger.maker != "local"):
         return ""
     places = named_places(memory.content)
@@ -250,7 +253,7 @@ def _named_in(memory: Memory, facts: CallFacts, *, finished: bool) -> str:
 
 
 def _moments_of(memory: Memory, kind: Kind) -> list[Moment]:
-    """The moments that count: how something is done is an order only where the statement is a rule, or may be one."""
+    """Return the moments that the memory's words name; those of how something is done only if it is, or may be, a rule."""
     is_rule = (kind.standing or kind.name == UNSAID) and not kind.is_result
     return [moment for moment in read_moments(memory.content) if is_rule or not moment.way]
 
@@ -262,9 +265,9 @@ def _judge_call(facts: CallFacts, memory: Memory, moments: list[Moment]) -> Judg
 
 
 def _judge_failure(query: Query, memory: Memory) -> Judgment | None:
-    """Relevance of a known failure at a command line by the command that it opens with; None where it opens with none.
+    """Return the relevance of a known failure at a command line: 1 before its failing command runs again; None = does not apply.
 
-    What an edit of files repaired fails no more, so that its score decides.
+    It does not apply if the memory names no failing command, or if an edit of files repaired it.
     """
     failing = failing_commands(memory.content)
     call = query.call

@@ -46,17 +46,17 @@ STATED = 0.9
 MIN_SIGNATURE_OVERLAP = 0.4
 TELLING_WORDS = 3
 UNVERIFIED = 0.8
-"""What was told, and not seen to work, counts a fifth less."""
+"""Factor for a fix that was only told, not seen to work."""
 MIN_QUOTE_CHARS = 12
 """Shorter quoted words are names of things, not what an error says."""
 NAME, NUMBER, CONDITION, WORD_WEIGHT, BROAD = 1.0, 0.7, 0.6, 0.5, 0.4
 TELLS_OF_FAILURE = 0.3
 PASSES = 1.0
-"""So much evidence reaches the usual threshold of 0.4: a rare name, or two rare words of a statement that tells of a failure."""
+"""Evidence that gives the relevance `THRESHOLD`: a rare name, or two rare words of a statement that tells of a failure."""
 THRESHOLD = 0.4
 SHARED_CEILING = 0.85
 LEAST_SHARE_OF_BEST = 0.6
-"""What shares less than this of the best one's evidence speaks of a part of the failure only."""
+"""A memory with less than this share of the best one's evidence gets none for what it shares."""
 FEW_MEMORIES = 20
 """Rarity is measured as if there were at least so many memories."""
 
@@ -120,7 +120,7 @@ _GENERIC = (
     | frozenset(_GENERIC_TEXT.split())
     | ERROR_STOP_WORDS
 )
-"""Words of any error or command line."""
+"""Words and stems that occur in any error or command line, and so tell nothing."""
 
 _TASK_RUNNERS = frozenset(
     {"make", "just", "npm", "pnpm", "yarn", "bun", "task", "rake", "tox", "nox", "poe", "hatch", "invoke"}
@@ -147,7 +147,7 @@ Names = Mapping[str, Named]
 
 
 def failure(kit: Kit, state: RecallState) -> Pipeline:
-    """Embed, search, judge whether each memory speaks of this very error, guard, drop what is known, pack, render."""
+    """Return the pipeline: embed, search, judge whether each memory speaks of this very error, guard, drop what is known, pack, render."""
     tools = kit.tools
     return Pipeline(
         ask=(("retrieve", partial(embed, tools)),),
@@ -168,13 +168,16 @@ def failure(kit: Kit, state: RecallState) -> Pipeline:
 
 
 def _judge_failure_of(kit: Kit, state: RecallState) -> Outcome[RecallState]:
-    """Every candidate with its relevance after the failure, and with what a model in the pause named."""
+    """Set `scored`: each candidate with its relevance to the failure, combined with what a model named in the pause."""
     judgments = judge_failure(state.query, state.found or (), among=state.memories_asked)
     return judged(state, with_armed(state, judgments, kit.armed))
 
 
 def judge_failure(query: Query, candidates: Sequence[Candidate], *, among: int) -> list[Judgment]:
-    """Relevance of each candidate after the failure that `query` tells of; `among` = how many memories were asked."""
+    """Return for each candidate, in the order given, its relevance (0-1) to the failure that `query` describes, and the reasons.
+
+    `query.text` is the command line, then the error. `among` = number of memories in scope, for the rarity of names.
+    """
     failed, phrases = _names_of_failure(query.text), _phrases(query.text.partition("\n")[2])
     shared = [_shared(failed, phrases, candidate) for candidate in candidates]
     holders = Counter(name for names in shared for name in names)
@@ -198,7 +201,7 @@ def judge_failure(query: Query, candidates: Sequence[Candidate], *, among: int) 
 
 
 def by_signature(query: Query, candidate: Candidate) -> Judgment:
-    """Relevance by the signature of the error, or by the words that a memory without one quotes.
+    """Return relevance by the error signature or, for a memory without one, by error text that it quotes; 0 = no match.
 
     Exact: the same signature. Near: of the same program; the share of the shorter signature's words
     that both hold (overlap coefficient, Szymkiewicz 1934; Simpson 1943), at least two words and MIN_SIGNATURE_OVERLAP of them.
@@ -235,7 +238,7 @@ def _quoted_error(query: Query, candidate: Candidate) -> Judgment:
 
 
 def _shared(failed: Names, phrases: frozenset[str], candidate: Candidate) -> dict[str, Named]:
-    """What the failure and a memory both name."""
+    """Return what the failure and a memory both name; nothing for digests, session notes, and memories with a signature."""
     memory = candidate.memory
     if memory.error_signature or memory.is_session_note or memory.kind == DIGEST:
         return {}
@@ -261,7 +264,7 @@ def _evidence(names: Names, rarity: Mapping[str, float], candidate: Candidate) -
 
 
 class _Names:
-    """Collects what a text names."""
+    """Collects what a text names, each name with its greatest weight."""
 
     def __init__(self) -> None:
         self.found: dict[str, Named] = {}
@@ -297,7 +300,7 @@ class _Names:
             self._read_name(token, lower, group)
 
     def _read_name(self, token: str, lower: str, group: str) -> None:
-        """Add a path or module by its last two parts, an identifier as it is, and the words in it."""
+        """Add a path or module by its last two parts, an identifier as a whole, and the words in it."""
         parts = [part for part in re.split(r"[/.]", FILE_END.sub("", lower)) if part]
         is_file = bool(FILE_END.search(lower))
         if len(parts) > 1 and (is_file or "/" not in lower) and parts[-1] not in _GENERIC:
@@ -327,7 +330,10 @@ def _names_of_memory(content: str) -> Names:
 
 @lru_cache(maxsize=64)
 def _names_of_failure(text: str) -> Names:
-    """What a failure names. What stands in the command line alone says where, and counts half unless it is a name. What a search prints is what it found."""
+    """Return what a failure names; `text` is the command line, then the error.
+
+    Words of the command line alone count half. Commands that only look at files or move them name nothing.
+    """
     command_line, _, error = text.partition("\n")
     names = _Names()
     commands = split_commands(command_line)
@@ -350,7 +356,7 @@ def _names_of_failure(text: str) -> Names:
 
 @lru_cache(maxsize=4096)
 def _phrases(text: str) -> frozenset[str]:
-    """Every four words in a row of which two are not those of any error."""
+    """Return all runs of four words with at least two that are not generic, lower case."""
     words = WORD.findall(text.lower())
     return frozenset(
         " ".join(four)
@@ -360,13 +366,13 @@ def _phrases(text: str) -> frozenset[str]:
 
 
 def _program(command: str) -> str:
-    """The program without its subcommand."""
+    """Return the program of a command, without its subcommand."""
     return command.split(" ", 1)[0]
 
 
 @lru_cache(maxsize=4096)
 def _parts(signature: str) -> tuple[str, frozenset[str]]:
-    """The program of a signature, and the words of what it said."""
+    """Split an error signature into its program ("" = none) and the words of its message."""
     program, bar, message = signature.partition(" | ")
     if not bar:
         program, message = "", signature

@@ -72,33 +72,33 @@ from tacit.text.stemming import content_words, leading_letters, stems
 ANSWER_SHARE = 0.25
 """Least share of the best answer's score that a further memory needs."""
 NEAR_MATCH = 0.7
-"""Share of the best match from which one matches nearly as well. In a small store every score but the best is small."""
+"""Share of the best match from which a memory matches nearly as well, and is kept whatever its score."""
 LEAST_TOLD = 0.1
-"""A cosine below it explains nothing."""
+"""Least cosine that is named as a reason."""
 CANDIDATES_PER_SPACE = 128
 """Most memories that each space proposes."""
 MAX_QUERY_WORDS = 64
 """Most words of a question that are looked up, first come first."""
 MIN_TEXT_WORDS = 24
-"""From here a question of several lines is a text, whose first line is its heading."""
+"""With so many words a question of several lines counts as a long text, whose first line is its heading."""
 MAX_POOL = 96
 """Largest number of memories that are scored for an answer. A budget with room for more raises it."""
 MAX_POOL_OF_TALK = 192
-"""The same where they were said in sessions: a turn that says little by itself may stand beside one that says much."""
+"""The same for memories that were said in sessions, where a turn may matter because of the turn beside it."""
 LEAST_LINE_TOKENS = 24
-"""What a short memory costs in an answer: a budget holds no more than so many of them."""
+"""Tokens of a short memory in an answer; by it a budget is turned into a number of memories."""
 MATCHED_CHARS = 64_000
-"""So much text is matched token by token, the likeliest memories first: about thirty milliseconds."""
+"""Characters of memories that are matched token by token, likeliest memories first: about 30 ms."""
 HEADING_CHARS = 200
 
 WORDS_SHARE = 0.5
-"""What the share of the question's words counts beside the cosine. Chosen with the cut."""
+"""Weight of the share of the question's words in the match, beside the cosine."""
 
 PAIRS_PER_WORD = 2.0
 """Pairs of characters for each word of a text without blanks. Every other pair spans two words, so a memory need not contain it."""
 
 SESSION_SHARE = 0.5
-"""What the session counts beside one part."""
+"""Weight of the session's score, beside 1 for each other part."""
 
 TOP = 10
 """A part is scaled by the mean of its best ten: one text that repeats the question must not flatten all others."""
@@ -106,11 +106,11 @@ TOP = 10
 Scores = NDArray[np.float32]
 Order = Sequence[tuple[str, float]]
 WEIGHED = ("lexical", "late", "sequence")
-"""Spaces that an answer asks by itself: no other stage need do it again."""
+"""Spaces that `answer` measures itself, so that no other stage does."""
 
 
 def on_demand(kit: Kit, state: RecallState, *, share: float = ANSWER_SHARE) -> Pipeline:
-    """Embed, search wide, weigh word by word, order by match, guard, cut what stands far below the best, pack, render."""
+    """Return the pipeline: embed, search wide, weigh word by word, order by match, guard, cut what is far below the best, pack, render."""
     tools = kit.tools
     return Pipeline(
         ask=_ask_first(kit),
@@ -133,7 +133,7 @@ def on_demand(kit: Kit, state: RecallState, *, share: float = ANSWER_SHARE) -> P
 
 
 def judged_answer(kit: Kit, state: RecallState, *, judge: Step) -> Pipeline:
-    """Embed, search wide, weigh word by word, judge, order by weight, guard, pack, render.
+    """Return the pipeline: embed, search wide, weigh word by word, judge, order by weight, guard, pack, render.
 
     For a preset with a score of its own: `judge` says how relevant each memory is, the ranking in which order they come.
     """
@@ -167,13 +167,13 @@ def _ask_first(kit: Kit) -> Steps:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What a question was weighed to.
+    """The memories that a question found, with their scores.
 
     Attributes:
         order: (memory id, score >= 0), best first, ties by id.
-        memories: what was read, by id.
+        memories: the memories in it, by id.
         matches: match with the question, 0-1, by id.
-        scores: of what was asked here, by space and id.
+        scores: scores of the spaces that were measured here, by space and id.
     """
 
     order: Order = ()
@@ -184,7 +184,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskedWords:
-    """A question with its words; `heading` is "" where it is short."""
+    """A question with its content words; of a long text also the first line (`heading`, else "") and the places of its words."""
 
     text: str
     words: tuple[str, ...]
@@ -201,7 +201,10 @@ def answer(
     embedder: Embedder,
     remaining_ms: Callable[[], float] = lambda: 1e9,
 ) -> Outcome[Answer]:
-    """Weigh all memories that share a word with the query or are among the nearest by meaning; losses name what missed the deadline."""
+    """Score the memories that share a word with the query or are near in meaning; return them best first. Reads the store.
+
+    `rankings` must hold the semantic ranking; `spaces` are the active spaces. Losses name what missed the deadline.
+    """
     if unread_language(embedder, query.text):
         return Outcome(kept=_by_words(query, rankings, store))
     asked_words = _read(query.text)
@@ -274,7 +277,7 @@ def answer(
 
 
 def _by_words(query: Query, rankings: Sequence[Ranking], store: SearchableStore) -> Answer:
-    """Answer a question in a language that the embedder does not read: by the first letters of its words, and by runs of letters.
+    """Return the answer to a question in a language that the embedder does not read: by first letters of words and runs of letters.
 
     score = mean of both, each divided by the best one;  match = share of the question's words that a memory contains, weighted by idf
     """
@@ -307,25 +310,25 @@ def _by_words(query: Query, rankings: Sequence[Ranking], store: SearchableStore)
 
 
 def breadth(query: Query, least: int) -> int:
-    """Number of memories to consider for a question: as many as its budget has room for, and at least `least`."""
+    """Return how many memories to consider for a question: as many as its budget has room for, at least `least`."""
     return max(least, query.budget_tokens // LEAST_LINE_TOKENS)
 
 
 def count_answers(order: Order, matches: Mapping[str, float], *, least: float) -> int:
-    """How far down the order something may be handed over: with what matches less nothing more need be done."""
+    """Return the place, from 1, of the last memory in `order` whose match is at least `least`; 0 = none."""
     places = enumerate(order, start=1)
     return max((place for place, (name, _) in places if matches[name] >= least), default=0)
 
 
 def ask_wide(tools: Tools, state: RecallState, *, besides: Collection[str] = ()) -> Outcome[RecallState]:
-    """The rankings of the spaces but those `besides`, as long as the budget may need."""
+    """Ask all active spaces but those `besides`, for as many hits as the budget may need; see `ask`."""
     return ask(tools, state, wide=breadth(state.query, CANDIDATES_PER_SPACE), besides=besides)
 
 
 def weigh(tools: Tools, state: RecallState, *, by_match: bool = False) -> Outcome[RecallState]:
-    """Rank the memories for an answer, cut the ranking to what the budget can hold, and keep the evidence for each.
+    """Rank the memories with `answer` and set `order`, `read`, `matches` and, with `by_match`, their scores.
 
-    With `by_match` it is cut where nothing matches any more, and what was measured here is the evidence.
+    The order is cut to what the budget can hold; with `by_match` after the last memory that reaches the threshold.
     """
     done = answer(
         state.query,
@@ -355,7 +358,7 @@ def weigh(tools: Tools, state: RecallState, *, by_match: bool = False) -> Outcom
 
 
 def has_heading(text: str) -> bool:
-    """Whether `answer` embeds the heading of `text` besides."""
+    """Whether `text` is long, so that `answer` embeds its heading, too."""
     return bool(_read(text).heading)
 
 
@@ -381,7 +384,7 @@ def _by_name(rankings: Sequence[Ranking], space: str) -> dict[str, float]:
 def _near_heading(
     heading: str, query: Query, store: SearchableStore, embedder: Embedder, remaining_ms: Callable[[], float]
 ) -> dict[str, float]:
-    """Cosines of what is nearest to the heading; nothing where there is no time for it."""
+    """Return the cosines of the memories nearest to the heading, by id; {} = no time or no vector."""
     if remaining_ms() <= 0:
         return {}
     vector = embed_query(heading, embedder=embedder, executor=None, remaining_ms=remaining_ms).kept
@@ -401,7 +404,7 @@ def _pool(
     *,
     of_talk: bool,
 ) -> tuple[Memory, ...]:
-    """The memories to weigh, likeliest first by both shares together, ties by id."""
+    """Read the memories to weigh, likeliest first by words and meaning; for a question about the past with those they replaced."""
     sums = dict(zip(table.ids, table.scores.sum(axis=1).tolist(), strict=True))
     words, meaning = max(sums.values(), default=0.0) or 1.0, max(near_in_meaning.values(), default=0.0) or 1.0
     rough = {
@@ -417,7 +420,7 @@ def _pool(
 
 
 def beside_successors(values: Scores, memories: Sequence[Memory]) -> Scores:
-    """For a memory that another one of `memories` replaced, at least 0.7 of what that one has."""
+    """Return the values; one of a memory that another of `memories` replaced is at least 0.7 times that of its successor."""
     at = {memory.id: row for row, memory in enumerate(memories)}
     out = values.copy()
     for row, memory in enumerate(memories):
@@ -428,7 +431,7 @@ def beside_successors(values: Scores, memories: Sequence[Memory]) -> Scores:
 
 
 def cap_unknown(weights: Scores, coverage: Scores) -> Scores:
-    """The weights, but a word that nothing holds weighs no more than the rarest that something holds: it may be mere grammar."""
+    """Return the weights of words; one that no memory holds weighs at most as much as the rarest that one holds."""
     covered = coverage.any(axis=0)
     return (
         np.where(covered, weights, np.minimum(weights, weights[covered].max())) if covered.any() else weights
@@ -436,7 +439,7 @@ def cap_unknown(weights: Scores, coverage: Scores) -> Scores:
 
 
 def match_with(asked_words: AskedWords, cosines: Scores, coverage: Scores, weights: Scores) -> Scores:
-    """How well each memory matches the question, 0 to 1; of a long text the better of itself and its heading.
+    """Return how well each memory matches the question, 0-1, shape (memories,); of a long text the better of text and heading.
 
     Args:
         asked_words: of the question.
@@ -462,7 +465,7 @@ def _weighted_share(coverage: Scores, weights: Scores) -> Scores:
 def _holds(
     asked_words: AskedWords, table: WordTable, word_scores: Scores, memories: Sequence[Memory]
 ) -> Scores:
-    """1 where a memory holds a word; of what is in no index its own text is read."""
+    """Return 1.0 where a memory holds a word, else 0.0, shape (memories, words); for memories in no index by their text."""
     coverage = (word_scores > 0).astype(np.float32)
     unindexed = [row for row, memory in enumerate(memories) if memory.status != "active"]
     if unindexed and table.weights.any():
@@ -473,11 +476,11 @@ def _holds(
 
 
 def session_share(word_scores: Scores, sessions: Sequence[str]) -> Scores:
-    """What the session of every memory says of the question, 0 to 1; 0 where there is none ("") or only one.
+    """Return for each memory how well its session answers the question, 0-1; 0 without a session, or with only one in all.
 
     Args:
         word_scores: BM25 by memory and word, shape (memories, words).
-        sessions: of every memory.
+        sessions: of every memory; "" = none.
     """
     numbers = {name: number for number, name in enumerate(sorted({*sessions} - {""}))}
     shares = np.zeros(len(sessions), np.float32)
@@ -495,7 +498,7 @@ def session_share(word_scores: Scores, sessions: Sequence[str]) -> Scores:
 
 
 def _held(table: WordTable, names: Sequence[str]) -> Scores:
-    """The table's rows in the order of `names`; zeros for those it lacks."""
+    """Return the scores of the table in the order of `names`; zeros for memories that it lacks."""
     at = {name: row for row, name in enumerate(table.ids)}
     word_scores = np.zeros((len(names), table.scores.shape[1]), np.float32)
     rows = [(row, at[name]) for row, name in enumerate(names) if name in at]
@@ -517,7 +520,7 @@ def _lexical(asked_words: AskedWords, word_scores: Scores, near: TurnNeighbors) 
 def _late(
     asked_words: AskedWords, memories: Sequence[Memory], near: TurnNeighbors, matches: TokenMatches
 ) -> list[Scores]:
-    """How well the tokens are matched; of a long text the heading's alone, with headings."""
+    """Return [token-level scores of the memories], [] without tokens; of a long text its heading against the memories' first lines."""
     if asked_words.heading:
         texts = [memory.content.lstrip().split("\n", 1)[0][:HEADING_CHARS] for memory in memories]
     else:
@@ -544,17 +547,17 @@ def _share(values: Scores, *, floor: float | None = None) -> Scores:
 
 
 def order_by_match(state: RecallState) -> Outcome[RecallState]:
-    """The candidates in the order of the answer, each as relevant as it matches the question."""
+    """Set `scored`: the found candidates in the order of the answer, with the match as relevance."""
     return Outcome(kept=state.changed(scored=by_match(state.found or (), state.matches)))
 
 
 def order_judged(state: RecallState) -> Outcome[RecallState]:
-    """The judged candidates in the order of the answer."""
+    """Set `scored` again in the order of the answer; see `in_order`."""
     return Outcome(kept=state.changed(scored=in_order(state.scored or ())))
 
 
 def by_match(candidates: Sequence[Candidate], matches: Mapping[str, float]) -> tuple[Candidate, ...]:
-    """Candidates by their place in the answer, each as relevant as it matches the question."""
+    """Return the candidates in the order of the answer, with their match with the question as relevance."""
     judged = [c.judged(round(matches.get(c.memory.id, 0.0), 4), _reasons(c)) for c in candidates]
     return tuple(sorted(judged, key=lambda c: (-c.fused, -c.relevance, c.memory.newest_first)))
 
@@ -566,7 +569,7 @@ def _reasons(candidate: Candidate) -> tuple[str, ...]:
 
 
 def in_order(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
-    """The candidates in the order of the answer, for presets whose own score judges relevance.
+    """Return the candidates in the order of the answer, for presets whose own score judges relevance.
 
     Whether there is an answer depends on the relevance of the best candidate alone. Another candidate may come from the same
     conversation and share no word with the question. Its relevance is therefore raised in proportion to its score in the answer:
@@ -584,13 +587,13 @@ def in_order(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
 
 
 def cut_answer(state: RecallState, *, share: float = ANSWER_SHARE) -> Outcome[RecallState]:
-    """What stands beside the best that may be handed over."""
+    """Reduce `passed` to what is not far below the best; see `cut`."""
     done = cut(state.passed or (), share=share)
     return Outcome(kept=state.changed(passed=done.kept), drops=done.drops)
 
 
 def cut(candidates: Sequence[Candidate], *, share: float) -> Outcome[tuple[Candidate, ...]]:
-    """Those that score at least `share` of the best or match nearly as well, in the order given."""
+    """Keep the candidates with at least `share` of the best score, or with nearly the best match, in the order given."""
     least = share * max((c.fused for c in candidates), default=0.0)
     near = NEAR_MATCH * max((c.relevance for c in candidates), default=0.0)
     kept = tuple(c for c in candidates if c.fused >= least or c.relevance >= near)

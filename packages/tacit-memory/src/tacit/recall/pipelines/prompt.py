@@ -31,7 +31,7 @@ NAMED = "named by the model"
 
 
 def prompt(kit: Kit, state: RecallState) -> Pipeline:
-    """Embed, search, fuse, measure, judge by the gate, look at files, guard, drop what is known, pack, render."""
+    """Return the pipeline: embed, search, fuse, measure, judge by the gate, look at files, guard, drop what is known, pack, render."""
     if state.nothing_coming:
         return nothing(kit, state)
     tools = kit.tools
@@ -58,7 +58,10 @@ def prompt(kit: Kit, state: RecallState) -> Pipeline:
 
 
 def judge_prompt(gate: Gate, weights: ArmedWeights | None, state: RecallState) -> Outcome[RecallState]:
-    """Every candidate with its relevance: by the model at the prompt, else by the gate with what a model in the pause named."""
+    """Set `scored`: by the model at the prompt if it answered, else by the gate, use counts, and what was armed.
+
+    If the model answered, the threshold in the settings of the state changes, too (`judge_threshold`).
+    """
     candidates = state.found or ()
     if (chances := state.judged) is not None:
         named = judged(

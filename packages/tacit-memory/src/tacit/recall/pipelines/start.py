@@ -43,22 +43,22 @@ from tacit.recall.stage import (
 START_POOL = 120
 SPECIFIC_SHARE = 2
 RESERVE = 40
-"""Memories of a list beyond those that are used: they take the places of some that are changed or retired."""
+"""How many more memories a list holds than are used, to replace those that change or retire."""
 DIGESTS_READ = 5
-"""The last digest is the one written last of so many that were begun last."""
+"""How many of the last begun digests are read to find the one that was updated last."""
 MOST_CHANGED = 64
-"""Of more changed memories the lists are read anew."""
+"""With more changed memories the lists are read anew."""
 KEPT_POOLS = 16
 EVERYWHERE = (ScopeKind.UNIVERSAL, ScopeKind.LANGUAGE)
 """Scopes of memories that other projects see too."""
 BY_NEED = StartPoolDesign(make=None, keep_ms=15 * 60_000, one_digest=True)
-"""The design of `focused`: by expected need."""
+"""The start pool by expected need, with one digest."""
 
 
 def start(kit: Kit, state: RecallState, *, judge: Step | None = None) -> Pipeline:
-    """Read the pool, order it, look at files, guard, drop what is known, pack, list the rest in an index, render.
+    """Return the pipeline: read the pool, order it, look at files, guard, drop what is known, pack, index the rest, render.
 
-    A session that goes on gets what changed since. With `judge` the candidates of the pool are judged; else they come with their relevance.
+    A session that goes on gets only what changed since. `judge` None = the candidates keep the relevance that the pool gave them.
     """
     changes = (("dedupe", keep_changes),) if state.context.changed is not None else ()
     return Pipeline(
@@ -75,7 +75,7 @@ def start(kit: Kit, state: RecallState, *, judge: Step | None = None) -> Pipelin
 
 
 _Rank = tuple[int, float, float, str, str]
-"""What a list is ordered by, as `Search.standing` says: pinned first, then the broadest, the most important, the newest id."""
+"""Sort key of a listed memory, as in `Search.standing`: pinned, broadest, most important, newest id; last its id."""
 
 
 def _rank(memory: Memory) -> _Rank:
@@ -90,9 +90,9 @@ def _rank(memory: Memory) -> _Rank:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Listing:
-    """The first memories of `kinds` (with `rest`, of all other kinds) in order, those seen everywhere apart from the project's own.
+    """The first memories of `kinds` (with `rest`: of all other kinds) by rank, of scopes seen everywhere or of the project's own.
 
-    `whole` = there are no further ones; else all of them rank behind the last.
+    `limit` = how many are used; `ranks` holds up to `RESERVE` more. `whole` = there are no further ones in the store.
     """
 
     kinds: frozenset[str]
@@ -104,16 +104,16 @@ class _Listing:
 
     @property
     def all_used(self) -> bool:
-        """Whether every memory of its kinds is used."""
+        """Whether the list uses every memory of its kinds and scopes."""
         return self.whole and len(self.ranks) <= self.limit
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """Of those that are used."""
+        """Ids of the memories that are used."""
         return tuple(rank[-1] for rank in self.ranks[: self.limit])
 
     def changed(self, ids: Collection[str], current: Sequence[Memory], *, at_ms: int) -> _Listing | None:
-        """The list after the memories of `ids` became `current` (or went); None = it must be read anew."""
+        """Return the list after the changed memories `ids` became `current` (missing = removed); None = it must be read anew."""
         coming = [
             _rank(memory)
             for memory in current
@@ -134,10 +134,10 @@ class _Listing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartPool:
-    """Candidates, most needed first, and facts for the trace.
+    """The memories that a start pack is chosen from, most needed first, and notes for the trace.
 
-    `change` and `at_ms`: of which store, made when. `listings`: what it was made from, as far as it can follow changes;
-    they were read at `read_at_ms`. `share`: see `_share_everywhere`.
+    `change`: the store's number of changes. `at_ms`: when it was made. `listings`: the lists it was made from, read at
+    `read_at_ms`; () = it cannot follow changes. `share`: see `_share_everywhere`.
     """
 
     candidates: tuple[Candidate, ...]
@@ -150,12 +150,12 @@ class StartPool:
 
     @property
     def whole(self) -> bool:
-        """Whether it holds every memory in scope but older digests, as far as is known."""
+        """Whether it holds every memory in scope but older digests; False if unknown."""
         return bool(self.listings) and all(listing.all_used for listing in self.listings)
 
 
 class StartPools:
-    """The pools of the scopes used last. Safe to use from several threads."""
+    """Cache of start pools by scope, preset and settings; keeps pools up to date with the store. Thread-safe."""
 
     def __init__(self, *, store: SearchableStore, kinds: KindRegistry, need: NeedModel | None = None) -> None:
         self._store = store
@@ -165,7 +165,7 @@ class StartPools:
         self._pools: OrderedDict[tuple[ScopeFilter, str, Hashable], StartPool] = OrderedDict()
 
     def of(self, scope: ScopeFilter, *, at_ms: int, preset: Preset, settings: RecallSettings) -> StartPool:
-        """The pool of `scope` at `at_ms`, as the store is now and `preset` wants it."""
+        """Return the pool of `scope` in the design of `preset`, up to date with the store; cached, updated or read now."""
         # Asked before reading: a write in between makes the pool look older than it is, never newer.
         change = self._store.change()
         own = tuple(
@@ -201,14 +201,14 @@ class StartPools:
         return pool
 
     def read(self, state: RecallState) -> Outcome[RecallState]:
-        """The memories that may stand in a start pack."""
+        """Set `pool` and `pool_whole`: the memories that a start pack is chosen from."""
         pool = self.of(
             state.query.scope, at_ms=state.query.at_ms, preset=state.preset, settings=state.settings
         )
         return Outcome(kept=state.changed(pool=pool.candidates, pool_whole=pool.whole), facts=pool.facts)
 
     def order(self, state: RecallState) -> Outcome[RecallState]:
-        """The same in the order of expected need; after a compaction what it dropped before all others."""
+        """Set `found` and `scored`: the pool in its order, after a compaction what it dropped first; hidden memories are withheld."""
         query = state.query
         # Without a start pack, a compaction brings back what it dropped and nothing else.
         pool = state.pool if state.settings.budgets.start else ()
@@ -228,7 +228,7 @@ class StartPools:
     def with_first(
         self, pool: Sequence[Candidate], *, first: tuple[str, ...], scope: ScopeFilter, at_ms: int
     ) -> tuple[Candidate, ...]:
-        """The candidates of a pool; those of `first`, which a compaction took out of the context, before all others."""
+        """Return the candidates of a pool, after the memories `first`, which get relevance 1; the relevance of the others is halved then."""
         if not first:
             return tuple(pool)
         dropped = self._store.get(first, scope=scope)
@@ -259,7 +259,7 @@ class StartPools:
         return StartPool(candidates=candidates, facts=facts, change=change, at_ms=at_ms, read_at_ms=at_ms)
 
     def _listings(self, scope: ScopeFilter) -> tuple[_Listing, ...]:
-        """The standing kinds, and the rest."""
+        """Read the lists: standing and other kinds, each of the project's own scopes and of those seen everywhere."""
         kinds = [kind.name for kind in self._kinds if kind.standing or kind.at_start]
         # A kind that was removed from the settings still names what is stored.
         removed = self._kinds.unknown(self._store.kinds(scope=scope))
@@ -283,7 +283,7 @@ class StartPools:
         return tuple(listings)
 
     def _followed(self, pool: StartPool, scope: ScopeFilter, *, change: int, at_ms: int) -> StartPool | None:
-        """`pool` with what was written since; None = it must be made anew."""
+        """Return `pool` with what was written to the store since; None = it must be made anew."""
         if not pool.listings:
             return None
         ids = self._store.changed(pool.change, scope=scope, limit=MOST_CHANGED)
@@ -308,7 +308,7 @@ class StartPools:
     def _ordered(
         self, listings: tuple[_Listing, ...], scope: ScopeFilter, *, change: int, at_ms: int, read_at_ms: int
     ) -> StartPool:
-        """The memories of `listings` in the order of expected need, with only the newest digest of each branch."""
+        """Return the pool of the memories of `listings`, by expected need, with only the newest digest of each branch. Reads the store."""
         standing, specific = (
             [name for listing in listings if listing.rest is rest for name in listing.ids]
             for rest in (False, True)
@@ -343,7 +343,7 @@ class StartPools:
         )
 
     def _share_everywhere(self, scope: ScopeFilter) -> float:
-        """What the need of a memory that every project sees is multiplied by: the more of them there are beside the project's own, the rarer each is meant."""
+        """Return the factor for the need of memories that every project sees: own memories / such memories, at most 1."""
         own, everywhere = (self._store.count_active(scope=part) for part in _parts(scope))
         return min(1.0, own / everywhere) if own and everywhere else 1.0
 
@@ -352,14 +352,14 @@ class StartPools:
 
 
 def _parts(scope: ScopeFilter) -> tuple[ScopeFilter, ScopeFilter]:
-    """The scopes of the project's own memories, and those of memories that other projects see too."""
+    """Split a scope into the project's own scopes, and those whose memories other projects see, too."""
     own = (visible for visible in scope.scopes if visible.kind not in EVERYWHERE)
     everywhere = (visible for visible in scope.scopes if visible.kind in EVERYWHERE)
     return ScopeFilter.of(*own), ScopeFilter.of(*everywhere)
 
 
 def keep_changes(state: RecallState) -> Outcome[RecallState]:
-    """For a session that goes on: of what a whole start pack would hold, what is new to it."""
+    """Reduce `passed`, for a session that goes on, to what a whole start pack would hold and is new to the session."""
     context, passed = state.context, state.passed or ()
     changed = context.changed
     assert changed is not None

@@ -40,18 +40,18 @@ EVIDENCE: tuple[str, ...] = (
 
 EXACT_SIGNATURE = 0.95
 MIN_EXPLAINED_RELEVANCE = 0.1
-"""Below it nobody asks why a candidate scored what it did."""
+"""Relevance below which no reasons are given."""
 MAKER_TRUST: dict[str, float] = {"user": 1.0, "agent": 0.7, "model": 0.5, "local": 0.0}
-"""How much more a trigger says that somebody made who knew when the memory applies."""
+"""Evidence `given` by who made the trigger: how far its maker knew when the memory applies."""
 
 
 def subagent(kit: Kit, state: RecallState) -> Pipeline:
-    """A search for the task; each memory is judged by itself, and the index lists what else suits the task."""
+    """Return the pipeline: a search for the task that judges each memory by `judge_task`; the index lists what else suits it."""
     return search(kit, state, judge=partial(judge_each, judge_task))
 
 
 def judge_task(query: Query, candidate: Candidate, kind: Kind, settings: RecallSettings) -> Judgment:
-    """Relevance by situation; a pinned rule that always holds comes with every task."""
+    """Return relevance and reasons by situation; 1 for a pinned rule that always holds."""
     del settings
     if kind.standing and candidate.memory.trigger.always and candidate.memory.pinned:
         return 1.0, ("always, and pinned",)
@@ -66,21 +66,21 @@ class Weights:
     weights: tuple[float, ...]
 
     def relevance(self, evidence: tuple[float, ...]) -> float:
-        """Probability for `evidence` (each 0-1, in the order of `EVIDENCE`)."""
+        """Return the probability for `evidence` (each 0-1, in the order of `EVIDENCE`)."""
         z = self.bias + sum(w * x for w, x in zip(self.weights, evidence, strict=True))
         return 1.0 / (1.0 + math.exp(-z)) if z >= 0 else math.exp(z) / (1.0 + math.exp(z))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WeightValues:
-    """One of the `Weights` as the file holds it: numbers by name of the evidence."""
+    """A `Weights` in the form of its fitted file: numbers by name of the evidence."""
 
     bias: float
     weights: Mapping[str, float]
 
 
 def relevance_from(artifact: Artifact[dict[str, WeightValues]]) -> Mapping[str, Weights]:
-    """The models of a file, by group."""
+    """Return the models that a fitted file holds, by group. KeyError if one lacks a piece of evidence."""
     return {
         name: Weights(bias=model.bias, weights=tuple(model.weights[key] for key in EVIDENCE))
         for name, model in artifact.values.items()
@@ -88,17 +88,17 @@ def relevance_from(artifact: Artifact[dict[str, WeightValues]]) -> Mapping[str, 
 
 
 def shipped_weights() -> Mapping[str, Weights]:
-    """The shipped models by group: `standing`, `specific`, `action`, `on_demand`."""
+    """Return the shipped models by group: `standing`, `specific`, `action`, `on_demand`."""
     return load_fitted("relevance", dict[str, WeightValues], relevance_from)
 
 
 def scaled(value: float | None, *, low: float, high: float) -> float:
-    """Map a space's score to 0-1 between two marks of its scale; what was not measured counts 0."""
+    """Return a space's score mapped from `low`..`high` to 0-1, clamped; None (not measured) gives 0."""
     return 0.0 if value is None else min(1.0, max(0.0, (value - low) / (high - low)))
 
 
 def evidence_of(candidate: Candidate) -> tuple[float, ...]:
-    """The candidate's evidence, each scaled to 0-1, in the order of `EVIDENCE`."""
+    """Return the candidate's evidence, each scaled to 0-1, in the order of `EVIDENCE`."""
     memory = candidate.memory
     score = dict(candidate.scores).get
     return (
@@ -121,7 +121,7 @@ def _group(surface: Surface, kind: Kind) -> str:
 
 
 def situation_relevance(query: Query, candidate: Candidate, kind: Kind) -> tuple[float, tuple[str, ...]]:
-    """Relevance of `candidate` for `query` with short reasons, strongest first."""
+    """Return the relevance (0-1) of `candidate` for `query`, and short reasons, strongest first."""
     if query.error_signature and candidate.memory.error_signature == query.error_signature:
         return EXACT_SIGNATURE, ("same error signature",)
     evidence = evidence_of(candidate)
