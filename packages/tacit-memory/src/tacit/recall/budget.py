@@ -40,7 +40,7 @@ Order = Callable[[Sequence[Candidate]], tuple[Candidate, ...]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Allowance:
-    """What a pack may cost.
+    """The limits of a pack: tokens, number of memories, and shares for slots.
 
     Attributes:
         tokens: budget of the whole block.
@@ -386,7 +386,7 @@ class Filling:
 
     @property
     def left(self) -> int:
-        """Tokens left of the whole."""
+        """Tokens that are left of the whole pack's budget."""
         return self.total - sum(item.tokens for item in self.items)
 
     def fill(self, entries: Sequence[Entry], budget: int) -> tuple[int, list[Entry]]:

@@ -31,9 +31,9 @@ def find_absence(state: RecallState, records: Sequence[StageRecord], memory: Mem
     """Return which stage left `memory` out of the block, and why; None = the block holds it.
 
     Args:
-        state: after the last stage.
+        state: the state after the last stage.
         records: what the stages kept and dropped, in order.
-        memory: as it is stored.
+        memory: the memory as it is stored.
     """
     if state.delivered is not None and memory.id in state.delivered.block.memory_ids:
         return None

@@ -288,7 +288,9 @@ def with_armed(
 # `deviation` are those of v' . m over prompts and memories of one project: what is usual in a small scope.
 
 REMOVED_SHARE = 2.0
-"""How much of the mean prompt is subtracted. Chosen on projects left out: average precision of the gate rises up to here and stays the same up to 4 (ADR 0018)."""
+"""How many times the mean prompt is subtracted.
+
+Chosen on projects left out: average precision of the gate rises up to here and stays the same up to 4 (ADR 0018)."""
 TURN_SHARE = 0.6
 """How much the matrix turns the vector. Results are the same from 0.5 to 1.2 (ADR 0052)."""
 DECIMALS = 5
@@ -863,7 +865,10 @@ class _Prompt:
     capitals: frozenset[str]
 
     def names_in(self, text: str) -> set[str]:
-        """Return the names, case folded, that the prompt and `text` share; one of both must write the word as a name."""
+        """Return the words, case folded, that the prompt and `text` share as names.
+
+        A word is one if either side writes it in the form of a name, or both with a capital within a sentence.
+        """
         return {
             word
             for match in _WORD.finditer(text)
@@ -937,8 +942,8 @@ def from_rule_file(memory: Memory) -> bool:
 def need_evidence_of(memories: Sequence[Memory]) -> NDArray[np.float64]:
     """Return the evidence for `memories`, shape (len(memories), len(NEED_EVIDENCE)).
 
-    Pass the whole start pool: some columns compare a memory with the others. Columns: breadth / 3 (always = 1); ln(1 + how many statements of the pool name the most frequent object of its
-    trigger), ln 2 without objects; share of the pool that is older; -ln(6 + characters / 4), what a line costs; 1 unless
+    Pass the whole start pool: some columns compare a memory with the others. Columns: breadth / 3 (always = 1); ln(1 + how many
+    statements of the pool name the most frequent object of its trigger), ln 2 without objects; share of the pool that is older; -ln(6 + characters / 4), what a line costs; 1 unless
     it comes from a rule file; minus the number of objects; -1 where it is bound to files, else 0.
     """
     if not memories:

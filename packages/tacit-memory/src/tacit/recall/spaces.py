@@ -71,7 +71,7 @@ SPACE_THRESHOLDS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpaceQuery:
-    """What a space is asked.
+    """The arguments of `Space.retrieve`.
 
     Attributes:
         query: the words and the situation.
@@ -88,19 +88,19 @@ class SpaceQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Space:
-    """One way to measure closeness.
+    """One measure of similarity: data and functions by which a query and memories are compared.
 
     Attributes:
         name: as in the glossary.
         family: the sort of evidence, for those who look at scores.
         summary: what it compares, in a few words.
-        topic_weight: what it counts for in agreement (SPEC section 5).
+        topic_weight: its weight in agreement; 0 = it is no evidence of a topic (SPEC section 5).
         high, low: thresholds on its own scale: at or above `high` speaks for, below `low` speaks against.
-        retrieve: proposes memories.
-        embeds: it can only be asked with a vector.
-        reach: ids of memories that those found lead to, and that no space proposed.
-        read: the short list with what `measure` needs of the store or of a model.
-        measure: scores by memory id; None for a space whose ranking is all it knows.
+        retrieve: searches and gives a ranking; None = it proposes nothing.
+        embeds: whether it can only be asked with a vector.
+        reach: gives ids of memories that the ones found lead to, and that no space proposed.
+        read: adds to the short list what `measure` needs of the store or of a model.
+        measure: gives scores by memory id, without I/O; None = its ranking is all it knows.
     """
 
     name: str

@@ -65,7 +65,7 @@ class StageLog:
         facts: Sequence[Note] = (),
         losses: Sequence[Loss] = (),
     ) -> None:
-        """Record that `stage` ended; its time counts from the last record. A second record of the same stage is merged into the first."""
+        """Record that `stage` ended; its time counts from the last record. The next record of the same stage is merged into it."""
         now_ms = self.timer()
         record = StageRecord(
             stage=stage,
@@ -160,10 +160,10 @@ class UseCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
-    """What a session knows of the store.
+    """What a session that goes on was told of the store.
 
     Attributes:
-        change: the store's number of changes when it was told last.
+        change: the store's number of changes at the last time.
         says_new: tells whether a memory was added or changed since.
         shown: ids of memories that its context holds, whole or as a headline.
     """
@@ -259,8 +259,8 @@ class RecallState:
 
     Attributes:
         query, settings, context, kinds, preset: given.
-        count: tokens of a line of text.
-        layout: how the block is written and packed; `render` writes a pack.
+        count: gives the tokens of a text.
+        layout: how the block is written and packed; `render` gives the text of a pack.
         reference: what the cosines of a prompt usually are; None where no fitted gate asks for it.
         spaces: names of the spaces that are asked.
         vector: of the query's words, shape (dimensions,); None where nothing was embedded.
@@ -277,21 +277,21 @@ class RecallState:
         unread_ids: ids of the loaded memories whose language the embedder does not read.
         recent, turns: recent work, oldest first: memories by id, and what was said as candidates.
         last_session: id of the digest of the last session, or "".
-        withheld: what whoever asks may not see; told at the guard.
-        judged: what a model at the prompt named, by memory id; None = the gate decides.
+        withheld: drops of memories that the asker may not see; recorded at the guard.
+        judged: probability of each memory that a model at the prompt named, by id; None = the gate decides.
         armed: probability by memory id of all that a model in the pause chose from, 0 where it did not name one.
         shortlist: the memories to measure, with what the spaces read for them.
         found: candidates with their evidence.
         scored: the same with relevance, best first.
         named: of these, those that share a rare name with the prompt, by id, and the name.
-        reached: of these, those that reach the floors of the preset and that a second-stage model kept; None = all.
+        reached: of `scored`, those that reach the floors of the preset and that a second-stage model kept; None = all.
         passed: of these, those that the guard let through.
         fresh: of these, those that the context does not hold.
         pairs: of these, pairs that may not both hold.
-        pack: what fits.
+        pack: the memories that fit the budget.
         text: the rendered pack.
         delivered: the block within all limits.
-        silence: why there is none.
+        silence: why there is no block; None = there is one.
     """
 
     query: Query
@@ -557,16 +557,16 @@ def pair_line(names: tuple[str, str]) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """One way to write a block.
+    """The look of a block: functions from memories to text.
 
     Attributes:
-        frame: everything but the lines of memories that a block of that surface can hold; its tokens are reserved.
-        line: one memory as one line.
-        block: the whole text; the empty pack gives the empty text.
-        item_line: an item of a pack as one line; None = as `line` says.
-        pack: fills the block; None = the shared greedy one.
-        text: the words of a memory that a block of that surface shows.
-        frame_is_most: the frame reserves headings that most blocks do not have; the finished block is counted anew.
+        frame: gives everything but the lines of memories that a block of that surface can hold; its tokens are reserved.
+        line: gives one memory as one line.
+        block: gives the whole text of a pack; "" for the empty pack.
+        item_line: gives an item of a pack as one line; None = as `line` does.
+        pack: chooses the memories of the block; None = `budget.pack_start`.
+        text: gives the words of a memory that a block of that surface shows.
+        frame_is_most: whether the frame reserves headings that most blocks do not have; then the finished block is counted anew.
         others: layouts of the surfaces that look different.
     """
 
@@ -592,11 +592,11 @@ class Layout:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preset:
-    """One complete way to remember. What a user may change stands in the settings, everything else here.
+    """One complete configuration of the pipeline. What a user may change is in the settings, everything else here.
 
     Attributes:
-        name: as in the settings.
-        pipelines: by surface, what makes its pipeline.
+        name: the name in the settings.
+        pipelines: by surface, the function that makes its pipeline.
         layout: how a block looks.
         start_pool: the design of start packs.
         fuse: makes one order of the rankings of the spaces.
@@ -605,20 +605,20 @@ class Preset:
         shortlist: most candidates that are measured and scored; `shortlists` for single surfaces.
         order: name in `budget.ORDERS` of the order in which a pack is filled; `orders` for single surfaces.
         shares: by surface, slot (kind, kind of scope, band of relevance) -> share of the budget that is kept for it.
-        adapt: the settings as a surface wants them.
-        ask: the query as this preset asks it.
-        enabled: whether a kind is among those that `recall.kinds` names.
-        ages_out: an episodic memory that is too old for its kind is left out; else age only lowers its place.
-        gated: the fitted gate judges before a prompt, so that a language model may be asked, too.
-        by_match: an answer is judged by its match with the question, so that the question's situation says nothing.
-        every_call: the block stands in the system prompt of every call and is rebuilt there, where the host has such a place.
-        follow_ups: a prompt of few words is read together with the one before it.
+        adapt: gives the settings that apply to a surface.
+        ask: gives the query as this preset asks it.
+        enabled: says whether a kind is among those that `recall.kinds` names.
+        ages_out: whether an episodic memory that is too old for its kind is left out; else age only lowers its place.
+        gated: whether the fitted gate judges before a prompt, so that a language model may be asked, too.
+        by_match: whether an answer is judged by its match with the question, so that its situation is not used.
+        every_call: whether the block stands in the system prompt of every call and is rebuilt there, if the host has such a place.
+        follow_ups: whether a prompt of few words is read together with the one before it.
         shrinks: what makes a budget smaller: a long `prompt`, a small context `window`, the `usage` so far.
         window_tokens: size of the context window.
-        tells_time: a pack tells of shifts of the work and of earlier sessions, so records of sessions are read for it.
-        nothing_text: the block that says, once per session, that nothing is on record; None = silence.
-        why_silent: why a prompt gets nothing, besides the reasons that hold for all presets.
-        task_kinds: the kinds that a described task needs; None = the preset does not tell tasks apart.
+        tells_time: whether a pack tells of shifts of the work and of earlier sessions, so that records of sessions are read for it.
+        nothing_text: gives the block that says, once per session, that nothing is on record; None = silence.
+        why_silent: says why a prompt gets nothing, besides the reasons that hold for all presets; None = there are no others.
+        task_kinds: gives the kinds that a described task needs; None = the preset does not tell tasks apart.
         answer_limits: most answers of a session, and most tokens of its start pack and answers together; 0 = no limit.
     """
 

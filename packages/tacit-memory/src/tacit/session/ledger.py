@@ -159,7 +159,8 @@ def _lasting(block: RenderedBlock) -> bool:
 def bounded(state: SessionState, *, most: int | None) -> Callable[[str], bool]:
     """Return a function that tells whether the block of a message id stays in the history.
 
-    The newest `most` blocks of this epoch stay, and those of the system prompt. None = all; 0 = only that of the current prompt. Source: the ambient seed's bounded persistence.
+    The newest `most` blocks of this epoch stay, and those of the system prompt. None = all; 0 = only that of the current prompt.
+    Source: the ambient seed's bounded persistence.
     """
     passing = [b for b in state.blocks if b.epoch == state.epoch and not _lasting(b)]
     if most is None:
@@ -339,7 +340,8 @@ def _texts(message: Mapping[str, object]) -> list[str]:
 def is_due(memory: Memory, signal: Signal, state: SessionState, *, may_refuse: bool) -> bool:
     """Whether `memory` must refuse the tool call that `signal` announces; it then comes again although it is in context.
 
-    Only a user's rule that blocks or forbids this very call, once per epoch; `may_refuse` False = never.
+    Only what the user said or confirmed, marked as blocking or with words that forbid this very call, once per epoch.
+    `may_refuse` False = never.
     """
     if not may_refuse or not isinstance(signal, ToolStarting):
         return False

@@ -204,7 +204,10 @@ _DRIVE_OF_A_SHELL = re.compile(r"^/([A-Za-z])(?=/)/")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checkout:
-    """A folder with a `.git`. `own` = its git folder, `common` = the one that worktrees share; None = git does not own the folder."""
+    """A folder with a `.git`. `own` = its git folder, `common` = the one that worktrees share.
+
+    Both are None if `.git` leads out of the folder and its target does not point back.
+    """
 
     root: Path
     own: Path | None

@@ -258,7 +258,7 @@ class TeamFileState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TeamState:
-    """What this home knows about a team on a server.
+    """What this home stores about a team on a server.
 
     Attributes:
         cursor: the position up to which its changes were taken over.

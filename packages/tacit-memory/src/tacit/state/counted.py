@@ -34,11 +34,11 @@ class SessionUsage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """Something that charts are annotated with.
+    """An event that charts are annotated with: settings were changed, or memories imported.
 
     Attributes:
         at_ms: when.
-        what: settings were changed, or memories imported.
+        what: which of the two.
         about: names of the settings, or the tools imported from.
         count: how many memories were imported.
     """
@@ -202,10 +202,10 @@ def day_of(now_ms: int) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """The owner's word on a memory of a recall.
+    """The owner's verdict on one memory of one recall.
 
     Attributes:
-        trace_id, memory_id: which.
+        trace_id, memory_id: the recall and the memory.
         useful: it belongs there; False = it should not have come.
         injected: whether it was handed over; useful and not injected = it was missed.
         surface, relevance, threshold: of the recall.

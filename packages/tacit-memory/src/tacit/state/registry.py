@@ -117,7 +117,9 @@ def as_json(kind: type[T], *, empty: Callable[[], T] | None = None) -> Codec[T]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedValue(Generic[T, *Ks]):
-    """A declaration: a value of the home, or a family of values with one for each key.
+    """The declaration of a named value: its name, owner, codec and retention; reads and writes it in a store.
+
+    It is one value of the home, or a family with one value for each key.
 
     Attributes:
         prefix: the name, or its beginning where a key follows.

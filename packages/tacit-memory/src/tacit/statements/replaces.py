@@ -137,7 +137,7 @@ def _tables() -> dict[str, dict[str, Any]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Word:
-    """A word as it is compared (`key`) and as it is written."""
+    """A word as it is compared (`key`: its stem, or the word itself for code and names) and as it is written (`raw`)."""
 
     key: str
     raw: str
@@ -148,7 +148,7 @@ _Words = tuple[_Word, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Reading:
-    """A statement taken apart.
+    """A parsed statement.
 
     Attributes:
         clauses: the words of each clause, without articles and without reasons.
@@ -505,7 +505,7 @@ class _Comparison:
             yield (*rest[1:], active, *subject)
 
     def _without_denial(self, words: _Words) -> tuple[_Words, int]:
-        """Return the words without negations, and how often they are denied; an even number denies nothing."""
+        """Return the words without negations and words of ending, and how often they are denied; 0 = they are not."""
         forms, count = self.forms, 0
         keys = list(_keys(words))
         kept = list(words)

@@ -137,7 +137,7 @@ _BROAD_WORDS = PROGRAMS | frozenset({
 
 
 class Named(NamedTuple):
-    """How much a name tells, and the word, path or command that it stands in. Of one such group only the best name counts."""
+    """The weight of a name, and its `group`: the word, path or command it is part of. Only the best name of a group counts."""
 
     weight: float
     group: str
