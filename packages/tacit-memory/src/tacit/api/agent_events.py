@@ -25,7 +25,7 @@ class _Shape(BaseModel):
 
 
 class AgentEventFields(_Shape):
-    """The fields of every event."""
+    """The fields that every event has."""
 
     session: Annotated[str, Field(min_length=1, max_length=MAX_ID_CHARS)] = Field(
         description="your id of the conversation; unique among the agents of this home"
@@ -153,13 +153,13 @@ class SentRequests(_Shape):
 
 
 class LibraryMessageEndEvent(MessageEndEvent):
-    """The agent ended its turn. No answer; Tacit may learn from the turn."""
+    """The agent ended its turn, with measurements of the turn's requests to the model. No answer; Tacit may learn from the turn."""
 
     sent: Sequence[SentRequests] = Field(default=(), description="measurements of the requests of the turn")
 
 
 class ReplayEvent(AgentEventFields):
-    """Ask for the blocks of earlier messages, which this process does not know. The answer holds the same bytes again."""
+    """Asks for the blocks that earlier messages of the conversation got, after the process was restarted. The answer holds the same bytes again."""
 
     event: Literal["replay"]
     message_ids: Sequence[str] = Field(
@@ -168,13 +168,13 @@ class ReplayEvent(AgentEventFields):
 
 
 class PingEvent(_Shape):
-    """Nothing happened. No answer; it shows that the daemon answers."""
+    """An event without effect, with which a host checks that the daemon answers. The answer is empty."""
 
     event: Literal["ping"]
 
 
 class AgentReply(_Shape):
-    """The text for the model now. An empty body means that there is none."""
+    """The text for the model at this moment; an empty body = no text."""
 
     context: str = Field(default="", description="the text for the model, ready to be inserted as it is")
     surface: AnsweredAt = Field(default="prompt", description="the moment that it is for")
@@ -186,7 +186,7 @@ class AgentReply(_Shape):
 
 
 class LibraryReply(_Shape):
-    """The text for the model in every request from now on. An empty body means that there is none."""
+    """The text for the model in every request from now on; an empty body = no text."""
 
     system: str = Field(default="", description="for the end of the system prompt, until the next one")
     text: str = Field(default="", description="for the end of the message or the tool result")
@@ -235,7 +235,7 @@ PLAIN_EVENTS: tuple[type[BaseModel], ...] = (
     EndEvent,
 )
 LIBRARY_EVENTS: tuple[type[BaseModel], ...] = (LibraryMessageEndEvent, ReplayEvent, PingEvent)
-"""The events that `library` reads in another form, or that only `library` reads."""
+"""The shapes of events that only `library` sends, or sends with further fields."""
 
 
 def event_name(shape: type[BaseModel]) -> str:
@@ -245,7 +245,7 @@ def event_name(shape: type[BaseModel]) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentEndpoint:
-    """A host that reads this form.
+    """The endpoint for one host whose events have this form, with its documentation.
 
     Attributes:
         host: the name in the path.

@@ -40,7 +40,7 @@ def _no_recalls(engine: Service, speaker: Speaker) -> AsyncIterator[bytes]:  # n
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameters:
-    """The path's parameters, by name, who asks, and what the process that serves knows.
+    """The facts about a request that a handler needs besides its values: the path's parameters, who asks, and what the process knows.
 
     Attributes:
         values: by name.
@@ -62,7 +62,7 @@ class Parameters:
 
     @property
     def speaker(self) -> Speaker:
-        """Whose word the request is."""
+        """Return whose word the request is: the user's or an agent's."""
         return self.caller.speaker
 
     def __getitem__(self, name: str) -> str:
@@ -74,7 +74,7 @@ BodyT = TypeVar("BodyT")
 
 @dataclass(frozen=True, slots=True)
 class Answer(Generic[BodyT]):
-    """What a handler answers. The type of `body`, which the handler names, is the shape that the OpenAPI document declares.
+    """The answer of a handler. The type of `body`, as the handler's signature names it, is the shape in the OpenAPI document.
 
     Attributes:
         body: a model of `tacit.verbs.answers` or a value of the program; None = no content; `text` instead for what is no JSON.

@@ -28,11 +28,11 @@ MOST_KEPT = 512
 MAX_HEADER_CHARS = 200
 
 _changing = Lock()
-"""Held from the look at a version to the change of it, by everything that changes under a condition."""
+"""Held by every request with `If-Match` from the check of the version until the change is written."""
 
 
 def _sent(headers: Mapping[str, str], name: str) -> str:
-    """The value of a header; "" when it was not sent.
+    """Return the value of a header; "" = it was not sent.
 
     Raises:
         RequestRefused: if it is empty, too long, or not plain ASCII.
@@ -53,7 +53,7 @@ def _sent(headers: Mapping[str, str], name: str) -> str:
 def matching(
     endpoint: Endpoint, engine: Service, at: Parameters, headers: Mapping[str, str]
 ) -> Generator[None]:
-    """Go on where `If-Match` names the present version, or is not needed.
+    """Run the block if `If-Match` names the present version, or the request has no such header.
 
     Raises:
         RequestRefused: 412 where it names another version; the present one is in `ETag`.
@@ -86,7 +86,7 @@ class _Kept:
 
 
 class IdempotencyCache:
-    """Answers by the key that came with their request. Safe to use from several threads."""
+    """Keeps answers by the `Idempotency-Key` of their request, so that a repeated request gets the same answer. Safe to use from several threads."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -95,7 +95,7 @@ class IdempotencyCache:
     def answered(
         self, endpoint: Endpoint, request: Request, body: bytes, work: Callable[[], Answer[Any]]
     ) -> Answer[Any]:
-        """The answer of `work`, or the one that the same key got before. A second request waits for the first.
+        """Call `work` and return its answer, or return the answer that an earlier request with the same key got. Blocks while that request is running.
 
         Raises:
             RequestRefused: if the key is too long, or came with another request.

@@ -14,12 +14,12 @@ from pydantic import TypeAdapter
 
 
 def to_bytes(value: object) -> bytes:
-    """JSON text of plain values."""
+    """Return plain values as JSON text."""
     return json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode("ascii")
 
 
 def encode(value: object, shape: Any = None) -> Any:
-    """`value` as plain values, in the form of `shape`; without one, in that of its own type."""
+    """Return `value` as plain JSON values, in the form of the type `shape`; None = its own type."""
     return _adapter(type(value) if shape is None else shape).dump_python(value, mode="json")
 
 

@@ -46,7 +46,7 @@ from tacit.verbs.get import get_memories
 from tacit.verbs.why_not import why_not
 
 MAX_BODY_BYTES = 4_500_000
-"""The longest content (1,000,000 characters) at four bytes each, and room for the rest."""
+"""The most bytes of a request's body: the longest content (1,000,000 characters) at four bytes each, and room for the rest."""
 Handler = Callable[..., Any]
 _BRACES = re.compile(r"\{(\w+)\}")
 _RAISES = re.compile(r"^ *(\w+): (.+)$", flags=re.MULTILINE)
@@ -65,7 +65,7 @@ GENERAL: Mapping[int, str] = {
     503: "The daemon is busy or the store is locked; try again after `Retry-After` seconds.",
     507: "No space is left on the device.",
 }
-"""Why any request may be refused, by status."""
+"""The reasons for which any request may be refused, by HTTP status."""
 
 
 @cache
@@ -75,7 +75,7 @@ def _hints(handler: Handler) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """One method of one path.
+    """One method of one path of the API, with the handler that answers it.
 
     Attributes:
         method: HTTP method.
@@ -105,54 +105,54 @@ class Endpoint:
 
     @property
     def request(self) -> type[BaseModel]:
-        """The model that checks the request; the values of the path are fields of it."""
+        """Return the model that checks the request; its fields include the parameters of the path."""
         return _hints(self.handler)["request"]
 
     @property
     def is_verb(self) -> bool:
-        """Whether a verb answers, which knows nothing of HTTP."""
+        """Whether the handler is a verb, which knows nothing of HTTP, and not a function of the API."""
         return "caller" in _hints(self.handler)
 
     @property
     def answer(self) -> Any:
-        """The type of the answer's body; None = no content, or no JSON."""
+        """Return the type of the answer's body; None = the answer has no content, or is not JSON."""
         returned = _hints(self.handler)["return"]
         (body,) = (returned,) if self.is_verb else get_args(returned)
         return None if body in (type(None), str) or self.statuses == (204,) else body
 
     @property
     def users(self) -> str:
-        """What the user alone may do here, in words; "" = everybody may ask."""
+        """Return what only the user may do with this endpoint, in words; "" = an agent may ask it, too."""
         return USERS_ALONE.get(self.name, "")
 
     @property
     def ends_memory(self) -> bool:
-        """Whether the memory of the path ends, so that there is no version of it to go on from."""
+        """Whether the endpoint ends the memory in its path, so that the answer has no etag."""
         return self.method == "DELETE" and self.matched == "memory"
 
     @property
     def in_path(self) -> Sequence[str]:
-        """Names of the values that stand in the path."""
+        """Return the names of the parameters in the path."""
         return _BRACES.findall(self.path)
 
     @property
     def name(self) -> str:
-        """The id of the operation, by which generated clients call it: the handler's name."""
+        """Return the name of the handler, which is the operation id in the OpenAPI document."""
         return self.handler.__name__
 
     @property
     def summary(self) -> str:
-        """What it does, in one line: the first of the handler's docstring."""
+        """Return the first paragraph of the handler's docstring."""
         return self._words.partition("\n\n")[0]
 
     @property
     def description(self) -> str:
-        """Who may call it, what it changes and how to take that back: the rest of the docstring."""
+        """Return the rest of the handler's docstring, without `Raises`."""
         return self._words.partition("\n\n")[2]
 
     @property
     def raised(self) -> Mapping[int, Sequence[str]]:
-        """Why the handler refuses, by status: the docstring's `Raises`."""
+        """Return the reasons for which the handler refuses, by HTTP status, from the `Raises` of its docstring."""
         reasons: dict[int, list[str]] = {}
         for error, words in _RAISES.findall(self._raises):
             reasons.setdefault(status_of_class(error), []).append(f"{words[:1].upper()}{words[1:]}")
@@ -160,7 +160,7 @@ class Endpoint:
 
     @property
     def errors(self) -> Mapping[int, Sequence[str]]:
-        """Why it is refused, by status: by its handler, and by the checks that all requests pass."""
+        """Return all reasons for which a request is refused, by HTTP status: those of the handler, and those of the general checks."""
         general = {
             **GENERAL,
             403: f"Only the user can {self.users}. {GENERAL[403]}" if self.users else GENERAL[403],
@@ -191,7 +191,7 @@ class Endpoint:
 
     @property
     def _docstring(self) -> tuple[str, str]:
-        """The handler's docstring without its `Raises`, each paragraph in one line; and the `Raises`, each error in one line."""
+        """Return the handler's docstring in two parts: the text with each paragraph on one line, and the `Raises` with each error on one line."""
         words, _, raises = cleandoc(self.handler.__doc__ or "").partition("\n\nRaises:\n")
         paragraphs = (" ".join(paragraph.split()) for paragraph in words.split("\n\n"))
         return "\n\n".join(paragraphs), raises

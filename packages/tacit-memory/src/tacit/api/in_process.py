@@ -21,7 +21,7 @@ _BY_PATH = {(endpoint.method, endpoint.path): endpoint for endpoint in ENDPOINTS
 def ask_endpoint(
     engine: Engine, speaker: Speaker, method: str, path: str, values: Mapping[str, object]
 ) -> Answer[Any]:
-    """Ask one endpoint on the word of `speaker`; `path` as the table has it, `values` are the fields of the request.
+    """Call an endpoint without HTTP, with the authority of `speaker`. `path` has its parameters in braces; `values` holds all fields of the request.
 
     Raises:
         TacitError: what the API refuses.

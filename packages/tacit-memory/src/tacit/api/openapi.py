@@ -29,7 +29,7 @@ OWN_TEXT = ("text/event-stream", "text/plain")
 
 
 class _Generator(GenerateJsonSchema):
-    """In answers every field is there, whatever default the value has in the program."""
+    """Generates JSON schemas. In the schemas of answers every field is required, even if it has a default in the program."""
 
     def field_is_required(
         self,
@@ -40,13 +40,13 @@ class _Generator(GenerateJsonSchema):
         return self.mode == "serialization" or super().field_is_required(field, total)
 
     def field_title_should_be_set(self, schema: Any) -> bool:
-        """Whether a field gets its name as a title; one that is written as another shape has that one's title."""
+        """Whether a field gets its name as a title. A field that is written as another shape (`SentAs`) keeps the title of that shape."""
         serialization: dict[str, Any] = schema.get("serialization") or {}
         return super().field_title_should_be_set(serialization.get("return_schema") or schema)
 
 
 def openapi_document() -> dict[str, Any]:
-    """The document as plain values."""
+    """Return the OpenAPI document as plain values."""
     from pydantic import TypeAdapter  # noqa: PLC0415 - for whoever asks for the document
 
     shapes: list[tuple[str, JsonSchemaMode, Any]] = [
@@ -150,7 +150,7 @@ def _operation(
 
 
 def _without_path(schema: Mapping[str, Any], endpoint: Endpoint) -> Mapping[str, Any]:
-    """The schema of a request without the fields that stand in the path."""
+    """Return the schema of a request without the parameters of the path."""
     fields = {
         name: field for name, field in schema.get("properties", {}).items() if name not in endpoint.in_path
     }
@@ -160,7 +160,7 @@ def _without_path(schema: Mapping[str, Any], endpoint: Endpoint) -> Mapping[str,
 
 
 def _add_example(operation: dict[str, Any], request_schema: Mapping[str, Any]) -> None:
-    """Add what was sent and answered once: to parameters, to the schema of the body, where generators read it, and to the answer."""
+    """Add the recorded request and answer of an operation as examples: to its parameters, its request body and its response."""
     example = _examples().get(operation["operationId"], {})
     request: Mapping[str, Any] = example.get("request", {})
     values = {**example.get("at", {}), **request}
@@ -177,7 +177,7 @@ def _add_example(operation: dict[str, Any], request_schema: Mapping[str, Any]) -
 
 @cache
 def _examples() -> Mapping[str, Any]:
-    """Requests as they were sent and answers as they came, by operation; tests/golden/api_day.py records them."""
+    """Return the recorded requests and answers by operation; tests/golden/api_day.py records them."""
     return json.loads((Path(__file__).parent / "examples.json").read_text("utf-8"))
 
 
@@ -242,7 +242,7 @@ def _response(endpoint: Endpoint, answer: Mapping[str, Any] | None) -> dict[str,
 
 
 def _refusal(status: int, about: str) -> dict[str, Any]:
-    """The response with a problem; a reference where all requests may get it for the same reasons."""
+    """Return the OpenAPI response for a refusal; a reference to a shared one if it has the general reasons only."""
     if GENERAL.get(status) == about:
         return {"$ref": f"#/components/responses/{_phrase(status)}"}
     return _problem(about)
@@ -276,7 +276,7 @@ def _query_parameters(schema: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """A query string has no null: what may be left out is left out."""
+    """Return the schema of a query parameter without null: a query string cannot hold it."""
     options = [option for option in schema.get("anyOf", ()) if option.get("type") != "null"]
     if not options:
         return {key: value for key, value in schema.items() if key != "default" or value is not None}
@@ -290,7 +290,7 @@ def _resolved(schema: Mapping[str, Any], components: Mapping[str, Any]) -> Mappi
 
 
 def _drop_unused(components: dict[str, Any], paths: Mapping[str, Any]) -> None:
-    """Shapes of query strings stand in the parameters; nothing refers to them."""
+    """Remove the schemas to which nothing refers from `components`. Those of query requests are among them: their fields are parameters."""
     text = json.dumps([paths, components])
     used = {"Problem", *re.findall(r"#/components/schemas/([\w.-]+)", text)}
     for name in [name for name in components if name not in used]:
@@ -298,12 +298,12 @@ def _drop_unused(components: dict[str, Any], paths: Mapping[str, Any]) -> None:
 
 
 def openapi_text() -> str:
-    """The document as the text of a file."""
+    """Return the OpenAPI document as the text of a file."""
     return f"{json.dumps(openapi_document(), indent=1)}\n"
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print the document, or write it to the file named."""
+    """Print the OpenAPI document, or write it to the file that `arguments` names."""
     if arguments:
         Path(arguments[0]).write_text(openapi_text(), "utf-8")
     else:

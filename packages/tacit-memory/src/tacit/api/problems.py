@@ -61,14 +61,14 @@ STATUS: Mapping[str, int] = {
     "unauthorized": 401,
     "internal": 500,
 }
-"""Code -> HTTP status. Every error class of `tacit.errors` is here, and in docs/reference/errors.md."""
+"""HTTP status by error code. It has every error class of `tacit.errors`; docs/reference/errors.md lists them."""
 
 RETRY_AFTER_S: Mapping[str, int] = {"store_busy": 1, "daemon_unavailable": 2}
-"""Codes that pass by themselves: after so many seconds the request may be sent again."""
+"""Seconds after which a request may be sent again, by error code, for errors that pass by themselves."""
 
 
 class RequestRefused(Exception):
-    """A request that never reaches the engine: wrong path, method, media type or size."""
+    """Raised for a request that is refused before a verb is asked, for example because of its path, method, headers or size."""
 
     def __init__(
         self, code: str, detail: str, *, hint: str = "", headers: Mapping[str, str] | None = None
@@ -81,18 +81,18 @@ class RequestRefused(Exception):
 
 
 def status_of(error: TacitError) -> int:
-    """The HTTP status of an error; a subclass that is not listed has the status of its nearest listed parent."""
+    """Return the HTTP status of an error. A subclass that is not listed has the status of its nearest listed parent."""
     codes = (str(kind.__dict__.get("code", "")) for kind in type(error).__mro__)
     return next((STATUS[code] for code in codes if code in STATUS), 500)
 
 
 def status_of_class(name: str) -> int:
-    """The HTTP status of the class of `tacit.errors` that is called `name`, such as `NotFound`."""
+    """Return the HTTP status of the error class of `tacit.errors` with this name, such as `NotFound`."""
     return STATUS[cast(type[TacitError], getattr(errors, name)).code]
 
 
 def problem_of(error: TacitError) -> Response:
-    """The response for an error that Tacit raised on purpose."""
+    """Return the response for an error of Tacit."""
     headers = {"Retry-After": str(RETRY_AFTER_S[error.code])} if error.code in RETRY_AFTER_S else {}
     return problem(error.code, error.message, hint=error.hint, status=status_of(error), headers=headers)
 
@@ -105,7 +105,7 @@ def problem(
     status: int | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """A problem response.
+    """Return a response with a problem (RFC 9457).
 
     Args:
         code: stable code; its words are the title.
@@ -120,7 +120,7 @@ def problem(
 
 
 def problem_body(code: str, detail: str, *, hint: str = "", status: int | None = None) -> bytes:
-    """The JSON text of a problem, for a place that writes its response itself; see `problem`."""
+    """Return the JSON text of a problem, for code that writes its response itself; see `problem` for the arguments."""
     fields = {
         "type": f"urn:tacit:error:{code}",
         "title": code.replace("_", " ").capitalize(),

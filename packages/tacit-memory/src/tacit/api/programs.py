@@ -20,7 +20,7 @@ HOST = "library"
 
 
 class Inject(Request):
-    """A prompt of a conversation that a program keeps."""
+    """A request for the text to put before a prompt of a conversation that a program keeps."""
 
     text: str = Field(min_length=1, max_length=MAX_CONTENT_CHARS, description="the user's words")
     session_id: str = Field(
@@ -37,7 +37,7 @@ class Inject(Request):
 
 
 class TrialTime(Request):
-    """A stretch of time."""
+    """A request to compare sessions with and without memory in a span of time."""
 
     since_ms: Millis | None = Field(default=None, description="from this time on; left out = 90 days")
     until_ms: Millis | None = Field(default=None, description="before this time; default: now")

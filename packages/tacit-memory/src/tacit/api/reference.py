@@ -42,7 +42,7 @@ goes on without memory. The header `X-Tacit-Deadline-Ms` says how long the agent
 
 
 def api_page() -> str:
-    """The text of `docs/reference/api.md`."""
+    """Return the text of `docs/reference/api.md`."""
     sections = [_INTRODUCTION]
     group = ""
     for endpoint in ENDPOINTS:
@@ -91,7 +91,7 @@ def _section(endpoint: Endpoint) -> str:
 
 
 def _words(endpoint: Endpoint) -> str:
-    """Summary, description, and the refusals that the conventions do not explain."""
+    """Return summary and description of an endpoint, and the refusals that are not explained in general."""
     refusals = [f"{status}: {reason}" for status, reasons in endpoint.raised.items() for reason in reasons]
     return "\n\n".join((endpoint.summary, endpoint.description, *([" ".join(refusals)] if refusals else ())))
 

@@ -36,10 +36,10 @@ from tacit.safety.trust import require_user
 from tacit.verbs.asking import ask_verb, names_change
 
 MAX_PATH_CHARS = 500
-"""The longest name of a thing in a path."""
+"""The most characters of a parameter in a path."""
 
 _SHOULD = re.compile(r"^\w+ should (?:be|have) ")
-"""How messages of pydantic begin: `Input should be less than ...`, `String should have at most ...`."""
+"""How pydantic's messages begin: `Input should be less than ...`, `String should have at most ...`."""
 
 Run = Callable[[Callable[[], Answer[Any]]], Awaitable[Answer[Any]]]
 
@@ -63,7 +63,7 @@ def build_routes(
     leaving: Callable[[], bool] = _stays,
     reopen: Callable[[Callable[[], Any]], Any] | None = None,
 ) -> list[BaseRoute]:
-    """Make the routes.
+    """Make the routes of the API.
 
     Args:
         engine: what answers.
@@ -151,7 +151,7 @@ def _serve(
 
 
 def answer_of(endpoint: Endpoint, engine: Service, at: Parameters, request: BaseModel) -> Answer[Any]:
-    """What the verb of `endpoint` answers to a checked request, with its status and its etag.
+    """Ask the handler of `endpoint` with a checked request, and return its answer with status and etag.
 
     Raises:
         RefusedByTrust: if the caller may not ask this.
@@ -173,7 +173,7 @@ def answer_of(endpoint: Endpoint, engine: Service, at: Parameters, request: Base
 
 
 def encoded(answer: Answer[Any], endpoint: Endpoint) -> Answer[Any]:
-    """The answer as plain values, made on the thread of the handler, not on the event loop."""
+    """Return the answer with its body as plain JSON values. Called in the handler's thread, so that the event loop is not blocked."""
     body = None if answer.body is None else encode(answer.body, endpoint.answer)
     return replace(answer, body=body, status=answer.status or endpoint.statuses[0])
 
@@ -203,7 +203,7 @@ def _checked(request: Request, body: bytes, endpoint: Endpoint, in_path: Mapping
 
 
 def checked_values(values: Mapping[str, Any], endpoint: Endpoint) -> BaseModel:
-    """The request of a query string.
+    """Return the request in the values of a query string.
 
     Raises:
         InvalidInput: naming the field and what is expected.
@@ -215,7 +215,7 @@ def checked_values(values: Mapping[str, Any], endpoint: Endpoint) -> BaseModel:
 
 
 def checked_body(body: bytes, endpoint: Endpoint, in_path: Mapping[str, str]) -> BaseModel:
-    """The request of a JSON body, with the values that stand in the path.
+    """Return the request in a JSON body and in the parameters of the path.
 
     Raises:
         InvalidPayload: if the body is not JSON.

@@ -20,7 +20,7 @@ from tacit.verbs.requests import NoBody
 
 HEARTBEAT_S = 15.0
 SHUTDOWN_POLL_S = 0.5
-"""How often the end of the daemon is looked for."""
+"""Seconds between two checks whether the daemon is about to end."""
 MOST_WAITING = 256
 MOST_STREAMS = 32
 
@@ -35,15 +35,15 @@ def stream_traces(engine: Service, at: Parameters, request: NoBody) -> Answer[No
 
 
 class Streams:
-    """The open streams, so many and no more."""
+    """The open streams of recalls. At most `MOST_STREAMS` may be open."""
 
     def __init__(self, *, leaving: Callable[[], bool]) -> None:
-        """`leaving` tells whether the daemon is about to end."""
+        """Open streams that end when `leaving` returns true, because the daemon is about to end."""
         self._leaving = leaving
         self._open = 0
 
     def recalls(self, engine: Service, speaker: Speaker) -> AsyncGenerator[bytes]:
-        """Recalls from the first look on, as events, without what `speaker` may not see.
+        """Return a stream of recalls as server-sent events: those from now on that `speaker` may see.
 
         Raises:
             DaemonUnavailable: if too many streams are open.

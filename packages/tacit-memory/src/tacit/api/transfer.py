@@ -13,7 +13,7 @@ from tacit.verbs.requests import Folder, Request
 
 
 class Restore(Request):
-    """The backup that becomes the store."""
+    """A request to replace the store by a backup."""
 
     source: Folder = Field(
         min_length=1, description="a backup, or a damaged database, on the daemon's machine"

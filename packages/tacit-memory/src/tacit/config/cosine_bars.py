@@ -22,40 +22,40 @@ if TYPE_CHECKING:
     from tacit.fitted import Artifact
 
 NAME = "unrelated_cosines"
-"""Of the fitted file."""
+"""The name of the fitted file."""
 SHARES = (0.2, 0.1, 0.07, 0.05, 0.04, 0.03, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0002)
-"""The shares of unrelated pairs that a preset may state."""
+"""The shares of unrelated pairs that a preset may state for a cosine bar."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CosineBar:
-    """A bar: the share of unrelated pairs that reaches the cosine."""
+    """A cosine bar, and the share of unrelated pairs whose cosine reaches it."""
 
     share: float
     cosine: float
 
 
 UnrelatedCosines = tuple[CosineBar, ...]
-"""One bar for each of `SHARES` that the pairs are enough for."""
+"""One bar for each of `SHARES` for which enough pairs were measured."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbedderBars:
-    """The bars of a preset for one embedder: by setting, with what to say of them."""
+    """The cosine bars of a preset for one embedder: values by setting, and the shares that they follow from."""
 
     values: Flat
     embedder: str
     shares: Mapping[str, object]
 
     def place(self, key: str) -> str:
-        """Where the value of `key` comes from."""
+        """Return words that say where the value of the setting `key` comes from."""
         share = self.shares[key]
         share_text = f"{share:.2%}".replace(".00%", "%") if isinstance(share, float) else "a stated share"
         return f"{self.embedder}: {share_text} of unrelated pairs reach it"
 
 
 def bars_from(cosines: list[float]) -> UnrelatedCosines:
-    """The bars of the cosines of unrelated pairs: the least one that no larger share reaches. Shares of less than one pair are left out."""
+    """Return the bar of each share: the cosine that this share of unrelated `cosines` reaches. A share of less than one pair gets no bar."""
     ordered = sorted(cosines, reverse=True)
     counts = [(share, int(share * len(ordered))) for share in SHARES]
     return tuple(
@@ -66,12 +66,12 @@ def bars_from(cosines: list[float]) -> UnrelatedCosines:
 
 
 def details_of(embedder: EmbedderSettings) -> dict[str, int | float | str]:
-    """What names an embedder in the settings, as the file's origin holds it."""
+    """Return the settings that identify an embedder, in the form in which a fitted file's origin holds them."""
     return {"provider": embedder.provider, "model": embedder.model, "dimensions": embedder.dimensions}
 
 
 def stated_shares(preset: str) -> dict[str, object]:
-    """The shares that `preset` states, by setting: one share, or one for each name of a mapping."""
+    """Return the shares that `preset` states, by setting: one number, or one for each name of a mapping."""
     nested, shares = false_passes(preset), dict[str, object]()
     for key in settings_by_key() if nested else ():
         at: Any = nested
@@ -83,7 +83,7 @@ def stated_shares(preset: str) -> dict[str, object]:
 
 
 def embedder_bars(preset: str, embedder: EmbedderSettings, home: Home) -> EmbedderBars | None:
-    """The bars of `preset` for `embedder`; None where the preset states no share, or nothing was measured.
+    """Return the bars of `preset` for `embedder`; None = the preset states no share, or the embedder was not measured.
 
     Raises:
         InvalidInput: if the file in the home is damaged.
@@ -104,19 +104,19 @@ def embedder_bars(preset: str, embedder: EmbedderSettings, home: Home) -> Embedd
 
 
 def is_shipped(embedder: EmbedderSettings) -> bool:
-    """Whether the cosines of `embedder` ship."""
+    """Whether measured cosines of `embedder` are shipped with Tacit."""
     return _speaks_of(embedder, _read(_shipped_file()))
 
 
 def cosine_at(share: float, bars: UnrelatedCosines) -> float:
-    """The cosine that `share` reaches; where the pairs were too few for it, the highest bar there is."""
+    """Return the cosine that `share` of unrelated pairs reaches. If too few pairs were measured for it, return the highest bar, or 1 if there is none."""
     return next(
         (bar.cosine for bar in bars if bar.share == share), max((b.cosine for b in bars), default=1.0)
     )
 
 
 def _measured(embedder: EmbedderSettings, home: Home) -> Artifact[UnrelatedCosines] | None:
-    """What was measured of `embedder`: in this home, else what ships."""
+    """Return what was measured of `embedder`: the file in the home, else the shipped one; None = neither is of this embedder."""
     artifacts = (_read(path) for path in (home.unrelated_cosines_file, _shipped_file()))
     return next((artifact for artifact in artifacts if _speaks_of(embedder, artifact)), None)
 

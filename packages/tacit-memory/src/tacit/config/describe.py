@@ -16,7 +16,7 @@ SettingType = Literal["boolean", "integer", "number", "string", "choice", "list"
 PROCESS_SECTIONS = (
     "daemon.", "store.", "embedder.", "kinds.", "capture.extractor.", "recall.anticipate.", "recall.judge.",
 )  # fmt: skip
-"""What is read when the daemon starts; everything else follows the files within a second."""
+"""Prefixes of settings that are read only when the daemon starts. All others take effect within a second of a change."""
 PINNED_GUIDANCE = (
     "They come before every prompt only while `recall.ambient.enabled` is on. Pin few kinds. For an assistant of one person or a small team: todo and goal; in long projects also decision. "
     "Many people in one place: none. Broad kinds (fact, event, observation) dilute the prompt; pin them only for a reason. "
@@ -24,14 +24,14 @@ PINNED_GUIDANCE = (
 )
 NEEDS_AMBIENT = ("recall.ambient.pinned_kinds", "recall.ambient.pinned_limit", "recall.ambient.pinned_sort")
 AMBIENT = "recall.ambient.enabled"
-"""Settings that pin nothing while another one is off, and that one."""
+"""The settings `NEEDS_AMBIENT` have no effect unless this setting is on."""
 GUIDANCE = {"recall.ambient.pinned_kinds": PINNED_GUIDANCE}
-"""What to bear in mind, beside the meaning. Source: the ambient seed, "Recommended usage"."""
+"""Advice on a setting, besides its meaning. Source: the ambient seed, "Recommended usage" section."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Described:
-    """The allowed values of one setting, and facts about it.
+    """A description of one setting: its allowed values, its default, and who may set it.
 
     Attributes:
         key, section, about: dotted name, the part before its last dot, meaning.
@@ -65,7 +65,7 @@ class Described:
 
 @cache
 def describe_settings() -> dict[str, Described]:
-    """Every setting by its dotted name, in the order of the model; kinds of the user's own apart."""
+    """Return the description of every setting by its dotted name, in the order of the model. Kinds that a user adds are not among them."""
     return {key: _describe(setting) for key, setting in settings_by_key().items()}
 
 

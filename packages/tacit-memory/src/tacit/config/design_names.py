@@ -64,7 +64,7 @@ DESIGN_NAMES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "isolation.share_preferences": ("project.share_preferences",),
     },
 }
-"""Preset -> name in its design -> the settings of the same meaning."""
+"""For each preset: the names of settings in its original design, and the settings here with the same meaning."""
 NOTES: Mapping[str, str] = {
     "semantic_threshold": "drops nothing: from this cosine on two statements are linked as near",
     "learning_capture.deduplication_threshold": "merges nothing: from this cosine on two statements are linked as near",
@@ -79,9 +79,9 @@ NOTES: Mapping[str, str] = {
     "isolation.share_preferences": "`false` is read, and is always so; another meaning: in the design it lets one project's preferences reach the others; here a preference of a"
     " project never leaves it, and the setting says whether memories of universal and language scope are visible",
 }
-"""Name in a design -> how its meaning differs here."""
+"""For a name in a design: how its meaning differs here."""
 DESIGN_ROOTS = frozenset({"memory", "memory.injection"})
-"""Sections around the names of the design of `typed`. Its configuration (section 6.1) is read as it stands there."""
+"""The sections that contain the settings in the design of `typed`. A configuration after its section 6.1 is accepted as it is."""
 _CAPTURED: Mapping[str, tuple[str, ...]] = {
     "capture_decisions": ("decision",),
     "capture_preferences": tuple(
@@ -90,16 +90,16 @@ _CAPTURED: Mapping[str, tuple[str, ...]] = {
     "capture_errors": ("error_pattern",),
     "capture_outcomes": ("outcome", DIGEST),
 }
-"""Switch of the design -> the kinds whose learning it turns off."""
+"""For a switch of the design: the kinds that are not learned if it is off."""
 _SWITCHES: Mapping[str, tuple[str, object]] = {
     "session_start.enabled": ("recall.budgets.start", 0),
     "per_prompt.enabled": ("recall.budgets.prompt", 0),
     "error_context.enabled": ("recall.budgets.failure", 0),
     "isolation.enabled": ("project.link", ["*"]),
 }
-"""Switch of the design -> a setting, and its value where the switch is off."""
+"""For a switch of the design: the setting here, and its value if the switch is off."""
 DESIGN_SECTIONS = {"memory_injection": "recall"}
-"""Section of a design -> the section here that its settings belong to."""
+"""For a section of a design: the section here that has its settings."""
 _INJECTION = {
     name.removeprefix("injection."): settings[0] for name, settings in DESIGN_NAMES["typed"].items()
 }
@@ -109,18 +109,18 @@ ALIASES: Mapping[str, str] = {
     for name, settings in names.items()
     if name.isidentifier() and name.islower() and len(settings) == 1 and settings[0].startswith("recall.")
 }
-"""Accepted key -> the setting that it stands for."""
+"""For an accepted key: the setting that it stands for."""
 
 
 def own_key(key: str) -> str:
-    """The key that a setting has here, for its key in a design; any other key as it is."""
+    """Return the key of the setting that `key` of a design stands for; any other key is returned unchanged."""
     top, _, name = key.partition(".")
     below = f"{DESIGN_SECTIONS.get(top, top)}.{name}" if name else key
     return ALIASES.get(below, below)
 
 
 def names_of(key: str) -> tuple[str, ...]:
-    """Every key under which a file may hold the setting `key`, its own first."""
+    """Return every key under which a file may hold the setting `key`, its own key first."""
     own = own_key(key)
     own_names = (own, *(alias for alias, setting in ALIASES.items() if setting == own))
     theirs = {ours: design for design, ours in DESIGN_SECTIONS.items()}
@@ -131,7 +131,7 @@ def names_of(key: str) -> tuple[str, ...]:
 
 
 def with_own_names(values: Mapping[str, object]) -> dict[str, object]:
-    """Nested `values` under the names that settings have here; what stands there under its own name goes before an alias."""
+    """Return nested `values` with the names of a design replaced by those of the settings. If a file has both, the setting's own name wins."""
     renamed = _with_injection_read(values)
     for theirs, ours in DESIGN_SECTIONS.items():
         section_values = renamed.pop(theirs, None)
@@ -150,7 +150,7 @@ def with_own_names(values: Mapping[str, object]) -> dict[str, object]:
 
 
 def _with_injection_read(values: Mapping[str, object]) -> dict[str, object]:
-    """Put what the design of `typed` calls `memory.injection` under the names of the settings.
+    """Return `values` with the section `memory.injection` of the design of `typed` turned into settings.
 
     What it does not know stays where it is, so that the check names it.
     """
@@ -188,7 +188,7 @@ def _with_injection_read(values: Mapping[str, object]) -> dict[str, object]:
 
 
 def _leaves(section: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, object]]:
-    """The dotted names in a section of the design, with their values; a mapping that is itself a value is one."""
+    """Yield the dotted names in a section of the design with their values. A mapping that is the value of a setting is not split."""
     for name, value in section.items():
         path = f"{prefix}{name}"
         if isinstance(value, Mapping) and path not in _INJECTION:
@@ -198,7 +198,7 @@ def _leaves(section: Mapping[str, object], prefix: str = "") -> Iterator[tuple[s
 
 
 def _put(values: dict[str, object], path: Sequence[str], value: object) -> None:
-    """Set a nested value, unless one stands there already."""
+    """Set a nested value, unless there is one already."""
     *parents, last = path
     at = values
     for parent in parents:
@@ -212,7 +212,7 @@ def _section(values: Mapping[str, object], name: str) -> dict[str, object]:
 
 
 def settings_called(key: str) -> tuple[str, ...]:
-    """The settings that a design calls `key`, in any case and below any section; () = none does."""
+    """Return the settings that a design calls `key`, whatever the case and the section before it; () = none."""
     ending = f".{key}".casefold()
     pairs = [(f".{name}".casefold(), own) for names in DESIGN_NAMES.values() for name, own in names.items()]
     matches = [
@@ -223,6 +223,6 @@ def settings_called(key: str) -> tuple[str, ...]:
 
 
 def note_on(key: str) -> str:
-    """How the meaning of what a design calls `key` differs here; "" = it does not."""
+    """Return how the meaning of `key` of a design differs here; "" = it does not differ."""
     ending = f".{key}".casefold()
     return next((note for name, note in NOTES.items() if ending.endswith(f".{name}")), "")

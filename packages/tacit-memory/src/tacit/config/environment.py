@@ -12,7 +12,7 @@ ARRAY_THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
 
 
 def one_thread_for_arrays(environ: MutableMapping[str, str] | None = None) -> None:
-    """Have numpy compute on the thread that asks, unless the user says otherwise; before numpy is loaded.
+    """Make numpy compute in the calling thread, unless the user's variables say otherwise. Call it before numpy is imported.
 
     What a recall multiplies is too small to be shared out: on a busy machine waiting for the other threads took twenty times
     as long as the work.
@@ -23,7 +23,7 @@ def one_thread_for_arrays(environ: MutableMapping[str, str] | None = None) -> No
 
 
 def no_reports_of_onnxruntime() -> None:
-    """Keep onnxruntime from reporting to its makers; call it before onnxruntime is imported, which decides it for good.
+    """Switch off the telemetry of onnxruntime. Call it before onnxruntime is imported; later it has no effect.
 
     From 1.29 on its packages for Linux and macOS send what was loaded and how fast it ran, and keep a device id and a
     queue in `~/.cache/Microsoft` (https://github.com/microsoft/onnxruntime/pull/27379). Nothing of that is ours to send.
@@ -32,15 +32,15 @@ def no_reports_of_onnxruntime() -> None:
 
 
 def variables() -> Mapping[str, str]:
-    """All of them: for a program that is started, and for a shell that asks through them."""
+    """Return all environment variables of this process."""
     return os.environ
 
 
 def secret(name: str) -> str:
-    """The value of the variable that a setting names as holder of a key; "" when it is not set."""
+    """Return the value of an environment variable that holds a key; "" = it is not set."""
     return os.environ.get(name, "")
 
 
 def search_path() -> str:
-    """Where programs are looked for; "" when nothing is said."""
+    """Return the folders in which programs are searched (PATH); "" = it is not set."""
     return os.environ.get("PATH", "")

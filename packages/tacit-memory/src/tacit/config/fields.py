@@ -23,14 +23,14 @@ from tacit.errors import InvalidSetting, TacitError, UnknownSetting
 from tacit.model.kinds import BUILTIN
 
 Flat = dict[str, object]
-"""Dotted key -> value. A kind is one value, `kinds.<name>`, because its fields make sense only together."""
+"""Settings by dotted key. A kind is one value, `kinds.<name>`, because its fields make sense only together."""
 
 _KIND_FIELDS = tuple(KindSettings.model_fields)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """One option.
+    """One setting of the configuration model.
 
     Attributes:
         key: dotted name, e.g. `recall.budgets.start`.
@@ -50,7 +50,7 @@ class Setting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedLayer:
-    """One layer after its check: what is valid, and what is wrong with the rest, by dotted key."""
+    """The result of checking a layer: its valid values, and an error for each other key."""
 
     values: Flat
     problems: tuple[tuple[str, TacitError], ...] = ()
@@ -58,12 +58,12 @@ class CheckedLayer:
 
 @cache
 def settings_by_key() -> dict[str, Setting]:
-    """Every option except the kinds a user adds, in the order of the model."""
+    """Return every setting by its dotted key, in the order of the model. Kinds that a user adds are not among them."""
     return {setting.key: setting for setting in _walk(Settings, "")}
 
 
 def default_values() -> Flat:
-    """The shipped value of every option."""
+    """Return the shipped value of every setting."""
     return {
         key: setting.field.get_default(call_default_factory=True)
         for key, setting in settings_by_key().items()
@@ -73,7 +73,7 @@ def default_values() -> Flat:
 def check_layer(
     values: Mapping[str, object], *, place: Callable[[str], str], from_text: bool = False
 ) -> CheckedLayer:
-    """Check the nested `values` of one layer.
+    """Check the nested `values` of one layer, and return the valid ones and the errors. Never raises for a wrong value.
 
     Args:
         values: nested mappings as a file or a caller gives them.
@@ -99,12 +99,12 @@ def check_layer(
 
 
 def build(values: Mapping[str, object]) -> Settings:
-    """Make settings of flat values that were checked layer by layer."""
+    """Make settings from flat values that were already checked."""
     return Settings.model_validate(nest(values))
 
 
 def nest(values: Mapping[str, object]) -> dict[str, object]:
-    """Flat values to nested ones."""
+    """Turn values by dotted key into nested ones."""
     nested: dict[str, object] = {}
     for key, value in values.items():
         *parents, last = key.split(".")
@@ -116,7 +116,7 @@ def nest(values: Mapping[str, object]) -> dict[str, object]:
 
 
 def unknown_setting(key: str, place: str) -> UnknownSetting:
-    """The error for a key that does not exist, with the nearest name that does."""
+    """Return the error for a setting that does not exist, with the nearest existing name as a hint."""
     if any(name.startswith(f"{key}.") for name in settings_by_key()):
         return UnknownSetting(
             f"{place}: `{key}` is a section, not a setting.",
@@ -141,7 +141,7 @@ def unknown_setting(key: str, place: str) -> UnknownSetting:
 
 
 def nearest_key(key: str) -> str:
-    """The existing dotted name or section nearest to `key`, or the empty string."""
+    """Return the setting or section whose name is nearest to `key`; "" = none is near."""
     keys = list(settings_by_key())
     sections = sorted({name.rpartition(".")[0] for name in keys if "." in name} | {"kinds"})
     ending = [name for name in (*sections, *keys) if name.endswith(f".{key}")]
@@ -158,7 +158,7 @@ def nearest_key(key: str) -> str:
 
 
 def section_of(annotation: object) -> type[BaseModel] | None:
-    """The section class that an annotation names, or None for a plain value."""
+    """Return the section class that an annotation names; None = it is a plain value."""
     return annotation if isinstance(annotation, type) and issubclass(annotation, BaseModel) else None
 
 
@@ -178,7 +178,7 @@ def _clean(
     place: Callable[[str], str],
     problems: list[tuple[str, TacitError]],
 ) -> Flat:
-    """Flatten what the model knows; note unknown keys and sections that are no mapping."""
+    """Flatten nested values to dotted keys that the model has. Add an error to `problems` for each unknown key and each section that is not a mapping."""
     flat: Flat = {}
     for name, value in values.items():
         key = f"{prefix}{name}"

@@ -39,12 +39,12 @@ TOKEN_VARIABLE = "TACIT_TOKEN"  # noqa: S105 - a name
 TERMINAL_HEADER = "X-Tacit-Terminal"
 """The header of a request in which the command line shows the terminal's key."""
 AGENT_SHELLS = ("CLAUDECODE", "OPENCODE", "CODEX_SANDBOX", "GEMINI_CLI", "CURSOR_AGENT", "COPILOT_CLI")
-"""Variables that coding agents set for the commands they run: a terminal of theirs is not the user's."""
+"""Variables that coding agents set for the commands they run. A process that has one was not started by the user."""
 MAX_SOCKET_BYTES = 100
-"""macOS allows 104 bytes for a socket path and Linux 108, both with the closing NUL."""
+"""The most bytes of a socket's path. macOS allows 104 and Linux 108, including the closing NUL."""
 
 START_BYTES = 256 * 1024
-"""What a daemon writes until it answers: its facts, its log, the shared memory of the database."""
+"""The free space in bytes that a daemon needs to start: for its facts, its log and the database's shared memory."""
 
 _PRIVATE = 0o700
 
@@ -92,7 +92,7 @@ class Home:
 
     @property
     def unrelated_cosines_file(self) -> Path:
-        """What `tacit config tune` measured of an embedder of the user's own; may be absent."""
+        """The cosines that `tacit config tune` measured for an embedder of the user's own; may be absent."""
         return self.root / "unrelated_cosines.json"
 
     @property
@@ -102,7 +102,7 @@ class Home:
 
     @property
     def database(self) -> Path:
-        """The store."""
+        """The database of the store."""
         return self.root / "tacit.db"
 
     @property
@@ -122,7 +122,7 @@ class Home:
 
     @property
     def prompt_ms_file(self) -> Path:
-        """How many milliseconds hooks wait for the answer to a prompt, where the settings allow more than usual."""
+        """The file with the milliseconds that hooks wait for the answer to a prompt, if the settings allow more than the default."""
         return self.run_dir / "prompt_ms"
 
     @property
@@ -166,7 +166,7 @@ class Home:
 
     @property
     def daemon_lock(self) -> Path:
-        """Held by the one running daemon."""
+        """The lock file that the running daemon holds, so that there is only one."""
         return self.run_dir / "daemon.lock"
 
     @property
@@ -195,7 +195,7 @@ class Home:
 
     @property
     def spool_dir(self) -> Path:
-        """Signals and transcripts that wait for a daemon, one file each."""
+        """Folder with signals and transcripts that wait for a daemon, one file each."""
         return self.root / "spool"
 
     @property
@@ -205,7 +205,7 @@ class Home:
 
     @property
     def bin_dir(self) -> Path:
-        """Holds the launcher."""
+        """The folder of the launcher."""
         return self.root / "bin"
 
     @property
@@ -220,7 +220,7 @@ class Home:
 
     @property
     def quarantine_dir(self) -> Path:
-        """Damaged and replaced database files, never deleted; a purge cleans them."""
+        """Folder with damaged and replaced databases. They are never deleted, but a purge cleans them."""
         return self.root / "quarantine"
 
     @property
@@ -229,7 +229,7 @@ class Home:
         return self.root / "backups"
 
     def automatic_backups(self) -> tuple[Path, ...]:
-        """The automatic backups, the newest first: their names begin with a number that counts up."""
+        """The automatic backups of the store, newest first."""
         try:
             return tuple(sorted(self.backups_dir.glob("tacit-*.db"), reverse=True))
         except OSError:
@@ -237,16 +237,16 @@ class Home:
 
     @property
     def purge_log(self) -> Path:
-        """Log of purges, by ids alone, so that a restored backup or damaged file does not bring purged memories back."""
+        """The log of purges. It holds only ids, so that purged memories are not brought back by a backup or a damaged file."""
         return self.root / "purges.jsonl"
 
     @property
     def export_key(self) -> Path:
-        """The secret that signs this home's exports."""
+        """The file with the secret key that signs this home's exports."""
         return self.root / "export.key"
 
     def ensure(self) -> None:
-        """Make the folders, mode 0700; tighten those that are there. Safe to call again and from several processes.
+        """Create the folders of the home with mode 0700, or restrict existing ones to it. Safe to call again and from several processes.
 
         Raises:
             StoreReadOnly: naming the folder that cannot be made, written or trusted, and what to do.
@@ -268,7 +268,7 @@ class Home:
             )
 
     def check_owner(self) -> None:
-        """See that the home and `run/` are this user's, as far as they are there.
+        """Check that the home and `run/` belong to this user, if they exist.
 
         A home may be a link, but not into a folder of another user, who could put another daemon in its place and read what
         hooks send. One of this user's that others may write to is closed by `ensure`.
@@ -307,7 +307,7 @@ class Home:
         return _is_closed(self.run_dir)
 
     def check_space(self) -> None:
-        """See that a daemon has room to start, by writing a file and removing it.
+        """Check that a daemon has the space to start, by writing a file and removing it.
 
         Raises:
             StoreFull: if there is none.

@@ -12,7 +12,7 @@ from tacit.model.kinds import BUILTIN, Kind, KindRegistry
 
 
 def kind_registry(settings: Settings) -> KindRegistry:
-    """The registry with the kinds of `settings.kinds` added, or put in place of built-in ones of the same name."""
+    """Return the built-in kinds with those of `settings.kinds` added; a kind there replaces the built-in one of the same name."""
     return KindRegistry().extended(
         _kind(name, kind_settings) for name, kind_settings in settings.kinds.items()
     )

@@ -52,9 +52,9 @@ LayerName = Literal[
     "call",
 ]
 AGENT_SECTIONS = ("preset", "recall", "capture", "privacy", "project")
-"""What a section `agents.<name>` of the user's file may hold; the rest belongs to the process, not to an agent."""
+"""The sections that `agents.<name>` of the user's file may hold. All others belong to the process."""
 KIND_LISTS = ("recall.kinds", "recall.ambient.pinned_kinds", "capture.kinds")
-"""Settings that name kinds; what they name must exist."""
+"""The settings that list kinds. Kinds that do not exist are removed from them."""
 SectionT = TypeVar("SectionT", bound=BaseModel)
 _VARIABLE_PREFIX = "TACIT_"
 PROJECT_FILE = Path(".tacit") / "config.yaml"
@@ -62,7 +62,7 @@ PROJECT_FILE = Path(".tacit") / "config.yaml"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
-    """Where a value came from: the layer, and the file, line or variable."""
+    """A layer's value of a setting, with the layer and the file, line or variable where it was read."""
 
     layer: LayerName
     place: str
@@ -70,14 +70,14 @@ class Origin:
 
     @property
     def plain(self) -> object:
-        """The value as JSON has it: a list for a tuple."""
+        """Return the value as JSON has it: a list for a tuple."""
         value = self.value
         return list(cast("tuple[object, ...]", value)) if isinstance(value, tuple) else value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsWarning:
-    """Something wrong with a setting that was left out. `note` = allowed, but without effect here."""
+    """A problem with a setting of one layer. `note` = the value is allowed but has no effect here; otherwise it was left out."""
 
     layer: LayerName
     key: str
@@ -90,7 +90,7 @@ class SettingsWarning:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsReport:
-    """Settings with their history.
+    """The settings that hold, with the values of every layer and the problems found.
 
     Attributes:
         settings: what holds.
@@ -104,19 +104,19 @@ class SettingsReport:
 
     @property
     def sound(self) -> bool:
-        """Whether every layer was read whole."""
+        """Whether every layer could be read and all of its values were valid."""
         return all(warning.note for warning in self.warnings)
 
     @property
     def user_sound(self) -> bool:
-        """Whether the user's own layers were read whole, but for kinds that do not exist, whatever a project's file says."""
+        """Whether the user's own layers could be read and were valid. A project's file, and names of unknown kinds, do not count."""
         return all(
             warning.note or warning.layer == "project" or isinstance(warning.error, UnknownKind)
             for warning in self.warnings
         )
 
     def changed(self) -> tuple[str, ...]:
-        """The settings whose value is not the shipped one; what a level sets follows from the level."""
+        """Return the settings whose value differs from the shipped default, without those that a level sets."""
         return tuple(
             key
             for key, default in default_values().items()
@@ -124,7 +124,7 @@ class SettingsReport:
         )
 
     def explain(self, key: str) -> tuple[Origin, ...]:
-        """Every layer that gives `key` a value, lowest first; the last one holds.
+        """Return the value of `key` in every layer that gives one, lowest layer first; the last one holds.
 
         Raises:
             UnknownSetting: if there is no such setting; names the nearest one.
@@ -145,7 +145,7 @@ def read_settings(
     user_file: Path | None = None,
     project_file: Path | None = None,
 ) -> SettingsReport:
-    """Read every layer.
+    """Read every layer, and return the settings that result, with warnings for what was left out.
 
     Args:
         home: whose `config.yaml` is the user's layer.
@@ -214,14 +214,14 @@ def read_settings(
 
 
 def project_file_of(home: Home, project_root: Path | None) -> Path | None:
-    """The settings file of a project; None without a project, and for the folder above the home (its file is the user's)."""
+    """Return the path of a project's settings file. None = there is no project, or its file would be the user's own."""
     if project_root is None or project_root / PROJECT_FILE == home.config_file:
         return None
     return project_root / PROJECT_FILE
 
 
 class _Stack:
-    """Layers from the lowest to the highest, by dotted key."""
+    """Collects the values of the layers by dotted key, from the lowest layer to the highest."""
 
     def __init__(self) -> None:
         self._origins: dict[str, list[Origin]] = {}
@@ -241,7 +241,7 @@ class _Stack:
 
 
 class _Reading:
-    """One reading of all layers: what went wrong, and whether privacy may have suffered."""
+    """Collects the problems that are met while all layers are read, and whether a privacy setting may be among what was lost."""
 
     def __init__(self) -> None:
         self.warnings: list[SettingsWarning] = []
@@ -286,7 +286,7 @@ class _Reading:
         return values
 
     def bars(self, stack: _Stack, preset: str, home: Home, embedder: EmbedderSettings) -> None:
-        """Put the preset's cosine bars for the embedder onto the stack; a damaged measurement is noted, and changes none."""
+        """Add the preset's cosine bars for the embedder to the stack. If the measurement is damaged, note that and add none."""
         try:
             bars = embedder_bars(preset, embedder, home)
         except InvalidInput as error:
@@ -305,7 +305,7 @@ class _Reading:
         above: Mapping[LayerName, CheckedLayer],
         project: CheckedLayer,
     ) -> None:
-        """Put the threshold of the chosen level onto the stack; a damaged file of the home is noted, and the shipped levels hold.
+        """Add the prompt threshold of the chosen level to the stack. If the home's file of levels is damaged, note that and use the shipped levels.
 
         The layers `above` may choose, the highest first. The project's file may only choose a quieter one than the user's own.
         """
@@ -342,7 +342,7 @@ class _Reading:
         )
 
     def restrict(self, stack: _Stack, values: Flat, *, place: Callable[[str], str]) -> None:
-        """Put what a project's file may say onto the stack, and note the rest."""
+        """Add those values of a project's file to the stack that it may set, and note the others."""
         accepted: Flat = {}
         for key, proposed in values.items():
             ruling = decide_project_value(key, current=stack.value(key), proposed=proposed)
@@ -373,7 +373,7 @@ class _Reading:
 
 
 def _with_value(section: SectionT, path: Sequence[str], value: object) -> SectionT:
-    """A copy of `section` with `value` at `path`."""
+    """Return a copy of `section` with `value` at `path`."""
     name, *below = path
     if below:
         value = _with_value(cast(BaseModel, getattr(section, name)), below, value)
@@ -381,7 +381,7 @@ def _with_value(section: SectionT, path: Sequence[str], value: object) -> Sectio
 
 
 def _embedder_in(above: tuple[CheckedLayer, ...]) -> EmbedderSettings:
-    """The embedder that these layers name, the lowest first."""
+    """Return the embedder settings that the layers give; `above` = the layers, lowest first."""
     embedder_values = {
         key.removeprefix("embedder."): value
         for layer in above
@@ -425,7 +425,7 @@ def _preset_values(name: str) -> Flat:
 def _own_values(
     sections: object, holder: str, chosen: str | Path | None, place: Callable[[str], str], reading: _Reading
 ) -> Mapping[str, object]:
-    """The section `agents.<name>` or `projects.<folder>` that is chosen.
+    """Return the section of one agent or project, `agents.<name>` or `projects.<folder>`.
 
     What stands in any of them but may not is noted for everyone, so that no typo hides.
     """
@@ -488,7 +488,7 @@ def _call_layer(overrides: Mapping[str, object]) -> CheckedLayer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnvironmentValues:
-    """Settings from variables such as `TACIT_RECALL__BUDGETS__START=1500`; two underscores part the levels.
+    """Settings in environment variables such as `TACIT_RECALL__BUDGETS__START=1500`; two underscores stand for a dot.
 
     Nested texts of the variables that name settings; `names` maps a dotted key to its variable.
     """
@@ -497,14 +497,14 @@ class EnvironmentValues:
     names: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def at(self, key: str) -> str:
-        """The variable of a dotted key."""
+        """Return the name of the variable that gives a dotted key, in words."""
         below = (name for dotted, name in self.names.items() if dotted == key or dotted.startswith(f"{key}."))
         name = next(below, "")
         return f"environment variable {name}" if name else "environment"
 
 
 def read_environment(environ: Mapping[str, str]) -> EnvironmentValues:
-    """Collect the values of the environment variables that name a setting.
+    """Return the settings in environment variables, as nested texts that are not checked yet.
 
     A variable with two underscores in its name is always taken for a setting, so that a misspelt one is noticed; one
     without only when a setting of the top level has that name. Variables of Tacit that are no settings (TACIT_HOME,

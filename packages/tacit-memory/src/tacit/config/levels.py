@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     from tacit.fitted import Artifact
 
 NAME = "levels"
-"""Of the fitted file."""
+"""The name of the fitted file."""
 KEY = "recall.level"
 THRESHOLD = "recall.thresholds.prompt"
 LEVELS: tuple[LevelName, ...] = get_args(LevelName)
-"""From the one that speaks least to the one that speaks most."""
+"""The names of the levels, from the one that injects least to the one that injects most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Level:
-    """One level.
+    """A level: its threshold before a prompt, and what was measured at it.
 
     Attributes:
         threshold: least relevance that is injected before a prompt.
@@ -55,7 +55,7 @@ class Level:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Levels:
-    """One level for each of `LEVELS`; none has a higher threshold than a quieter one."""
+    """The three levels; the threshold never rises from a quieter level to the next."""
 
     quiet: Level
     balanced: Level
@@ -66,7 +66,7 @@ class Levels:
             raise ValueError("a quieter level with a lower threshold")
 
     def of(self, name: LevelName) -> Level:
-        """The level of this name."""
+        """Return the level called `name`."""
         match name:
             case "quiet":
                 return self.quiet
@@ -76,13 +76,13 @@ class Levels:
                 return self.eager
 
     def items(self) -> Iterator[tuple[LevelName, Level]]:
-        """Names and levels, in the order of `LEVELS`."""
+        """Yield names and levels, in the order of `LEVELS`."""
         return ((name, self.of(name)) for name in LEVELS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LevelsInUse:
-    """The levels of one home.
+    """The levels that hold in one home.
 
     Attributes:
         levels: themselves.
@@ -95,13 +95,13 @@ class LevelsInUse:
     problem: InvalidInput | None = None
 
     def place(self, name: LevelName) -> str:
-        """Where the threshold of the level `name` comes from, with what was measured at it."""
+        """Return words that say where the threshold of the level `name` comes from, with what was measured at it."""
         source = f"level {name}, tuned to this store" if self.tuned else f"level {name}"
         return f"{source}: {measured_text(self.levels.of(name))}"
 
 
 def measured_text(level: Level) -> str:
-    """What was measured at `level`, for people."""
+    """Return what was measured at `level`, in words."""
     measures = [
         "" if level.precision is None else f"precision {_without_zero(level.precision)}",
         "" if level.tokens is None else f"{level.tokens:.0f} tokens a prompt",
@@ -111,13 +111,13 @@ def measured_text(level: Level) -> str:
 
 
 def uses_levels(preset: str) -> bool:
-    """Whether a level sets the prompt threshold of `preset`: it states none of its own."""
+    """Whether a level sets the prompt threshold of `preset`, because the preset states none of its own."""
     recall = cast("Mapping[str, Any]", load_preset(preset).get("recall", {}))
     return "prompt" not in recall.get("thresholds", {})
 
 
 def shipped_levels() -> Levels:
-    """The levels that ship.
+    """Return the levels that are shipped with Tacit.
 
     Raises:
         InvalidInput: if the file is missing or damaged.
@@ -128,7 +128,7 @@ def shipped_levels() -> Levels:
 
 
 def levels_in_use(embedder: EmbedderSettings, home: Home) -> LevelsInUse:
-    """The levels that hold in `home`: tuned with `embedder`, else those that ship.
+    """Return the levels that hold in `home`: those tuned there with `embedder`, else the shipped ones.
 
     Raises:
         InvalidInput: if the file that ships is missing or damaged.

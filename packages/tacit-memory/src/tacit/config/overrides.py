@@ -28,7 +28,7 @@ from tacit.errors import InvalidSetting, TacitError
 Holder = Literal["agents", "projects"]
 SCHEMA_FILE = "settings.schema.json"
 HINT = f"# yaml-language-server: $schema={SCHEMA_FILE}\n"
-"""Stands at the top of a settings file that Tacit begins: editors then check and complete it. See `tacit config get --schema`."""
+"""The first line of a settings file that Tacit creates, with which editors check and complete it. See `tacit config get --schema`."""
 WAIT_S = 5.0
 _LIST = re.compile(r"^( *)[^\s#-][^\n]*:[^\S\n]*(?:#[^\n]*)?\n( *)- ", re.MULTILINE)
 _PLACE = re.compile(r"^.*?\.(?:yaml|tmp)(?::\d+)?: ")
@@ -36,7 +36,7 @@ _PLACE = re.compile(r"^.*?\.(?:yaml|tmp)(?::\d+)?: ")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsTarget:
-    """The file and section that hold settings.
+    """The file and the section in it whose settings are written or reset.
 
     `user` = for everything; `agents` = for the agent `name`; `projects` = the user's own for the project in the folder `name`;
     `project_file` = the file in that folder that comes with the project's code, which can only restrict.
@@ -47,20 +47,20 @@ class SettingsTarget:
 
 
 def file_of(home: Home, place: SettingsTarget) -> Path:
-    """The file that holds what `place` says."""
+    """Return the file of a target."""
     if place.holder == "project_file":
         return Path(place.name).expanduser() / PROJECT_FILE
     return home.config_file
 
 
 def overridden(report: SettingsReport, holder: Holder) -> tuple[str, ...]:
-    """Dotted keys whose value holds because an agent's or a project's section sets it, sorted; () = all inherited."""
+    """Return the dotted keys whose value comes from the section of an agent or project, sorted; () = it overrides none."""
     layer = "agent" if holder == "agents" else "own_project"
     return tuple(sorted(key for key, origins in report.origins.items() if origins[-1].layer == layer))
 
 
 def named_holders(home: Home, holder: Holder) -> tuple[str, ...]:
-    """Agents or projects that have a section in the user's file, in its order; () where it cannot be read."""
+    """Return the agents or projects that have a section in the user's file, in its order; () if it cannot be read."""
     try:
         document = read_settings_file(home.config_file)
     except InvalidSetting:
@@ -71,7 +71,7 @@ def named_holders(home: Home, holder: Holder) -> tuple[str, ...]:
 def set_values(
     home: Home, place: SettingsTarget, values: Mapping[str, object]
 ) -> tuple[SettingsWarning, ...]:
-    """Put nested or dotted `values` where `place` says; what stands there besides stays.
+    """Write nested or dotted `values` to a target. Other values, and comments, stay. Waits up to `WAIT_S` for another writer.
 
     Returns:
         What was written although it has no effect here (a project's file that would widen).
@@ -93,7 +93,7 @@ def set_values(
 
 
 def reset_values(home: Home, place: SettingsTarget, *, key: str = "") -> bool:
-    """Take back everything that `place` says, or one dotted `key`; False when there is nothing.
+    """Remove one dotted `key` from a target, or everything it holds ("" = everything). Return False if there was nothing to remove.
 
     Taking back everything of the user's own leaves the sections of agents and projects alone.
 
@@ -122,7 +122,7 @@ def reset_values(home: Home, place: SettingsTarget, *, key: str = "") -> bool:
 
 
 def _remove(file: Path) -> None:
-    """Take a project's file away, and its folder if that holds nothing else."""
+    """Delete a project's file, and its folder if that is empty then."""
     file.unlink(missing_ok=True)
     with suppress(OSError):
         file.parent.rmdir()
@@ -141,7 +141,7 @@ def _alone(home: Home) -> Generator[None]:
 
 
 def _path(document: Any, place: SettingsTarget) -> tuple[str, ...]:
-    """Where `place` is in its file; a project's section may be named by its folder from `~`."""
+    """Return the path of keys from the top of the file to the target. A project's section may be named by its folder from `~`."""
     if place.holder not in ("agents", "projects"):
         return ()
     if place.holder == "projects":
@@ -152,7 +152,7 @@ def _path(document: Any, place: SettingsTarget) -> tuple[str, ...]:
 
 
 def _yaml(text: str = "") -> YAML:
-    """A reader and writer that keeps comments, quotes, and the way `text` indents its lists."""
+    """Return a YAML reader and writer that keeps comments, quotes, and the indentation of lists in `text`."""
     yaml = YAML(typ="rt")
     yaml.preserve_quotes = True
     yaml.width = 4096
@@ -164,7 +164,7 @@ def _yaml(text: str = "") -> YAML:
 
 
 def _read(file: Path) -> tuple[Any, str]:
-    """Return the values in a file, and its text."""
+    """Return the values in a file and its text; empty ones if there is no file. Raises InvalidSetting for a file with forbidden content."""
     read_settings_file(file)  # refuses what a settings file must not hold
     text = file.read_text("utf-8") if file.is_file() else ""
     return cast(Any, _yaml()).load(text) or CommentedMap(), text
@@ -184,7 +184,7 @@ def _section(parent: Any, name: str) -> Any:
 
 
 def _nested(values: Mapping[str, object]) -> dict[str, object]:
-    """Dotted names as nested mappings."""
+    """Turn values by dotted name into nested mappings."""
     nested: dict[str, object] = {}
     for name, value in values.items():
         *parents, last = name.split(".")
@@ -208,7 +208,7 @@ def _merge(section: Any, values: Mapping[str, object]) -> None:
 
 
 def _write(home: Home, place: SettingsTarget, text: str) -> tuple[SettingsWarning, ...]:
-    """Replace the file, if what it would say is sound."""
+    """Replace the file with `text` if all of its settings are valid, and return notes on values without effect. Raises the error of the first new problem."""
     file = file_of(home, place)
     new = not file.exists()
     temporary = file.with_name(f"{file.name}.{os.getpid()}.tmp")
@@ -255,7 +255,7 @@ def _notes_of_project(home: Home, root: Path, file: Path) -> tuple[SettingsWarni
 
 
 def _problems(home: Home, file: Path) -> Iterator[TacitError]:
-    """What is wrong with a user's file, for any agent and project that it names."""
+    """Yield the errors in a user's file, for every agent and project that it names."""
     try:
         document = read_settings_file(file)
     except InvalidSetting as error:
@@ -273,7 +273,7 @@ def _problems(home: Home, file: Path) -> Iterator[TacitError]:
 
 
 def _bare(message: str) -> str:
-    """A message without the file and line in front of it."""
+    """Return a message without the file and line at its beginning."""
     return _PLACE.sub("", message)
 
 

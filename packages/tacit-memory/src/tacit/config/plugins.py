@@ -20,7 +20,7 @@ from tacit.errors import ProviderError
 
 @dataclass(frozen=True, slots=True)
 class PluginGroup:
-    """One group of entry points. As an annotation of a setting it accepts the names of the group.
+    """A group of entry points. As an annotation of a setting it accepts only names of the group.
 
     A built-in name always means what is built in: another package cannot take its place.
 
@@ -37,14 +37,14 @@ class PluginGroup:
     why_refused: str = ""
 
     def names(self) -> tuple[str, ...]:
-        """The built-in names, then those of installed packages, sorted."""
+        """Return the built-in names, then those of installed packages, sorted."""
         from importlib.metadata import entry_points  # noqa: PLC0415 - most processes never look
 
         installed = {point.name for point in entry_points(group=self.group)}
         return (*self.built_in, *sorted(installed - set(self.built_in)))
 
     def load(self, name: str) -> Any:
-        """What the entry point `name` leads to, imported now.
+        """Import what the entry point `name` refers to, and return it.
 
         Raises:
             KeyError: if no installed package registers `name`.
@@ -63,7 +63,7 @@ class PluginGroup:
         raise KeyError(name)
 
     def check(self, name: str) -> str:
-        """`name`, if the group has it.
+        """Return `name` if the group has it and this setting takes it.
 
         Raises:
             ValueError: if it does not; the text lists the names it has.
@@ -88,7 +88,7 @@ class PluginGroup:
 
 
 def plugin_group(field: FieldInfo) -> PluginGroup | None:
-    """The group whose names the setting `field` takes; None = it takes something else."""
+    """Return the group of entry points whose names the setting `field` takes; None = it takes other values."""
     return next((rule for rule in field.metadata if isinstance(rule, PluginGroup)), None)
 
 
@@ -104,6 +104,6 @@ JUDGES = PluginGroup(
     why_refused="the command line of a coding agent takes seconds to start, and every prompt would wait for it; name an API or a "
     "local server (`openai` stands for any server with its chat completions API), or use the command line for `recall.anticipate`",
 )
-"""Writers that answer fast enough for a prompt to wait for them."""
+"""The writers that can be a judge: they answer fast enough for a prompt to wait for them."""
 HOSTS = PluginGroup("tacit.hosts", ())
-"""Built-in hosts are objects of `app/wiring.py`, and no setting names a host."""
+"""Hosts of other packages. The built-in hosts are in `app/wiring.py`, and no setting names a host."""

@@ -17,19 +17,19 @@ from tacit.errors import InvalidSetting
 
 _FOLDER, _FILE = "presets", "settings.yaml"
 _FALSE_PASSES = "false_passes"
-"""The section of a preset's file that is no setting: the share of unrelated pairs that may reach each cosine bar."""
+"""The section of a preset's file that holds no settings, but the share of unrelated pairs that may reach each cosine bar."""
 
 
 @cache
 def preset_names() -> tuple[str, ...]:
-    """The names of all presets, sorted."""
+    """Return the names of all presets, sorted."""
     folder = files("tacit").joinpath(_FOLDER)
     return tuple(sorted(item.name for item in folder.iterdir() if item.joinpath(_FILE).is_file()))
 
 
 @cache
 def preset_file(name: str) -> SettingsFile:
-    """The preset called `name`, with the lines of its keys.
+    """Return the settings of the preset called `name`, with the lines of its keys.
 
     Raises:
         InvalidSetting: if there is none, naming those there are.
@@ -49,12 +49,12 @@ def _whole_file(name: str) -> SettingsFile:
 
 
 def false_passes(name: str) -> Mapping[str, object]:
-    """The share of unrelated pairs that may reach each cosine bar of a preset, nested as its settings; empty = none is stated."""
+    """Return the share of unrelated pairs that may reach each cosine bar of a preset, nested like its settings; empty = it states none."""
     return cast("Mapping[str, object]", _whole_file(name).values.get(_FALSE_PASSES, {}))
 
 
 def load_preset(name: str) -> Mapping[str, object]:
-    """The nested values of the preset called `name`.
+    """Return the nested values of the preset called `name`.
 
     Raises:
         InvalidSetting: if there is none, naming those there are.

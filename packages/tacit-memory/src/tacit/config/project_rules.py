@@ -51,13 +51,13 @@ ALLOWED: Mapping[str, Bound] = {
     "project.link": "subset",
     "statusline": "turn_off",
 }
-"""Setting -> the one direction in which a project may move it. A setting that is not listed is refused."""
+"""The settings that a project's file may set, each with the one direction in which it may move it. All others are refused."""
 
 _STRICTER: Mapping[str, tuple[str, ...]] = {
     "recall.level": tuple(reversed(get_args(LevelName))),
     "capture.notes": get_args(Notes),
 }
-"""Values, the strictest last."""
+"""The values of a setting, the strictest last."""
 _ON: Mapping[str, object] = {
     "privacy.emails": "redact",
     "recall.anticipate.provider": "off",
@@ -67,7 +67,7 @@ _ON: Mapping[str, object] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProjectValueDecision:
-    """The decision on one value of a project's file.
+    """The decision on one value of a project's file: whether it applies, and why not.
 
     Attributes:
         value: what holds from here on.
@@ -83,7 +83,7 @@ class ProjectValueDecision:
 
 
 def decide_project_value(key: str, *, current: object, proposed: object) -> ProjectValueDecision:
-    """Decide about one setting of a project's file."""
+    """Decide whether a project's file may change the setting `key` from `current` to `proposed`: only to something stricter."""
     bound = ALLOWED.get(key)
     if bound is None:
         return ProjectValueDecision(value=current, refused="a project's file may not set it")

@@ -108,7 +108,7 @@ _BOUNDS = {
 
 
 def settings_page() -> str:
-    """The text of `docs/reference/settings.md`."""
+    """Return the text of `docs/reference/settings.md`."""
     sections = [
         _INTRODUCTION.format(
             agent_sections=", ".join(f"`{name}`" for name in AGENT_SECTIONS),
@@ -131,7 +131,7 @@ def settings_page() -> str:
 
 
 def settings_schema() -> dict[str, Any]:
-    """A JSON schema (draft 2020-12) of the user's config.yaml, with `agents`."""
+    """Return a JSON schema (draft 2020-12) for the user's config.yaml, with its sections of agents."""
     schema = Settings.model_json_schema()
     properties = cast(dict[str, Any], schema["properties"])
     properties["preset"]["enum"] = list(preset_names())
@@ -158,7 +158,7 @@ def settings_schema() -> dict[str, Any]:
 
 
 def schema_text() -> str:
-    """`settings_schema` as the text of a file."""
+    """Return `settings_schema` as the text of a file."""
     return f"{json.dumps(settings_schema(), indent=2)}\n"
 
 
@@ -188,7 +188,7 @@ def _default(field: Any) -> str:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print the page or, with `--schema`, the schema."""
+    """Print the page of the settings or, with `--schema`, the JSON schema."""
     sys.stdout.write(schema_text() if "--schema" in arguments else settings_page())
     return 0
 

@@ -22,7 +22,7 @@ from tacit.config.settings import Settings
 _Stamp = tuple[tuple[int, int, int] | None, ...]
 _MOST_PROJECTS = 64
 _CHECK_EVERY_S = 1.0
-"""Seconds between two looks at the files."""
+"""Seconds between two checks whether the files have changed."""
 
 
 @dataclass(slots=True)
@@ -34,7 +34,7 @@ class _Watched:
 
 
 class SettingsWatcher:
-    """The current settings per project and agent. Safe to use from several threads."""
+    """Gives the current settings of a project and an agent, and reads changed files again. Safe to use from several threads."""
 
     def __init__(
         self,
@@ -60,11 +60,11 @@ class SettingsWatcher:
         self._lock = threading.Lock()
 
     def current(self, project_root: Path | str | None = None, *, agent: str = "") -> Settings:
-        """The settings that hold now. Never raises for what a file says."""
+        """Return the settings that hold now. Never raises for the content of a file."""
         return self.report(project_root, agent=agent).settings
 
     def report(self, project_root: Path | str | None = None, *, agent: str = "") -> SettingsReport:
-        """The settings that hold now, with the layer of each value.
+        """Return the settings that hold now, with the layer of each value. Changed files are noticed after at most a second.
 
         While the user's changed file is wrong the settings are the last good ones, and the warnings are the new ones.
         """
@@ -85,7 +85,7 @@ class SettingsWatcher:
             return watched.report
 
     def look_again(self) -> None:
-        """Look at the files with the next question, however short the last look was ago: somebody here wrote them."""
+        """Check the files at the next call, even if they were just checked: this process has written them."""
         with self._lock:
             for watched in self._watched.values():
                 watched.checked_at_s = float("-inf")

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict
 
 
 class Section(BaseModel):
-    """One section of the settings: frozen, and without keys that nobody knows."""
+    """The base class of all sections of the settings: immutable, and unknown keys are refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
 
@@ -21,4 +21,4 @@ def _are_shares(shares: dict[str, float]) -> dict[str, float]:
 
 
 Shares = Annotated[dict[str, float], AfterValidator(_are_shares)]
-"""Name -> a number from 0 to 1."""
+"""Numbers from 0 to 1 by name."""

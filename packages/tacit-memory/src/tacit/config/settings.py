@@ -21,11 +21,11 @@ from tacit.presets.typed.settings import TypedSettings
 SpaceName = Literal[
     "semantic", "lexical", "code", "entity", "character", "recent", "intent", "periodic", "sequence", "causal", "graph", "late", "expanded"
 ]  # fmt: skip
-"""The spaces that are built; a further one is added here together with its section in `recall/spaces.py`."""
+"""The names of the built-in spaces. A new space is added here, with its section in `recall/spaces.py`."""
 
 
 class Budgets(Section):
-    """Most tokens that a surface may inject (of the o200k vocabulary); 0 = the surface stays silent."""
+    """The most tokens that each surface may inject (counted with the o200k vocabulary); 0 = the surface injects nothing."""
 
     start: int = Field(default=2000, ge=0, le=20_000, description="when a session starts")
     index: int = Field(
@@ -43,14 +43,14 @@ class Budgets(Section):
 
 
 LevelName = Literal["quiet", "balanced", "eager"]
-"""How readily `focused` speaks before a prompt, from least to most; `config/levels.py` has the thresholds."""
+"""How readily `focused` injects before a prompt, from least to most; `config/levels.py` has the thresholds."""
 
 AgentPolicy = Literal["full", "lean", "none"]
-"""What a subagent gets when it starts."""
+"""What a subagent gets when it starts; see `recall.subagents`."""
 
 
 class Thresholds(Section):
-    """Least calibrated relevance (0-1) that a surface injects."""
+    """The least calibrated relevance (0 to 1) of a memory that each surface injects."""
 
     start: float = Field(
         default=0.0, ge=0.0, le=1.0, description="when a session starts, and after a compaction"
@@ -67,7 +67,7 @@ class Thresholds(Section):
     on_demand: float = Field(default=0.28, ge=0.0, le=1.0, description="on demand")
 
     def of(self, surface: str) -> float:
-        """Return the least relevance that the surface of this name injects; 1 where it has no threshold."""
+        """Return the threshold of the surface called `surface`; 1 = the surface has none, so nothing is injected."""
         return float(getattr(self, "start" if surface == "compaction" else surface, 1.0))
 
 
@@ -152,7 +152,7 @@ class AnticipateSettings(_NamingModel):
     """A language model of your own that names what the next steps will need, after each message of the agent. Nothing waits for it."""
 
     def as_writer(self) -> WriterSettings:
-        """Return what it takes to ask this model."""
+        """Return the settings of the writer that asks this model."""
         return _as_writer(self.provider, self, timeout_ms=60_000)
 
 
@@ -181,7 +181,7 @@ class JudgeSettings(_NamingModel):
     )
 
     def as_writer(self) -> WriterSettings:
-        """What it takes to ask this model. A late answer is still read for a while: it tells what it cost."""
+        """Return the settings of the writer that asks this model. Its timeout is twice the deadline, so that a late answer's cost is still counted."""
         return _as_writer(self.provider, self, timeout_ms=2 * self.deadline_ms)
 
 
@@ -197,7 +197,7 @@ def _as_writer(provider: str, model: _NamingModel, *, timeout_ms: int) -> Writer
 
 
 def checked_address(endpoint: str) -> str:
-    """`endpoint`, if it is empty or an address.
+    """Return `endpoint` if it is empty or an HTTP address.
 
     Raises:
         ValueError: if it is not.
@@ -211,7 +211,7 @@ Offer = Literal["auto", "on", "off"]
 
 
 class RecallSettings(Section):
-    """The read path. `preset` names the complete configuration these values came from."""
+    """What memories are injected, when, and how many: the read path."""
 
     enabled: bool = Field(default=True, description="inject memories at all")
     level: LevelName = Field(
@@ -294,7 +294,7 @@ Notes = Literal["on", "review", "off"]
 
 
 class CaptureSettings(Section):
-    """The write path."""
+    """What is learned from sessions: the write path."""
 
     enabled: bool = Field(default=True, description="learn from sessions")
     notes: Notes = Field(
@@ -332,7 +332,7 @@ class CaptureSettings(Section):
 
 
 class StoreSettings(Section):
-    """Where memories are kept."""
+    """The kind of store that keeps the memories."""
 
     provider: Annotated[str, STORES] = Field(default="sqlite", description="the kind of store")
 
@@ -352,7 +352,7 @@ class EmbedderSettings(Section):
 
 
 class DaemonSettings(Section):
-    """The background process, one per home."""
+    """The background process; each home has one."""
 
     http_port: int = Field(
         default=0, ge=0, le=65_535, description="loopback HTTP port; 0 = off unless requested"
@@ -407,7 +407,7 @@ class BackupSettings(Section):
 
 
 class KindSettings(Section):
-    """A kind added or changed in configuration; see docs/reference/settings.md."""
+    """A kind that the settings add, or a built-in one that they replace; see docs/reference/settings.md."""
 
     label: str = Field(min_length=1, max_length=40, description="the word shown to people")
     prefix: str = Field(pattern="^[A-Z][A-Z0-9]{1,7}$", description="the short code in rendered lines")
@@ -427,7 +427,7 @@ class KindSettings(Section):
 
 
 class ProjectSettings(Section):
-    """What one project may see of another."""
+    """Which memories from outside a project are visible in it."""
 
     share_preferences: bool = Field(
         default=True, description="memories of universal and language scope are visible here"

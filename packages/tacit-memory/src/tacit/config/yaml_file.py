@@ -23,31 +23,31 @@ from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
 from tacit.errors import InvalidSetting
 
 MAX_BYTES = 64 * 1024
-"""The reader handles about 300 kB a second and runs on the way to a prompt; real files have a few kB."""
+"""The largest settings file that is read, in bytes. Reading takes about a second for 300 kB, and prompts wait for it; real files have a few kB."""
 MAX_DEPTH = 12
 
 _NESTED = re.compile(rf"(?:[\[{{]\s*){{{MAX_DEPTH + 1}}}")
-"""Brackets in a row, which the scanner would read hundreds of before the first of them becomes an event."""
+"""More opening brackets in a row than `MAX_DEPTH`. They are refused before the YAML scanner reads them."""
 _TAGS = ("null", "bool", "int", "float", "str", "timestamp", "map", "seq")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsFile:
-    """What one file says. `lines` holds the 1-based line of every dotted key."""
+    """The values in one settings file. `lines` holds the line of every dotted key, counted from 1."""
 
     place: str
     values: Mapping[str, object]
     lines: Mapping[str, int] = field(default_factory=dict[str, int])
 
     def at(self, key: str) -> str:
-        """`path:line` of a dotted key, or of its nearest parent."""
+        """Return `path:line` of a dotted key, or of its nearest parent that has a line."""
         while key not in self.lines and "." in key:
             key = key.rpartition(".")[0]
         return f"{self.place}:{self.lines[key]}" if key in self.lines else self.place
 
 
 def read_settings_file(path: Path) -> SettingsFile | None:
-    """Read `path`; None when there is no such file.
+    """Read and parse the settings file at `path`; None = there is no such file.
 
     Raises:
         InvalidSetting: if it cannot be read or understood; names the file and, where known, the line.
@@ -79,7 +79,7 @@ def read_settings_file(path: Path) -> SettingsFile | None:
 
 
 def parse_settings(text: str, *, place: str) -> SettingsFile:
-    """Understand the text of a settings file; `place` names it in messages.
+    """Parse the text of a settings file. `place` is its name in messages.
 
     Raises:
         InvalidSetting: naming `place`, the line where known, and what to do.
@@ -107,7 +107,7 @@ def parse_settings(text: str, *, place: str) -> SettingsFile:
 
 
 def without_key(text: str, path: Sequence[str]) -> str:
-    """`text` without the key at `path` and without the sections that are empty then; the same text where it does not stand.
+    """Return `text` without the key at `path` and without the sections that are empty then; unchanged if it has no such key.
 
     Whole lines go, so that every comment before another key stays where it was. Of `{a: 1, b: 2}` the key alone goes.
     """
@@ -140,7 +140,7 @@ def _pairs(node: object) -> list[tuple[Any, Any]]:
 
 
 def _key_slice(node: object, path: Sequence[str], text: str) -> slice | None:
-    """Characters of the key at `path`, without the comments and blank lines after it; None where the key is absent."""
+    """Return the part of `text` with the key at `path` and its value, without the comments and blank lines after it; None = there is no such key."""
     parent = _node_at(node, path[:-1])
     pair = _pair(parent, path[-1])
     if pair is None:
@@ -159,7 +159,7 @@ def _key_slice(node: object, path: Sequence[str], text: str) -> slice | None:
 
 
 def _line_slice(key: object, text: str) -> slice:
-    """Characters of the lines of `key` and of what stands below it."""
+    """Return the part of `text` with the lines of `key` and of everything below it."""
     lines = text.splitlines(keepends=True)
     mark = cast(Any, key).start_mark
     first, column = int(mark.line), int(mark.column)

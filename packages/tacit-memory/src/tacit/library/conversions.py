@@ -19,7 +19,7 @@ from tacit.library.values import (
 
 
 def stored_from(change: Mapping[str, Any], change_id: str | None) -> Stored:
-    """A change as the API writes it."""
+    """Read a change in an answer of the API. `change_id` is that of the whole answer."""
     memory: Mapping[str, Any] = change.get("memory") or {}
     skipped = change.get("change") == "skip"
     return Stored(
@@ -32,7 +32,7 @@ def stored_from(change: Mapping[str, Any], change_id: str | None) -> Stored:
 
 
 def record_from(memory: Mapping[str, Any]) -> MemoryRecord:
-    """A memory as the API writes it."""
+    """Read a memory in an answer of the API."""
     return MemoryRecord(
         id=memory["id"],
         kind=memory["kind"],
@@ -53,7 +53,7 @@ def record_from(memory: Mapping[str, Any]) -> MemoryRecord:
 
 
 def recollection_from(answer: Mapping[str, Any]) -> Recollection:
-    """An answer as the API writes it."""
+    """Read the API's answer to a recall."""
     block, trace = answer["block"], answer["trace"]
     return Recollection(
         text=block["text"],
@@ -79,7 +79,7 @@ def recollection_from(answer: Mapping[str, Any]) -> Recollection:
 
 
 def recall_from(trace: Mapping[str, Any]) -> RecallRecord:
-    """A recall as the API writes it."""
+    """Read a recall's trace in an answer of the API."""
     return RecallRecord(
         trace_id=trace["id"],
         session=trace["session"],
@@ -117,17 +117,17 @@ def _considered(
 
 
 def changes_from(answer: Mapping[str, Any]) -> tuple[Stored, ...]:
-    """The changes of an answer."""
+    """Read all changes in an answer of the API."""
     return tuple(stored_from(change, answer.get("change_id")) for change in answer["changes"])
 
 
 def page_from(answer: Mapping[str, Any]) -> MemoryPage:
-    """A page of a list."""
+    """Read a page of memories in an answer of the API."""
     return MemoryPage(memories=tuple(map(record_from, answer["memories"])), total=answer["total"])
 
 
 def item_from(item: Mapping[str, Any]) -> FoundItem:
-    """An item of a program."""
+    """Read an item in an answer of the API."""
     return FoundItem(
         **{name: item[name] for name in ("key", "value", "created_at_ms", "updated_at_ms", "score")},
         namespace=tuple(item["namespace"]),
@@ -135,14 +135,14 @@ def item_from(item: Mapping[str, Any]) -> FoundItem:
 
 
 def edited_from(answer: Mapping[str, Any]) -> Stored:
-    """What an edit changed."""
+    """Read the API's answer to an edit."""
     memory = record_from(answer["memory"])
     change_id = answer["change_id"] or ""
     return Stored(change="edit", id=memory.id, content=memory.content, reason="edited", change_id=change_id)
 
 
 def forgotten_from(answer: Mapping[str, Any], reason: str) -> Stored:
-    """What became of a memory that was forgotten for `reason`."""
+    """Read the API's answer to forgetting a memory; `reason` is the one that was given."""
     change_id = answer["change_id"] or ""
     why = reason or "forgotten"
     return Stored(change="retire", id=answer["memory"]["id"], content="", reason=why, change_id=change_id)

@@ -20,7 +20,7 @@ HOST = "library"
 
 
 class EngineAccess(Protocol):
-    """A way to an engine."""
+    """Access to an engine: the one in this process, or that of a daemon."""
 
     def ask(
         self, method: str, path: str, values: Mapping[str, object] | None = None, *, as_text: bool = False
@@ -39,26 +39,26 @@ class EngineAccess(Protocol):
         ...
 
     def hook(self, payload: Mapping[str, object], deadline_ms: float) -> Mapping[str, object] | None:
-        """Send one event of a conversation; None = no answer came. Never raises."""
+        """Send one event of a conversation, and return its answer; None = no answer came within `deadline_ms`. Never raises."""
         ...
 
     def inject(
         self, text: str, *, session_id: str, cwd: str, deadline_ms: float | None
     ) -> InjectionResult | InjectionFailed:
-        """What to put before a prompt."""
+        """Return the text to put before a prompt."""
         ...
 
     def flush(self) -> None:
-        """Wait until what was said is learned."""
+        """Wait until everything that was reported so far is learned."""
         ...
 
     def close(self) -> None:
-        """Let the way go."""
+        """Release what the access holds."""
         ...
 
 
 class LocalEngine:
-    """The way to an engine of this process."""
+    """Access to an engine in this process."""
 
     def __init__(
         self,

@@ -18,7 +18,7 @@ class ItemAccess:
     """Access to the items of programs; see `tacit.app.queries.items.Items`."""
 
     def __init__(self, way: EngineAccess) -> None:
-        """Ask the API through `way`."""
+        """Access items through `way`."""
         self._way = way
 
     def get(self, namespace: Namespace, key: str) -> FoundItem | None:
@@ -27,18 +27,18 @@ class ItemAccess:
         return item_from(item) if item is not None else None
 
     def put(self, namespace: Namespace, key: str, value: Mapping[str, Any], *, text: str = "") -> FoundItem:
-        """Store `value` under `key`. `text` becomes a memory of the namespace's agent."""
+        """Store `value` under `key`; it replaces what is stored there. `text` becomes a memory of the namespace's agent."""
         body = {"namespace": list(namespace), "key": key, "value": json_object(value), "text": text}
         return item_from(self._way.ask("PUT", ITEMS, body)["item"])
 
     def delete(self, namespace: Namespace, key: str) -> None:
-        """Remove an item and end its memory."""
+        """Remove an item and end its memory. Does nothing if there is no such item."""
         self._way.ask("DELETE", ITEMS, {"namespace": namespace, "key": key})
 
     def search(
         self, prefix: Namespace, *, where: Mapping[str, Any] | None, query: str, limit: int, offset: int
     ) -> list[FoundItem]:
-        """Return items whose namespace begins with `prefix`."""
+        """Return items whose namespace begins with `prefix`: with a query the nearest in meaning first, else the newest first."""
         body = {
             "prefix": list(prefix),
             "where": where or {},

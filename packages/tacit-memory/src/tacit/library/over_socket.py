@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 
 _BRACES = re.compile(r"\{(\w+)\}")
 REST_S, REST_LONG_S = 0.3, 3.0
-"""Nothing is asked for so long after an event without an answer; the second, when it was not the first in a row."""
+"""Seconds in which no event is sent after one without an answer: after the first one in a row, and after further ones."""
 TIMEOUT_S = 30.0
 MARGIN_MS = 30.0
 GRACE_S = 0.25
-"""What an answer that was made in time may take longer, beyond a question's own deadline."""
+"""Seconds that the answer may take longer than the deadline of the question, for the way back."""
 
 
 class DaemonEngine:
-    """The way to the daemon of one home. Safe to use from several threads."""
+    """Access to the daemon of one home. Safe to use from several threads."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class DaemonEngine:
         timeout_s: float = TIMEOUT_S,
         token: str = "",
     ) -> None:
-        """Ask the daemon of `home`, and start it where there is none if `start`.
+        """Access the daemon of `home`. `start` = start it if none runs.
 
         `on_failure` hears of silence; a question without a deadline of its own waits for `timeout_s` seconds.
         """
@@ -61,7 +61,7 @@ class DaemonEngine:
         self._misses = 0
 
     def hook(self, payload: Mapping[str, object], deadline_ms: float) -> Mapping[str, object] | None:
-        """See `EngineAccess`."""
+        """Send one event of a conversation to the daemon; None = no answer. After an event without an answer, return None at once for a while, and start a missing daemon in the background."""
         if time.monotonic() < self._rest_until:
             return None
         headers = {"X-Tacit-Deadline-Ms": str(max(50, round(deadline_ms - MARGIN_MS)))}

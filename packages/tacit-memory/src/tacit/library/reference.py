@@ -44,7 +44,7 @@ _ENTRY = re.compile(r"^(\*{0,2}[\w, ]+?): (.*)$")
 
 
 def render() -> str:
-    """The whole page."""
+    """Return the text of `docs/reference/library.md`."""
     parts = [HEAD, *(_class(name) for name in CLASSES), "\n## Functions\n"]
     parts += [_function(name, getattr(tacit, name), level=3) for name in FUNCTIONS]
     return "".join(parts)
@@ -65,7 +65,7 @@ def _field(field: Any) -> str:
 
 
 def _members(kind: Any) -> Iterator[tuple[str, Any]]:
-    """Public methods and properties in the order of the source."""
+    """Yield the public methods and properties of a class with their names, in the order of the source."""
     for name, value in kind.__dict__.items():
         if name.startswith("_"):
             continue
@@ -104,13 +104,13 @@ def _argument(parameter: inspect.Parameter) -> str:
 
 
 def _value(value: object) -> str:
-    """A default as a reader types it; of an object without a literal, its type."""
+    """Return a default as Python source; for an object without a literal, its type."""
     text = repr(value)
     return type(value).__name__ if text.startswith("<") else text
 
 
 def _docstring(value: Any) -> str:
-    """A docstring as Markdown: its sections as lists."""
+    """Return a docstring as Markdown, with its sections as lists."""
     lines = inspect.cleandoc(value.__doc__ or "").splitlines()
     out: list[str] = []
     section = ""

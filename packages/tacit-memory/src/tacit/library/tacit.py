@@ -46,7 +46,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 MEMORY = "/v1/memories/{id}"
 MAX_LISTED = 500
-"""Most changed memories of one change that are looked at before it is taken back."""
+"""The most memories of a change that are checked before it is undone."""
 
 
 class Tacit:
@@ -532,7 +532,7 @@ class Tacit:
 
     @property
     def engine(self) -> Engine:
-        """Everything else, where the memory is open in this process.
+        """The engine, for everything else; only if the memory is open in this process.
 
         Raises:
             InvalidInput: if it is in the daemon, or this is one user's memory.
@@ -542,7 +542,7 @@ class Tacit:
 
     @property
     def injection(self) -> Injection:
-        """`inject_context` with its setters for budgets and weights of age, where the memory is open in this process.
+        """`inject_context` with its setters for budgets and weights of age; only if the memory is open in this process.
 
         Raises:
             InvalidInput: if it is in the daemon, or this is one user's memory.
@@ -552,17 +552,17 @@ class Tacit:
 
     @property
     def aio(self) -> AsyncTacit:
-        """The same for a program with an event loop: every call runs on a thread."""
+        """The same memory for a program with an event loop: every call runs in a thread."""
         return AsyncTacit(self)
 
     def flush(self) -> None:
-        """Wait until what was said so far is told, and in this process learned."""
+        """Wait until everything reported so far has been sent and, if the memory is open in this process, learned."""
         if not self._behind.closed:
             self._behind.flush()
             self._way.flush()
 
     def close(self) -> None:
-        """Tell what is left, and let go. A second time it does nothing."""
+        """Send what is still waiting, and close the memory. Does nothing if it is closed already."""
         if not self._is_view and self._behind.close():
             self._way.close()
 
@@ -585,11 +585,11 @@ class Tacit:
         return self._cwd if cwd is None else _folder(cwd)
 
     def _named(self, session: str) -> str:
-        """The id of a session, which no other user has."""
+        """Return the session's id, made unique to the user of this object if there is one."""
         return self._user.session_id(session) if self._user is not None and session else session
 
     def _session_name(self, session: str) -> dict[str, str] | None:
-        """The session as a request names it; None = none is named."""
+        """Return the session as a request names it; None for an empty id."""
         return {"host": HOST, "session_id": self._named(session)} if session else None
 
     def _memory(self, memory_id: str) -> MemoryRecord:
@@ -602,7 +602,7 @@ class Tacit:
         return scope.replace(":", f":{HOST}/", 1) if scope is not None and own_session else scope
 
     def _own(self, memory_id: str) -> str:
-        """The id of a memory, if it belongs to the user of this object.
+        """Return the id of a memory if it belongs to the user of this object.
 
         Raises:
             NotFound: if it does not.
@@ -617,7 +617,7 @@ class Tacit:
 
 
 def _texts(given: Sequence[str]) -> tuple[str, ...]:
-    """Several texts; one alone, which is a sequence of characters in Python, counts as one."""
+    """Return texts as a tuple. A single text counts as one, although it is a sequence of characters in Python."""
     return (given,) if isinstance(given, str) else tuple(given)
 
 
@@ -631,10 +631,10 @@ def _folder(cwd: str | os.PathLike[str] | None) -> str:
 
 
 class UserSpace:
-    """What belongs to one user of a program with many. Immutable; never reads the store."""
+    """The names under which the memory of one user of a program is kept. Immutable; never reads the store."""
 
     def __init__(self, user: str, *, cwd_given: bool = False) -> None:
-        """Name the user.
+        """Take the name of the user.
 
         Raises:
             InvalidInput: for an empty or too long name, or if a folder is given as well.
@@ -647,7 +647,7 @@ class UserSpace:
         self._project = user_project_id(user)
 
     def place(self, cwd: str | os.PathLike[str] | None) -> str:
-        """What stands for the working folder.
+        """Return the text that stands for the user in the place of a working folder.
 
         Raises:
             InvalidInput: if a folder is given.
@@ -657,11 +657,11 @@ class UserSpace:
         return self._folder
 
     def session_id(self, session: str) -> str:
-        """The id of a session, which no other user's session has."""
+        """Return the session's id with the user's project appended, so that no two users share a session."""
         return f"{session}@{self._project}"
 
     def own(self, memory: MemoryRecord, named: str) -> MemoryRecord:
-        """`memory`, which was asked for as `named`, if it belongs to this user.
+        """Return `memory` if it belongs to this user. `named` is the id that was asked for.
 
         Raises:
             NotFound: if it does not.
@@ -693,11 +693,11 @@ class UserSpace:
 # --- the thread behind
 
 WAITING = 256
-"""Most conversations' ends that wait to be told; more are dropped, with a line in the log."""
+"""The most jobs that wait in the background; further ones are dropped, with a line in the log."""
 
 
 class Background:
-    """The thread that tells the memory of finished turns, so that a program need not wait: jobs one after another.
+    """A thread that runs jobs one after another, so that a program need not wait while the memory is told of finished turns.
 
     Safe to use from several threads; never raises for a job.
     """
@@ -709,7 +709,7 @@ class Background:
         self.closed = False
 
     def later(self, job: Callable[[], object]) -> None:
-        """Run `job` behind those that wait; with too many of them, or after the end, it is dropped with a line in the log."""
+        """Queue `job`. If too many are waiting, or after `close`, it is dropped with a line in the log."""
         with self._lock:
             if self.closed or self._waiting >= WAITING:
                 _LOG.warning("a turn is not learned from: %s", "closed" if self.closed else "too many wait")
@@ -719,7 +719,7 @@ class Background:
             self._thread.submit(self._run, job)
 
     def flush(self) -> None:
-        """Wait for the jobs so far. After the end it does nothing."""
+        """Wait until all jobs queued so far are done. Does nothing after `close`."""
         with self._lock:
             if self.closed:
                 return
@@ -727,7 +727,7 @@ class Background:
         told.result()
 
     def close(self) -> bool:
-        """Finish the jobs; False = it was closed before."""
+        """Run the queued jobs to their end, and take no more. Return False if it was closed before."""
         with self._lock:
             if self.closed:
                 return False
@@ -747,7 +747,7 @@ class Background:
 
 
 def no_answer(error: Exception) -> None:
-    """Log a failure of the memory."""
+    """Log that the memory did not answer because of `error`."""
     _LOG.warning("the memory gave no answer: %s: %s", type(error).__name__, error)
 
 
@@ -765,7 +765,7 @@ class DaemonFailureLog:
         self._said = False
 
     def __call__(self, error: Exception) -> None:
-        """Log once that no daemon runs, and every other failure as it comes."""
+        """Log a failure. That no daemon runs is logged as a warning only once."""
         cause = error.__cause__ if isinstance(error, DaemonUnavailable) else error
         if not isinstance(cause, FileNotFoundError | ConnectionRefusedError):
             no_answer(error)
@@ -808,7 +808,7 @@ class AsyncTacit:
     """`Tacit` with `await`; see there."""
 
     def __init__(self, memory: Tacit) -> None:
-        """Ask `memory`."""
+        """Wrap `memory`."""
         self.memory = memory
 
     remember = _on_thread(Tacit.remember)

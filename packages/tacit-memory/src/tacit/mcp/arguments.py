@@ -25,7 +25,7 @@ from tacit.verbs.requests import MOST_TOKENS
 
 
 def _as_list(value: object) -> object:
-    """A list as models send it: a list, its JSON, or words between commas."""
+    """Return a list that a model sent as JSON text or as words between commas; any value but a text is returned unchanged."""
     if not isinstance(value, str):
         return value
     if value.lstrip().startswith("["):
@@ -42,18 +42,18 @@ KIND_NAMES: list[JsonValue] = [kind.name for kind in BUILTIN_KINDS]
 KindName = Annotated[str, Field(json_schema_extra={"enum": KIND_NAMES})]
 KindNames = Annotated[list[KindName], BeforeValidator(_as_list)]
 Says = Mapping[str, Mapping[str, Any]]
-"""The arguments of a tool that asks a verb, each with what its schema says for agents: the request says the rest."""
+"""For a tool that asks a verb: its arguments, which are fields of the verb's request, and for each what its schema tells agents instead."""
 A_LIST: Mapping[str, Any] = {"type": "array", "items": {"type": "string"}, "anyOf": ()}
 
 
 class Arguments(BaseModel):
-    """Of one tool."""
+    """The base class of the arguments of a tool."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Search(Arguments):
-    """Of `memory_search`."""
+    """Arguments of `memory_search`."""
 
     query: str = Field(
         min_length=1, max_length=20_000, description="What you want to know; name files, commands, errors."
@@ -62,7 +62,7 @@ class Search(Arguments):
 
 
 class Context(Arguments):
-    """Of `memory_context`."""
+    """Arguments of `memory_context`."""
 
     query: str | None = Field(default=None, description="A topic; none = the start pack")
     scope: str | None = Field(
@@ -72,7 +72,7 @@ class Context(Arguments):
 
 
 class Inject(Arguments):
-    """Of `inject_context`."""
+    """Arguments of `inject_context`."""
 
     topic: str | None = Field(default=None, description="none = what the user asked last")
     memory_types: KindNames | None = None
@@ -80,7 +80,7 @@ class Inject(Arguments):
 
 
 class Task(Arguments):
-    """Of `get_context_for_task`."""
+    """Arguments of `get_context_for_task`."""
 
     task_description: str = Field(
         min_length=1, max_length=20_000, description="What you are about to do, to which files"
@@ -91,7 +91,7 @@ class Task(Arguments):
 
 
 class ListSome(Arguments):
-    """Of `memory_list`."""
+    """Arguments of `memory_list`."""
 
     kind: KindName | None = None
     scope: str | None = None
@@ -102,13 +102,13 @@ class ListSome(Arguments):
 
 
 class Profile(Arguments):
-    """Of `memory_profile`."""
+    """Arguments of `memory_profile`."""
 
     max_tokens: MaxTokens = 1000
 
 
 class Why(Arguments):
-    """Of `memory_why`."""
+    """Arguments of `memory_why`."""
 
     id: str | None = Field(default=None, max_length=100, description="One memory; none = the last recalls")
     limit: int = Field(default=3, ge=1, le=20)
@@ -116,11 +116,11 @@ class Why(Arguments):
 
 
 class Stats(Arguments):
-    """Of `memory_stats`."""
+    """Arguments of `memory_stats`."""
 
 
 def schema_of(model: type[BaseModel], says: Says | None = None) -> dict[str, Any]:
-    """The JSON schema of `model`, without titles, null types and defaults that say nothing.
+    """Return the JSON schema of `model`, shortened: no titles, limits, null types or empty defaults, because every session pays for its tokens.
 
     With `says` it is the request of a verb: only the fields that it names, and their descriptions and defaults are those for agents.
     """
@@ -159,7 +159,7 @@ _UNSAID = ("title", "maxLength", "minLength", "maxItems", "maximum", "minimum")
 
 
 def checked(model: type[BaseModel], values: Mapping[str, Any], says: Says | None = None) -> BaseModel:
-    """The arguments, or with `says` the request of a verb that they make.
+    """Check the arguments of a call, and return them as a `model`. With `says`, `model` is the request of a verb.
 
     Raises:
         InvalidInput: naming the argument, what is wrong, and what is known.
@@ -188,7 +188,7 @@ def _known(names: Sequence[str]) -> str:
 
 
 def _as_request(model: type[BaseModel], given: Mapping[str, Any], says: Says) -> dict[str, Any]:
-    """`given` as a request takes it: lists that were sent as texts are lists, and what says nothing is left out.
+    """Return arguments as fields of a verb's request: lists that were sent as text are parsed, and empty or default values are left out.
 
     Raises:
         InvalidInput: for a value that is none of those that the tool offers.

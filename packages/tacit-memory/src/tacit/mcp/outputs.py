@@ -21,7 +21,7 @@ from tacit.safety.trust import is_marked
 
 SHOWN_CANDIDATES = 5
 _FRAME_TOKENS = 20
-"""Tokens of the object around a list, with the count of what was left out."""
+"""Tokens reserved for the object around a list, with the count of what was left out."""
 
 _STRING: Mapping[str, Any] = {"type": "string"}
 _COUNT: Mapping[str, Any] = {"type": "integer"}
@@ -40,7 +40,7 @@ def _list(item: Mapping[str, Any]) -> dict[str, Any]:
 MEMORIES = _object(
     ("text", "memories"), text=_STRING, memories=_list(_object(id=_STRING, kind=_STRING)), more=_COUNT
 )
-"""The text, the memories in it, and how many more there are."""
+"""JSON schema of an answer with memories: the text, the ids and kinds, and how many more there are."""
 CHANGES = _object(
     ("changes",),
     changes=_list(
@@ -54,9 +54,9 @@ CHANGES = _object(
     note=_STRING,
     undo=_STRING,
 )
-"""What became of a statement or a memory, also in words; `others` = memories that it replaces or contradicts, `undo` = id of the change."""
+"""JSON schema of an answer with changes. `others` = memories that are replaced or contradicted, `undo` = id of the change."""
 JUDGED = _object(("id", "counted"), id=_STRING, counted={"type": "boolean"}, undo=_STRING)
-"""Whether feedback counted."""
+"""JSON schema of the answer to feedback; `counted` = whether the verdict counted."""
 RECALLS = _object(
     ("recalls",),
     recalls=_list(
@@ -72,7 +72,7 @@ RECALLS = _object(
     ),
     more=_COUNT,
 )
-"""Recalls with the number of memories that were given, their ids as far as they fit, and the best candidates."""
+"""JSON schema of an answer with recalls: for each the number of injected memories, their ids as far as they fit, and the best candidates."""
 STATS = _object(
     ("active", "unconfirmed"),
     active=_COUNT,
@@ -81,19 +81,19 @@ STATS = _object(
     session=_OBJECT,
     refused=_STRING,
 )
-"""Counts of what may be seen, and of the session at work."""
+"""JSON schema of an answer with counts of the visible memories, and of the session at work."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolAnswer:
-    """An answer: `text` for a model, `data` the same as JSON values."""
+    """The answer of a tool: `text` for a model, and the same facts in `data` as JSON values."""
 
     text: str
     data: dict[str, Any]
 
 
 def memories_data(text: str, memories: Sequence[Memory], *, more: int = 0) -> dict[str, Any]:
-    """A text with the memories that it shows."""
+    """Return the data of an answer with memories. `more` = how many were left out."""
     rows = [{"id": memory.id, "kind": memory.kind} for memory in memories]
     return {"text": text, "memories": rows, **({"more": more} if more else {})}
 
@@ -101,7 +101,7 @@ def memories_data(text: str, memories: Sequence[Memory], *, more: int = 0) -> di
 def _fitting(
     rows: Sequence[dict[str, Any]], max_tokens: int, count: Callable[[str], int]
 ) -> list[dict[str, Any]]:
-    """The first rows that fit; the very first one is shortened, if it has to be."""
+    """Return the first rows that fit into `max_tokens`, at least one. The lists in a row that does not fit are shortened."""
     remaining = max_tokens - _FRAME_TOKENS
     shown: list[dict[str, Any]] = []
     for row in rows:
@@ -121,13 +121,13 @@ def _json(row: dict[str, Any]) -> str:
 
 
 def _smaller(row: dict[str, Any]) -> dict[str, Any] | None:
-    """`row` with a shorter list; None = nothing of it can be left out."""
+    """Return `row` with its longer list cut to half; None = no list is left to cut."""
     name = next((name for name in ("candidates", "given") if row.get(name)), None)
     return {**row, name: row[name][: len(row[name]) // 2]} if name else None
 
 
 def marks_of(memory: Memory) -> list[str]:
-    """What a reader must know to weigh a memory, beside its words."""
+    """Return remarks that tell how far a memory can be trusted: unconfirmed, ended, where it was read, and the branch that it holds on."""
     origin, ended = memory.provenance.read_from, memory.validity.valid_to_ms
     marks = ["unconfirmed"] if is_marked(memory) else []
     marks += [f"held until {day(ended, memory.validity.offset_ms)}"] if ended is not None else []
@@ -136,7 +136,7 @@ def marks_of(memory: Memory) -> list[str]:
 
 
 def changes_data(changes: Sequence[Change], note: str) -> dict[str, Any]:
-    """What became of a statement; `note` says it in words."""
+    """Return the data of an answer with changes; `note` is the same in words."""
     return {"changes": [_change(change) for change in changes], "note": note}
 
 
@@ -162,7 +162,7 @@ def _change(change: Change) -> dict[str, Any]:
 def recalls_data(
     traces: Sequence[Trace], memory_id: str, *, max_tokens: int, count: Callable[[str], int]
 ) -> dict[str, Any]:
-    """Recalls as JSON, the newest ones that fit; with `memory_id`, candidates of that memory alone."""
+    """Return the data of an answer with recalls: as many as fit, newest first. With `memory_id`, of their candidates only that memory."""
     rows = [_recall(trace, memory_id) for trace in traces]
     shown = _fitting(rows, max_tokens, count)
     more = len(rows) - len(shown)
@@ -194,7 +194,7 @@ def _recall(trace: Trace, memory_id: str) -> dict[str, Any]:
 
 
 def fates_of(trace: Trace) -> dict[str, str]:
-    """What became of each memory that a recall looked at, in words."""
+    """Return for each memory that a recall injected or dropped what happened to it, in words, by id."""
     dropped = {
         drop.memory_id: f"{stage.stage}: {reason_text(drop.why)}"
         for stage in trace.stages
@@ -204,7 +204,7 @@ def fates_of(trace: Trace) -> dict[str, str]:
 
 
 def stats_data(stats: AgentStats) -> dict[str, Any]:
-    """Counts as JSON."""
+    """Return the data of an answer with counts."""
     counts: dict[str, Any] = {
         "active": stats.active,
         "unconfirmed": stats.unconfirmed,

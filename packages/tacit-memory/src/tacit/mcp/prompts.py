@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
-    """One prompt: its argument ("" = none), and what makes the message."""
+    """One MCP prompt: the name of its argument ("" = it has none), and the function that makes its message."""
 
     name: str
     about: str
@@ -78,7 +78,7 @@ PROMPTS: tuple[Prompt, ...] = (
 
 
 def message(engine: Engine, caller: Caller, name: str, values: dict[str, str]) -> str:
-    """The message of one prompt; blocking.
+    """Return the message of a prompt. Blocks.
 
     Raises:
         NotFound: if there is no such prompt.

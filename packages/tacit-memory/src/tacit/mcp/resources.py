@@ -20,7 +20,7 @@ MOST_TOKENS = 2000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resource:
-    """One address, what a person reads of it, and what answers."""
+    """One MCP resource: its address, its description, and the function that makes its text."""
 
     address: str
     name: str
@@ -74,7 +74,7 @@ RESOURCES: tuple[Resource, ...] = (
 
 
 def read(engine: Engine, caller: Caller, address: str) -> str:
-    """The text at `address`; blocking.
+    """Return the text of the resource at `address`. Blocks.
 
     Raises:
         NotFound: if there is none.

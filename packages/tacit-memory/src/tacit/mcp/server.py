@@ -43,9 +43,9 @@ INSTRUCTIONS = (
     "Search it before you ask the user something they may have settled already; add what is worth keeping."
 )
 THREADS = 1
-"""Calls worked on at once: more would only take the processor from the hooks, for which somebody's turn waits."""
+"""The most calls that are worked on at once. More would take the processor from hooks, for which a person waits."""
 ALWAYS_SHOWN = "anthropic/alwaysLoad"
-"""Claude Code shows other tools by their names, and their descriptions when the model looks for them."""
+"""Key in a tool's metadata: Claude Code then always shows the tool whole. It shows other tools by name until the model looks for them."""
 MAX_BODY_BYTES = 1 << 20
 
 _LOG = logging.getLogger(__name__)
@@ -55,14 +55,14 @@ RequestContext = ServerRequestContext[Any, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class McpApp:
-    """The ASGI application and what must run while it is used."""
+    """The ASGI application of `/mcp`, and the context manager that must be open while it is used."""
 
     app: ASGIApp
     running: Callable[[], AbstractAsyncContextManager[None]]
 
 
 def build_mcp(engine: Engine) -> McpApp:
-    """Make the application that answers `POST /mcp`: stateless, one JSON reply to one message."""
+    """Make the application that answers `POST /mcp`. It keeps no sessions, and answers each message with one JSON reply."""
     server = build_server(engine)
     # The socket's folder and the daemon's token guard the way in; the SDK's check of Host would refuse the socket.
     app = server.streamable_http_app(
@@ -82,7 +82,7 @@ def build_mcp(engine: Engine) -> McpApp:
 
 
 def listed_tools(name: ToolSet) -> list[types.Tool]:
-    """The tools of a set as clients see them."""
+    """Return the tools of a set as clients see them."""
     return [_listed(tool) for tool in tools_of(name)]
 
 
@@ -130,7 +130,7 @@ def _arguments_of(prompt: Prompt) -> list[types.PromptArgument] | None:
 
 
 def build_server(engine: Engine, *, caller: Caller | None = None) -> Server[Any]:
-    """The server, for any transport; `caller` stands for clients whose transport does not name one."""
+    """Make the MCP server, for any transport. `caller` = who asks if the transport does not say."""
     limiter: list[anyio.CapacityLimiter] = []
 
     async def work(context: RequestContext, do: Callable[[Caller], T]) -> T:
@@ -208,7 +208,7 @@ def _in_turn(do: Callable[[Caller], T], asker: Caller) -> T:
 
 
 def caller_of(context: RequestContext) -> Caller | None:
-    """Who asks, by the headers that the pipe or an HTTP client sends; None without a request."""
+    """Return who asks, by the headers of the request; None = the transport has no requests."""
     request = context.request
     if not isinstance(request, Request):
         return None
@@ -219,7 +219,7 @@ def caller_of(context: RequestContext) -> Caller | None:
 
 
 def _host_of(context: RequestContext) -> str:
-    """The host whose agent asks, as the pipe says; "" = unknown."""
+    """Return the name of the host whose agent asks, by the request's header; "" = unknown."""
     request = context.request
     host = request.headers.get("x-tacit-host", "") if isinstance(request, Request) else ""
     return host if re.fullmatch(r"[a-z0-9-]{1,40}", host) else ""

@@ -17,7 +17,7 @@ from tacit.model.trace import Trace
 from tacit.safety.escape import OPEN_TAG, escape_text
 
 TAIL_TOKENS = 24
-"""Kept free for the line that says how many more there are."""
+"""Tokens reserved for the line that says how many more memories there are."""
 MORE_HINT = "ask more narrowly or raise max_tokens"
 SHORTEST = 40
 LINE_CHARS = 400
@@ -33,7 +33,7 @@ def framed(
     count: Callable[[str], int],
     how: str = MORE_HINT,
 ) -> str:
-    """`lines` between the delimiters of a block, as many as fit; then how many more there are, and how to get them."""
+    """Return a block with `heading` and as many of `lines` as fit into `max_tokens`, at least one. Say after it how many more there are, and how to get them."""
     head, foot = f'<{OPEN_TAG} surface="on_demand">\n{heading}', f"</{OPEN_TAG}>"
     remaining = max_tokens - TAIL_TOKENS - count(head) - count(foot)
     shown: list[str] = []
@@ -48,7 +48,7 @@ def framed(
 
 
 def with_more(text: str, more: int, how: str) -> str:
-    """`text`, and that there are `more`."""
+    """Return `text` with a line that says how many `more` there are, and `how` to get them; unchanged for 0."""
     return f"{text}\n({more} more; {how}.)" if more else text
 
 
@@ -59,21 +59,21 @@ def _shortened(line: str, tokens: int, count: Callable[[str], int]) -> str:
 
 
 def memory_line(memory: Memory) -> str:
-    """One memory with its id, kind and day."""
+    """Return one memory as a line with its id, kind, words, day and remarks."""
     text = memory.content if len(memory.content) <= LINE_CHARS else f"{memory.content[:LINE_CHARS]}..."
     marks = "".join(f", {mark}" for mark in marks_of(memory))
     return f"- {memory.id} [{memory.kind}] {escape_text(text)} ({memory.validity.first_day}{marks})"
 
 
 def outcome(change: Change) -> str:
-    """What became of a statement, and how it was judged."""
+    """Return in words what became of a statement, and whose word it counts as."""
     told = next((why for why in change.reason.further if why.cause in _JUDGED), None)
     words = change_text(told) if told is not None and told.terms else ""
     return f"{_outcome(change)} {escape_text(words[:1].upper() + words[1:])}." if words else _outcome(change)
 
 
 def rival_line(memory: Memory) -> str:
-    """What is said of a memory that a new one may not hold beside."""
+    """Return a hint to the agent that the new memory may replace `memory`, and how to say so."""
     return (
         f"It may not hold beside {memory_line(memory)[2:]}: if it takes its place, call memory_add again with the same content and"
         f' replaces=["{memory.id}"].'
@@ -127,7 +127,7 @@ def _named(memory: Memory) -> str:
 
 
 def trace_lines(trace: Trace, memory_id: str = "") -> list[str]:
-    """One recall: what was handed over or why not, and its best candidates; of `memory_id` alone where it is given."""
+    """Return one recall as lines: what was injected or why nothing was, and its best candidates. With `memory_id`, of the candidates only that memory."""
     question = escape_text(trace.text[:120]) or "(no words)"
     result = (
         f"handed over {len(trace.injected)} memories, {trace.tokens} of {trace.budget_tokens} tokens"
@@ -149,7 +149,7 @@ def trace_lines(trace: Trace, memory_id: str = "") -> list[str]:
 
 
 def stats_text(stats: AgentStats) -> str:
-    """Counts in a few lines."""
+    """Return the counts of memories and of the session as a few lines."""
     kinds = ", ".join(f"{number} {kind}" for kind, number in stats.kinds[:8]) or "none"
     lines = [
         f"{stats.active} memories may be handed over here ({kinds}); {stats.unconfirmed} wait for the user."

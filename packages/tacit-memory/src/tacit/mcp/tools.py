@@ -53,12 +53,12 @@ OFFSET_HINT = "ask more narrowly, raise max_tokens or use offset"
 ERRORS = ("error_pattern", "anti_pattern")
 FILES = ("file_context",)
 LEAST_FURTHER = 120
-"""Tokens below which the rest of an answer is not worth a second block."""
+"""If fewer tokens than this remain after the first block of an answer, there is no second one."""
 
 
 @dataclass(frozen=True, slots=False, kw_only=True)
 class Tool:
-    """One tool.
+    """One MCP tool, and the function that answers it.
 
     Attributes:
         name: as clients call it.
@@ -89,21 +89,21 @@ class Tool:
 
     @cached_property
     def schema(self) -> dict[str, Any]:
-        """The JSON schema of its arguments."""
+        """Return the JSON schema of the tool's arguments."""
         return ask.schema_of(self.takes, self.says)
 
 
 def _asking(
     verb: Verb[AnswerT], tell: Callable[[Engine, Caller, Any, AnswerT], ToolAnswer]
 ) -> Callable[[Engine, Caller, Any], ToolAnswer]:
-    """What answers for a tool that asks `verb`; `tell` puts the answer into words for a model."""
+    """Return a tool's answer function: it asks `verb` with the parsed request, and has `tell` turn the answer into words for a model."""
     return lambda engine, caller, request: tell(
         engine, caller, request, ask_verb(verb, engine, caller, request)
     )
 
 
 def search(engine: Engine, caller: Caller, arguments: ask.Search) -> ToolAnswer:
-    """The answer to a question, within its tokens, with how many more there are."""
+    """Answer a question with the memories that fit, within `max_tokens`, and say how many more there are."""
     answer = engine.agents.answer(caller, arguments.query, budget_tokens=arguments.max_tokens - TAIL_TOKENS)
     further = () if answer.refused else engine.agents.matching(caller, arguments.query, besides=answer)
     if not further:
@@ -171,7 +171,7 @@ def _changed(changes: Sequence[Change], text: str) -> ToolAnswer:
 
 
 def context(engine: Engine, caller: Caller, arguments: ask.Context) -> ToolAnswer:
-    """What a new session gets; with any argument, an answer that counts for the session."""
+    """Return the start pack of a new session in the folder. With any argument, answer the question; the answer then counts as given to the session."""
     if not (arguments.query or arguments.scope or arguments.category):
         start = engine.context_answer(caller.cwd)
         return _found(start.block.text or NOTHING_KNOWN, start.memories)
@@ -182,7 +182,7 @@ def context(engine: Engine, caller: Caller, arguments: ask.Context) -> ToolAnswe
 
 
 def inject(engine: Engine, caller: Caller, arguments: ask.Inject) -> ToolAnswer:
-    """What is known of a topic, else of what the user asked last. Source: section 3.2 of the typed seed."""
+    """Return what is known about a topic, by default about the user's last prompt. Source: section 3.2 of the typed seed."""
     words = arguments.topic or engine.agents.last_words(caller)
     answer = engine.agents.answer(
         caller,
@@ -194,7 +194,7 @@ def inject(engine: Engine, caller: Caller, arguments: ask.Inject) -> ToolAnswer:
 
 
 def task(engine: Engine, caller: Caller, arguments: ask.Task) -> ToolAnswer:
-    """What is known for a task. Source: section 3.2 of the typed seed."""
+    """Return what is known for a task. Source: section 3.2 of the typed seed."""
     without: Sequence[str] = (
         *(() if arguments.include_file_context else FILES),
         *(() if arguments.include_error_patterns else ERRORS),
@@ -210,7 +210,7 @@ def task(engine: Engine, caller: Caller, arguments: ask.Task) -> ToolAnswer:
 
 
 def list_some(engine: Engine, caller: Caller, arguments: ask.ListSome) -> ToolAnswer:
-    """Memories with their ids, newest first."""
+    """List memories with their ids, newest first; with a text the best match first."""
     listing = engine.agents.listing(
         caller,
         kinds=(arguments.kind,) if arguments.kind else (),
@@ -231,7 +231,7 @@ def list_some(engine: Engine, caller: Caller, arguments: ask.ListSome) -> ToolAn
 
 
 def profile(engine: Engine, caller: Caller, arguments: ask.Profile) -> ToolAnswer:
-    """What is known of the user and their standing rules."""
+    """Return what is known of the user and their standing rules, the most important first."""
     heading = "What the user prefers and wants to be kept to, the most important first."
     listing = engine.agents.profile(caller)
     return _listed(engine, listing, heading, "No preference of the user is known yet.", arguments.max_tokens)
@@ -257,7 +257,7 @@ def _listed(
 
 
 def why(engine: Engine, caller: Caller, arguments: ask.Why) -> ToolAnswer:
-    """What the last recalls handed over and left out, and why."""
+    """Explain what the last recalls of the session injected and left out, and why."""
     traces = engine.agents.traces(caller, memory=arguments.id or "", limit=arguments.limit)
     name = _whole(traces, arguments.id or "")
     count = engine.agents.count
@@ -282,7 +282,7 @@ def _whole(traces: Sequence[Trace], prefix: str) -> str:
 
 
 def stats(engine: Engine, caller: Caller, arguments: ask.Stats) -> ToolAnswer:  # noqa: ARG001 - one shape for all
-    """Counts."""
+    """Count the memories that may be seen here, and the injections of the session at work."""
     counts = engine.agents.stats(caller)
     return ToolAnswer(text=stats_text(counts), data=say.stats_data(counts))
 
@@ -466,17 +466,17 @@ BY_NAME = {tool.name: tool for tool in TOOLS}
 
 
 _TYPED = ("inject_context", "get_context_for_task")
-"""What the preset `typed` shows besides the lean set. Source: its seed, section 3.2."""
+"""The tools that the preset `typed` shows besides the lean set. Source: its seed, section 3.2."""
 
 
 def tools_of(name: ToolSet) -> tuple[Tool, ...]:
-    """The tools that clients are shown: those of a set, or all. The others answer as well if they are called."""
+    """Return the tools of a tool set, which clients are shown. Tools that are not shown can still be called."""
     more = _TYPED if name == "typed" else ()
     return TOOLS if name == "full" else tuple(tool for tool in TOOLS if tool.lean or tool.name in more)
 
 
 def call(engine: Engine, caller: Caller, name: str, values: dict[str, object]) -> ToolAnswer:
-    """Answer one call; blocking.
+    """Answer one call of a tool. Blocks.
 
     Raises:
         NotFound: if there is no such tool.

@@ -15,7 +15,7 @@ _FETCHED = 640
 
 
 class SystemClock:
-    """The machine's clock, held still while the machine's clock jumps back. Safe to share between threads."""
+    """The machine's clock. If the machine's time jumps back, it stands still until that time is reached again. Safe to share between threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -23,21 +23,21 @@ class SystemClock:
         self._chance = b""
 
     def now_ms(self) -> int:
-        """Milliseconds since the Unix epoch; never less than an earlier answer of this object."""
+        """Return the milliseconds since the Unix epoch; never less than in an earlier call."""
         with self._lock:
             self._latest_ms = max(self._latest_ms, time.time_ns() // _NS_PER_MS)
             return self._latest_ms
 
     def monotonic_ms(self) -> float:
-        """Monotonic milliseconds; only differences mean something."""
+        """Return monotonic milliseconds; only differences of them have a meaning."""
         return time.monotonic_ns() / _NS_PER_MS
 
     def local_offset_ms(self, at_ms: int) -> int:
-        """Milliseconds from UTC to the machine's time zone at a moment; negative to the west."""
+        """Return the milliseconds from UTC to the machine's time zone at the time `at_ms`; negative to the west."""
         return time.localtime(at_ms / 1000).tm_gmtoff * 1000
 
     def entropy(self, size: int) -> bytes:
-        """`size` bytes from the operating system, fetched many at a time: a call can cost most of a millisecond.
+        """Return `size` random bytes of the operating system. They are fetched in advance, because a call can take most of a millisecond.
 
         They name things; they are no secrets. A forked child must not go on with its parent's clock.
         """
@@ -49,19 +49,19 @@ class SystemClock:
 
 
 class FixedDateClock(SystemClock):
-    """The machine's clock with the date of one moment, for what is looked at as of then."""
+    """The machine's clock with a fixed date, for recalls as of that time. `monotonic_ms` still advances."""
 
     def __init__(self, now_ms: int) -> None:
         super().__init__()
         self._date_ms = now_ms
 
     def now_ms(self) -> int:
-        """The fixed moment, in milliseconds since the Unix epoch."""
+        """Return the fixed time, in milliseconds since the Unix epoch."""
         return self._date_ms
 
 
 class FakeClock:
-    """A clock that moves only by `advance` and `set`; its randomness follows from `seed`."""
+    """A clock for tests: it advances only by `advance` and `set`, and its random bytes follow from `seed`."""
 
     def __init__(self, now_ms: int = 1_700_000_000_000, *, seed: int = 0, offset_ms: int = 0) -> None:
         self._offset_ms = offset_ms
@@ -71,22 +71,22 @@ class FakeClock:
         self._random = random.Random(seed)
 
     def now_ms(self) -> int:
-        """The time it was set to, in milliseconds since the Unix epoch."""
+        """Return the time it was set to, in milliseconds since the Unix epoch."""
         with self._lock:
             return self._start_ms + int(self._passed_ms)
 
     def monotonic_ms(self) -> float:
-        """Milliseconds advanced so far."""
+        """Return the milliseconds that were advanced so far."""
         with self._lock:
             return self._passed_ms
 
     def local_offset_ms(self, at_ms: int) -> int:
-        """The offset it was made with."""
+        """Return the offset that the clock was created with."""
         del at_ms
         return self._offset_ms
 
     def entropy(self, size: int) -> bytes:
-        """The next `size` bytes of the seeded sequence."""
+        """Return the next `size` bytes of the seeded sequence."""
         with self._lock:
             return self._random.randbytes(size)
 
@@ -102,6 +102,6 @@ class FakeClock:
             self._passed_ms += ms
 
     def set(self, now_ms: int) -> None:
-        """Continue at `now_ms`. An earlier time is not taken (`now_ms` never goes backwards)."""
+        """Set the time to `now_ms`. An earlier time than the present one is ignored."""
         with self._lock:
             self._passed_ms = max(self._passed_ms, now_ms - self._start_ms)

@@ -27,7 +27,7 @@ _MOST_BYTES = 64_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _RetryableFailure:
-    """A try that failed and may be repeated."""
+    """A failed attempt at a request that may be repeated; `wait_s` = the wait that the server asked for, None = it asked for none."""
 
     why: str
     wait_s: float | None
@@ -35,7 +35,7 @@ class _RetryableFailure:
 
 
 class JsonClient:
-    """Talks to one server. Safe to share between threads; connects at the first request."""
+    """An HTTP client that posts JSON to one server and returns its JSON reply, with retries. Connects at the first request; safe to share between threads."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class JsonClient:
         headers: Mapping[str, str] | None = None,
         section: str = "embedder",
     ) -> None:
-        """Know a server without connecting to it.
+        """Set up the client. It does not connect yet.
 
         Args:
             base: its address.
@@ -76,7 +76,7 @@ class JsonClient:
         self._client: httpx.Client | None = None
 
     def post(self, path: str, body: Mapping[str, object]) -> Mapping[str, object]:
-        """Post `body` and return the reply, within the timeout for all tries together.
+        """Post `body` to `path` and return the reply. Blocks until there is one; failures that may pass are retried within the timeout.
 
         Raises:
             ProviderError: if the server cannot be reached in time, refuses, or answers with something else.
@@ -148,7 +148,7 @@ class JsonClient:
             return self._client
 
     def close(self) -> None:
-        """Close connections; the next request opens new ones."""
+        """Close the connections; the next request opens new ones."""
         with self._lock:
             if self._client is not None:
                 self._client.close()
@@ -156,7 +156,7 @@ class JsonClient:
 
 
 def _read(chunks: Iterable[bytes], *, until: float) -> bytes:
-    """All of a reply.
+    """Read a whole reply.
 
     Raises:
         TimeoutError: if it comes byte by byte and is not there in time, or is longer than any answer.
@@ -170,5 +170,5 @@ def _read(chunks: Iterable[bytes], *, until: float) -> bytes:
 
 
 def _retry_after_s(header: str | None) -> float | None:
-    """Seconds of a Retry-After header; dates are rare there and count as absent."""
+    """Return the seconds of a Retry-After header; None = there is none, or it is a date, which is rare."""
     return float(header) if header is not None and header.isdecimal() else None

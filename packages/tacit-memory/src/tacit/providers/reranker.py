@@ -24,20 +24,20 @@ from tacit.providers.embedding.onnx_dir import Encode, find_model, make_encode, 
 from tacit.providers.embedding.session import Session, open_session, run_model
 
 QUESTION_TOKENS = 128
-"""A question is cut here, so that the text has room."""
+"""A question is cut to this many tokens, so that room is left for the text."""
 MOST_TOKENS = 512
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadedModel:
-    """An open model."""
+    """A loaded model: its tokenizer and its session."""
 
     encode: Encode
     session: Session
 
 
 class CrossEncoder:
-    """The model of a folder, loaded once. Safe to share between threads.
+    """The second-stage model in a folder, which scores how well a text answers a question. It is loaded once; safe to share between threads.
 
     Raises:
         ProviderError: at once if the folder holds no model.
@@ -56,7 +56,7 @@ class CrossEncoder:
 
     @property
     def ready(self) -> bool:
-        """See the port."""
+        """Whether the model is loaded. If not, begin to load it in the background. Raises ProviderError if loading failed."""
         if self._error is not None:
             raise self._error
         if self._loaded is not None:
@@ -68,7 +68,7 @@ class CrossEncoder:
         return False
 
     def loaded(self) -> LoadedModel:
-        """The open model; waits where it is not open yet.
+        """Return the loaded model. Blocks while it is loaded.
 
         Raises:
             ProviderError: if it cannot be opened.
@@ -98,7 +98,7 @@ class CrossEncoder:
                 self._error = ProviderError(f"onnxruntime cannot be imported: {error}")
 
     def run(self, ids: list[int], types: list[int]) -> NDArray[Any]:
-        """The model's first output for one sequence of tokens.
+        """Return the model's first output for one sequence of tokens.
 
         Raises:
             ProviderError: if the model asks for something unknown or fails.
@@ -118,7 +118,7 @@ class CrossEncoder:
         return run_model(session, output_name, {name: offered[name] for name in names}, model=str(self._path))
 
     def score(self, text: str, other: str) -> float:
-        """See the port."""
+        """Return the probability that `other` is what `text` asks for. Blocks while the model is loaded."""
         encode = self.loaded().encode
         query = encode(text)
         if len(query) > QUESTION_TOKENS:
@@ -141,5 +141,5 @@ class CrossEncoder:
 
 
 def _sigmoid(logit: float) -> float:
-    """1 / (1 + exp(-logit)), without overflow."""
+    """Return 1 / (1 + exp(-logit)), without overflow."""
     return 1 / (1 + math.exp(-logit)) if logit >= 0 else math.exp(logit) / (1 + math.exp(logit))

@@ -24,9 +24,9 @@ from tacit.system.files import is_private, write_whole
 
 TOKEN_PREFIX = "tacit_"  # noqa: S105 - how each begins
 SPEAKER_KEY = "tacit.speaker"
-"""Where the server that let a request in says who speaks; nothing that a client sends gets there."""
+"""Key of the ASGI scope under which the server stores who speaks. A client cannot set it."""
 LEFT_OUT = "memories that are restricted or belong to one session are left out"
-"""What the first line of an export says if whoever exports does not prove to be the user. It counts nothing: they may not know how many."""
+"""First line of an export by a caller who does not prove to be the user. It names no number: the caller may not know how many were left out."""
 HOW_TO_SPEAK = (
     "Do it in an interactive terminal or on the page (`tacit ui`); a script of yours needs TACIT_TOKEN "
     "(`tacit token create`)."
@@ -35,7 +35,7 @@ HOW_TO_SPEAK = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenInfo:
-    """A personal token: its name and the time when it was made, never the token."""
+    """The name of a personal token, and when it was created; never the token itself."""
 
     name: str
     created_at_ms: int
@@ -45,13 +45,13 @@ class Authority:
     """The tokens and the terminal key of one home. Safe from several threads."""
 
     def __init__(self, home: Home) -> None:
-        """Look in `home`; nothing is read before it is asked for."""
+        """Use the files of `home`. They are read at each check, not now."""
         self._home = home
 
     # --- tokens
 
     def create(self, name: str) -> str:
-        """Make a token called `name` and return it; it cannot be shown again.
+        """Create a token called `name`, store its hash, and return the token. It cannot be shown again.
 
         Raises:
             InvalidInput: if the name is empty or taken.
@@ -72,7 +72,7 @@ class Authority:
         return token
 
     def revoke(self, name: str) -> None:
-        """End the token called `name`.
+        """Revoke the token called `name`: it is refused from now on.
 
         Raises:
             NotFound: if there is none.
@@ -85,20 +85,20 @@ class Authority:
         self._write(remaining)
 
     def tokens(self) -> tuple[TokenInfo, ...]:
-        """The tokens that hold, oldest first."""
+        """Return the valid tokens, oldest first."""
         return tuple(
             TokenInfo(name=entry["name"], created_at_ms=entry["created_at_ms"]) for entry in self._entries()
         )
 
     def admits_token(self, token: str) -> bool:
-        """Whether `token` is one of this home's."""
+        """Whether `token` is a valid token of this home."""
         if not token.startswith(TOKEN_PREFIX):
             return False
         digest = _hash(token)
         return any(hmac.compare_digest(entry["sha256"], digest) for entry in self._entries())
 
     def _entries(self) -> list[dict[str, Any]]:
-        """Read the entries of the file; none where it is absent, damaged or not the user's own."""
+        """Return the entries in the file of tokens; none if it is absent, damaged, or readable by others."""
         try:
             if not _is_private(self._home.tokens_file):
                 return []
@@ -117,7 +117,7 @@ class Authority:
     # --- the terminal
 
     def terminal_key(self) -> str:
-        """The key that the command line shows for a person at a terminal; made when there is none.
+        """Return the key with which the command line proves that a person at a terminal asks. Created if there is none.
 
         Raises:
             StoreReadOnly: if it cannot be written.
@@ -138,7 +138,7 @@ class Authority:
             return ""
 
     def admits(self, headers: Mapping[bytes, bytes]) -> bool:
-        """Whether a request with `headers` (names in lower case) carries the user's word: a token, or the terminal's key."""
+        """Whether a request with `headers` (names in lower case) has the user's authority: it has a valid token or the terminal's key."""
         kind, _, token = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
         if kind.lower() == "bearer" and self.admits_token(token.strip()):
             return True
@@ -148,7 +148,7 @@ class Authority:
 
 
 def own_home(home_path: Path | None) -> bool:
-    """Whether a program that opens the home at `home_path` owns it: it named one, which is neither the user's default home nor has tokens of theirs."""
+    """Whether a home belongs to the program that opens it: the program named it, it is not the user's default home, and it has no file of tokens."""
     if home_path is None:
         return False
     place = Home(home_path.expanduser().absolute())
@@ -157,12 +157,12 @@ def own_home(home_path: Path | None) -> bool:
 
 
 def speaker_of(scope: Mapping[str, Any]) -> Speaker:
-    """Who speaks in a request, by its ASGI scope; an agent where the server does not say."""
+    """Return who speaks in a request, by its ASGI scope; an agent if the server did not store a speaker."""
     return scope.get(SPEAKER_KEY, Speaker.AGENT)
 
 
 def require(*, authorized: bool, what: str) -> None:
-    """Go on only where the user speaks.
+    """Return if `authorized`, else refuse.
 
     Raises:
         RefusedByTrust: naming `what` only the user may do, and how.
@@ -179,7 +179,7 @@ def _hash(token: str) -> str:
 
 
 def _is_private(path: Path) -> bool:
-    """Whether `path` is this user's own file, with no rights for others."""
+    """Whether `path` is a file of this user without rights for others."""
     return is_private(path.stat(follow_symlinks=False))
 
 

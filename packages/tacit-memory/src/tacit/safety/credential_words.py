@@ -18,12 +18,12 @@ from dataclasses import dataclass
 from tacit.text.lazy_regex import lazy_regex
 
 Form = tuple[str, str]
-"""Words of which one must be in the lower-case text, separated by blanks, and the pattern."""
+"""Words and a pattern: one of the words (separated by blanks) is in every lower-case text in which the pattern can match."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Words:
-    """The words of a language that announce a secret.
+    """The words with which a language announces a secret.
 
     Attributes:
         names: a password, key or token, in all inflected forms.
@@ -133,11 +133,11 @@ WORDS: tuple[Words, ...] = (
 
 
 LETTER = r"A-Za-z0-9\u00c0-\u024f\u0400-\u04ff"
-"""Characters of a word in languages with blanks between words, for a class of a pattern."""
+"""The letters of languages with blanks between words, for a character class of a pattern."""
 
 
 def _pattern(spaced: str, unspaced: str) -> re.Pattern[str]:
-    """Words of languages with blanks, which begin where no letter stands before them, and of languages without."""
+    """Compile words into one pattern: those of `spaced` languages begin where no letter stands before them, those of `unspaced` ones anywhere."""
     return lazy_regex(
         rf"(?:(?<![{LETTER}])(?:{_joined(spaced)})(?![{LETTER}])|{_joined(unspaced)})", re.IGNORECASE
     )
@@ -158,7 +158,7 @@ PASSWORD = _pattern(
     パスワード ¦ パス(?=[、はがをに：:\s（「])|管理者パス ¦ 合い?言葉 ¦ あいことば ¦ パスフレーズ ¦ 認証情報
     비밀번호 ¦ 비번 ¦ 암호 ¦ 패스워드 ¦ 패스프레이즈""",
 )
-"""A password, whatever it is called."""
+"""Words for a password."""
 KEY = _pattern(
     r"""[A-Za-z]{0,12}(?:secret|access|api|private)[_-]?key ¦ (?:[\w-]{0,16}[ _-])?(?:api|access|secret|private|master|signing|encryption|admin|license|licence|product|registration|recovery|backup|aes|hmac|ssh|wpa|app|service)[ _-]?keys? ¦ keys? ¦ tokens? ¦ secrets? ¦ session cookies? ¦ cookies? ¦ [a-z]{2,12}secret ¦ pat ¦ serial(?: number)? ¦ webhooks? ¦ sk
     [\w-]{0,20}schlüssel[ns]? ¦ [\w-]{0,12}token[s]? ¦ [\w-]{0,12}cookies? ¦ geheimnis(?:se)? ¦ seriennummer
@@ -170,7 +170,7 @@ KEY = _pattern(
     トークン ¦ キー ¦ 秘密鍵 ¦ シークレット ¦ シリアル ¦ クッキー ¦ ライセンス ¦ ウェブフック
     토큰 ¦ 키(?![가-힣]) ¦ 키[는가를은이] ¦ 시크릿 ¦ 쿠키 ¦ 세션값 ¦ 시리얼 ¦ 라이선스 ¦ 인증값 ¦ 웹훅""",
 )
-"""A key, a token, a cookie, a serial number: what consists of random characters. Words that mean much else too."""
+"""Words for a key, token, cookie or serial number, whose values are random characters. The words have other meanings as well."""
 CODE = _pattern(
     r"""(?-i:PIN)s? ¦ pin (?:code|number|is|was) ¦ (?:my|your|his|her|our|their|card|bank|sim|phone|account) pin ¦ puk ¦ otp ¦ totp ¦ steam(?: guard)? ¦ wpa keys? ¦ (?:door|gate|access|entry|alarm|backup|recovery|verification|security|confirmation|login|unlock|one-time|sms|2fa|mfa|auth|lock|safe) codes? ¦ passcode ¦ combination
     (?:die|der|den|dem|(?:meine|deine)r?) pin ¦ \w{2,12}-pin ¦ (?:handy|sim|karten|konto|geräte|tür)pin ¦ (?-i:[Mm]?TAN) ¦ (?:zugangs|einmal|bestätigungs|sicherheits|freischalt|wiederherstellungs|tür|tor|alarm|entsperr|sms-|backup-)-?codes? ¦ (?:der|den|mit|dem) code ¦ zahlenkombination
@@ -184,7 +184,7 @@ CODE = _pattern(
     """
     + PIN_UNSPACED,
 )
-"""A code of digits."""
+"""Words for a code of digits, such as a PIN."""
 NO_CODE = _pattern(
     r"""(?:error|exit|status|response|http|zip|postal|country|area|source|promo|return|currency|language|product|item|article|flight|port|issue|ticket|order|invoice|line|build|version|uid|gid|pid)\w{0,2} ¦ millis\w* ¦ milliseconds ¦ seconds ¦ bytes ¦ rows ¦ files ¦ lines ¦ characters ¦ minutes
     fehler\w{0,6} ¦ status\w{0,6} ¦ postleitzahl ¦ plz ¦ port ¦ rechnung\w{0,8} ¦ bestell\w{0,8} ¦ artikel\w{0,8} ¦ zeile
@@ -196,7 +196,7 @@ NO_CODE = _pattern(
     エラー ¦ 郵便 ¦ 〒 ¦ ポート ¦ 注文 ¦ 受注 ¦ 行目
     에러 ¦ 오류 ¦ 우편 ¦ 포트 ¦ 주문 ¦ 예약 ¦ 사번""",
 )
-"""What other numbers are called."""
+"""Words before or after numbers that are no code, such as an error or a port."""
 LOGIN = _pattern(
     r"""log(?:ged|ging)?[ -]?(?:in|on) ¦ sign(?:s|ed|ing)?[ -]?(?:in|on) ¦ log(?:in|on)s? ¦ goes in with ¦ gets in ¦ got in ¦ authenticat\w{1,4} (?:with|as) ¦ unlock(?:s|ed)? ¦ opens? (?:with|on) ¦ lets (?:me|you|us|him|her) in ¦ ssh-add ¦ prompts? (?:me|you|for) ¦ decrypt(?:s|ed)? with ¦ encrypted with ¦ asked me for ¦ leaked ¦ ssh(?:ed)? (?:in|into|as) ¦ (?:test|demo|admin|service|guest) (?:user|account)s?
     einlogg\w{1,3} ¦ eingeloggt ¦ anmeld\w{1,4} ¦ angemeldet ¦ [\w-]{0,12}zugang ¦ login ¦ entsperr\w{1,3} ¦ entpack\w{1,3} ¦ entschlüssel\w{1,3} ¦ einwähl\w{1,3} ¦ authentifizier\w{1,4} ¦ authentifizierung ¦ falscheingabe\w? ¦ reinkomm\w{1,3} ¦ komme? (?:ich|man|du|wir) (?:rein|rauf|ins?|auf)
@@ -208,7 +208,7 @@ LOGIN = _pattern(
     ログイン ¦ サインイン ¦ 認証 ¦ 解除 ¦ 解凍 ¦ 入れ(?:た|ます|る|ちゃ) ¦ 弾かれ ¦ 接続 ¦ ログオン ¦ 流出 ¦ 初期値 ¦ アクセス(?!トークン)
     로그인 ¦ 접속 ¦ 들어가\w? ¦ 들어오 ¦ 인증 ¦ 잠금 ¦ 풀려 ¦ 먹혀 ¦ 계정 ¦ 유출""",
 )
-"""To get in."""
+"""Words for logging in."""
 SYSTEM = _pattern(
     r"""vpn ¦ wi-?fi ¦ wlan ¦ wpa\d? ¦ router\w? ¦ hotspot ¦ s?ftp ¦ ssh ¦ rdp ¦ vnc ¦ nas ¦ smtp ¦ imap ¦ ldap ¦ dvr ¦ nvr ¦ kamera ¦ admin(?:-?panel|istrator)? ¦ root ¦ psql ¦ zip ¦ sudo ¦ bios ¦ (?:next|own)cloud ¦ confluence ¦ jira ¦ keycloak ¦ pgadmin ¦ phpmyadmin ¦ kibana ¦ nexus ¦ rabbitmq ¦ mqtt ¦ mongodb ¦ samba ¦ fritz!?box ¦ synology ¦ plex ¦ luks ¦ keystore ¦ ansible-vault ¦ filezilla ¦ proxmox ¦ grafana ¦ zabbix ¦ jenkins ¦ gitlab ¦ moodle ¦ odoo ¦ redmine ¦ wordpress ¦ phpmyadmin ¦ minio ¦ rcon ¦ steam ¦ steam guard ¦ (?:svc|service|demo|guest) account
     benutzer\w{0,4} ¦ nutzer\w{0,3} ¦ konto\w? ¦ admin-panel
@@ -220,7 +220,7 @@ SYSTEM = _pattern(
     ルーター ¦ ユーザー ¦ アカウント ¦ 管理者 ¦ サーバー? ¦ 無線 ¦ 鯖
     공유기 ¦ 와이파이 ¦ 관리자 ¦ 서버 ¦ 계정 ¦ 나스""",
 )
-"""What one gets into, and as whom."""
+"""Words for the systems that one logs in to, and for the users of them."""
 LOCK = _pattern(
     r"""doors? ¦ (?:front|garden|main|side|back) gate ¦ (?:the|our|my|a) safe ¦ burglar alarm ¦ (?:the|house|office) alarm ¦ lockers? ¦ padlock ¦ intercom ¦ garage ¦ key ?pad ¦ lock ?box ¦ texted ¦ sms ¦ admin mode ¦ parental controls?
     tür\w{0,10} ¦ haustür ¦ tor ¦ tresor\w? ¦ alarmanlage ¦ alarm ¦ schließfach ¦ spind ¦ garage ¦ schloss ¦ kindersicherung ¦ safe
@@ -232,7 +232,7 @@ LOCK = _pattern(
     ドア ¦ 玄関 ¦ 金庫 ¦ ロッカー ¦ スマートロック ¦ オートロック ¦ 南京錠 ¦ 桁
     현관 ¦ 금고 ¦ 사물함 ¦ 도어락 ¦ 자물쇠 ¦ 현관문 ¦ 대문 ¦ 방문 ¦ 출입 ¦ 월패드 ¦ 관리자 모드 ¦ 경비""",
 )
-"""What a code of digits opens."""
+"""Words for what is opened with a code of digits, such as a door."""
 TYPE = _pattern(
     r"""type (?:in|that) ¦ typed ¦ typing in ¦ entered ¦ dial\w{0,3} ¦ press\w{0,3} ¦ punch in ¦ opens (?:on|with) ¦ answer(?:s|ed)? ¦ wants ¦ i put
     eingeb\w{1,3} ¦ eingibt ¦ eingebe ¦ gibst? ¦ gib ¦ getippt ¦ tipp\w{1,3} ¦ drück\w{1,3} ¦ gilt ¦ lautet ¦ ist ¦ öffnet ¦ antwort\w{1,3} ¦ wähl\w{1,3} ¦ gesetzt ¦ vergeben ¦ geht ¦ ging ¦ funktioniert
@@ -244,19 +244,19 @@ TYPE = _pattern(
     入力 ¦ 入れ ¦ 押 ¦ 打 ¦ です ¦ で開 ¦ は
     입력 ¦ 눌러 ¦ 누르 ¦ 치고 ¦ 돌리 ¦ 넣 ¦ 열려 ¦ 써 ¦ 쓰""",
 )
-"""To enter something."""
+"""Words for typing something in."""
 HASH = _pattern(
     r"""commits? ¦ sha-?\d* ¦ hash(?:es|ed)? ¦ checksums? ¦ digests? ¦ md5 ¦ revision ¦ rev ¦ merge ¦ uuid ¦ guid ¦ fingerprints? ¦ etag ¦ blob ¦ trace[ -]?id ¦ [\w-]{0,20}[ _-]?ids? ¦ branch ¦ tag ¦ image ¦ layer
     prüfsumme\w? ¦ fingerabdruck ¦ kennung ¦ bestellung\w{0,8} ¦ empreinte ¦ somme de contrôle ¦ huella ¦ resumen ¦ коммит\w? ¦ хеш\w? ¦ хэш\w? ¦ отпечаток ¦ заявк\w""",
     "提交 ¦ 哈希 ¦ 校验和 ¦ 指纹 ¦ コミット ¦ ハッシュ ¦ チェックサム ¦ 커밋 ¦ 해시 ¦ 체크섬",
 )
-"""What other random characters are called."""
+"""Words for random characters that are no secret, such as a commit or a checksum."""
 PERSON = _pattern(
     r"""user(?:name)?s? ¦ user (?:id|is) ¦ as ¦ (?:svc|service) account ¦ host(?:name)? ¦ server ¦ database ¦ db ¦ schema ¦ account ¦ tenant ¦ machine ¦ named ¦ called ¦ version ¦ login
     benutzer\w{0,6} ¦ nutzer ¦ konto ¦ als ¦ rechner ¦ utilisateur ¦ compte ¦ usuario ¦ cuenta ¦ usuário ¦ utilizador ¦ conta ¦ юзер\w? ¦ пользовател\w{1,2} ¦ логин\w? ¦ учётк\w ¦ учетк\w ¦ сервер\w? ¦ хост\w?""",
     "账号 ¦ 帐号 ¦ 用户名 ¦ 用户 ¦ 学号 ¦ ユーザー名?[はが：:]? ¦ アカウント名?[はが]? ¦ 아이디 ¦ 계정 ¦ 사번",
 )
-"""Directly before a name of somebody or of a machine."""
+"""Words directly before the name of a person, an account or a machine."""
 NAMELY = _pattern(
     r"""is (?:literally|simply|just|still|actually) ¦ (?:was|been|got|is) (?:changed|reset|switched|updated) to ¦ namely ¦ (?:changed|reset|switched|updated|set) (?:it|the \w+) to ¦ replaced (?:it|the \w+) (?:with|by)
     laute[tn]?(?: (?:jetzt|nun|übrigens|weiterhin|einfach))? ¦ lautete ¦ heißt(?: (?:jetzt|nun|übrigens))? ¦ heisst ¦ nämlich ¦ ist (?:nämlich|übrigens|einfach|schlicht) ¦ auf(?= [\w-]+ (?:geändert|gesetzt|umgestellt)) ¦ (?:geändert|gesetzt) (?:auf|in)
@@ -268,7 +268,7 @@ NAMELY = _pattern(
     は ¦ が ¦ を ¦ ですが、 ¦ って ¦ 、
     는 ¦ 은 ¦ 가 ¦ 이 ¦ 를 ¦ 을 ¦ 걸려 있어요,""",
 )
-"""Behind the name of a password, before nothing but the password."""
+"""Words between a word for a password and the password that it names."""
 AS = _pattern(
     r"""as ¦ for
     als
@@ -278,7 +278,7 @@ AS = _pattern(
     в качестве ¦ как""",
     "作为 ¦ 当作 ¦ として ¦ (?:으)?로",
 )
-"""Between a password and its name."""
+"""Words between a password and the word for it, such as "x as password"."""
 SET = _pattern(
     r"""use ¦ used ¦ using ¦ put ¦ keep ¦ set ¦ chose ¦ choose ¦ enter ¦ try
     nimm ¦ nehmt? ¦ nutz\w{1,2} ¦ verwend\w{1,3} ¦ gib ¦ setz\w? ¦ behalt\w?
@@ -288,17 +288,17 @@ SET = _pattern(
     используй\w{0,2} ¦ поставь\w{0,2} ¦ поставил\w? ¦ оставь\w{0,2} ¦ введи\w{0,2} ¦ возьми\w{0,2}""",
     "用 ¦ 使用 ¦ 使 ¦ 사용",
 )
-"""To choose a password."""
+"""Words for choosing a password."""
 OPEN = _pattern(
     r"""enter ¦ type ¦ use ¦ is ¦ opens? ¦ punch ¦ it['\u2019]s ¦ now""",
     "開け ¦ 열",
 )
-"""What one does with the code of a lock."""
+"""Words for opening a lock with a code."""
 COPULA = _pattern(
     r"""is ¦ ist ¦ est ¦ es ¦ é ¦ \u2014 ¦ это""",
     "(?!)",
 )
-"""Between the name of a password and the password, or a word about it."""
+"""Words such as "is" between a word for a password and the password, or a statement about it."""
 PHRASE = _pattern(
     r"""(?:seed|recovery|backup|wallet|secret|pass)[ -]?phrases? ¦ seed words ¦ master passwords?
     passphrase ¦ merksatz ¦ passsatz ¦ wiederherstellungssatz ¦ wiederherstellungswörter
@@ -308,7 +308,7 @@ PHRASE = _pattern(
     (?:парольн|секретн|кодов|резервн|сид|мнемоническ)\w{0,3}[ -]фраз\w ¦ сид-?фраз\w ¦ фраз\w (?:кошелька|восстановления)""",
     "助记词 ¦ 密码短语 ¦ パスフレーズ ¦ リカバリーフレーズ ¦ 合言葉 ¦ 복구 ?문구 ¦ 암호문",
 )
-"""A secret of several words."""
+"""Words for a secret of several words."""
 QUESTION = _pattern(
     r"""security (?:question|answer)s? ¦ secret (?:word|question|answer)s? ¦ code ?word
     geheimwort ¦ codewort ¦ sicherheitsfrage ¦ geheime frage ¦ losungswort ¦ kundenkennwort
@@ -318,7 +318,7 @@ QUESTION = _pattern(
     кодов\w{2,3} слов\w{1,3} ¦ контрольн\w{2,3} (?:слов\w{1,3}|вопрос\w{0,3}) ¦ секретн\w{2,3} (?:слов\w{1,3}|вопрос\w{0,3})""",
     "密保 ¦ 安全问题 ¦ 暗号 ¦ 秘密の質問 ¦ あいことば ¦ 合い?言葉 ¦ 보안 ?질문 ¦ 비밀 ?질문",
 )
-"""A word that somebody is asked for; most are plain."""
+"""Words for a secret answer or code word, which most often is a plain word."""
 ANSWER = _pattern(
     r"""(?:is|was) ¦ it['\u2019]s ¦ answer(?:s|ed)?(?: they have on file)? is ¦ answered ¦ answer
     (?:ist|lautet|heißt)(?: übrigens| einfach)? ¦ antworte[tn]? ¦ antwort ist
@@ -328,7 +328,7 @@ ANSWER = _pattern(
     это ¦ ответил\w? ¦ ответ ¦ \u2014""",
     "是 ¦ 答案是 ¦ は ¦ 、 ¦ 은 ¦ 는",
 )
-"""Before an answer."""
+"""Words before the answer to a security question."""
 _NAMES_HELD = """
 pas ¦ pwd ¦ pw ¦ security answer ¦ psk ¦ cred ¦ secret ¦ shared key ¦ wpa ¦ question ¦ kennw ¦ geheim ¦ codewort ¦ losung ¦ zugangsdaten ¦ anmeldedaten ¦ schlüssel ¦ mdp ¦ phrase ¦ mots de ¦ mot de ¦ mots secret ¦ clé ¦ identifi
 codewort ¦ code word ¦ codeword ¦ sicherheitsfrage ¦ losungswort ¦ mot secret ¦ pregunta ¦ pergunta ¦ фраз ¦ контрольн ¦ seed ¦ satz ¦ wiederherstellungsw ¦ 助记 ¦ 短语 ¦ フレーズ ¦ 문구 ¦ 密保 ¦ 安全问题 ¦ 質問 ¦ 질문
@@ -360,6 +360,6 @@ def _parts(rows: str) -> tuple[str, ...]:
 
 
 NAME_KEYWORDS = _parts(_NAMES_HELD)
-"""In lower case, one of them is on every line in which `complements` finds something."""
+"""Words in lower case; one of them is on every line in which `find_complements` finds something."""
 KEYWORDS = (*NAME_KEYWORDS, *_parts(_HELD))
-"""In lower case, one of them is on every line in which `credentials` finds something."""
+"""Words in lower case; one of them is on every line in which `find_credentials` finds something."""

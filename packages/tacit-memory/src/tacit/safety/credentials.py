@@ -61,7 +61,7 @@ from tacit.text.lazy_regex import lazy_regex
 from tacit.text.stop_words import FUNCTION_WORDS
 
 _Promise = Literal["password", "token", "random", "nothing"]
-"""What a name promises: any literal, a literal that is no plain word, a long random value."""
+"""What a name tells about its value: `password` = any literal is a secret; `token` = any literal that is no plain word; `random` = only a long random value; `nothing` = no secret."""
 
 
 def _words(text: str) -> frozenset[str]:
@@ -72,7 +72,7 @@ _PASSWORDS = _words(
     "password passwd passphrase passcode passwort kennwort geheim contrasen contraseñ senha motdepasse motpasse secret segredo парол parol секрет"
     " wachtwoord haslo hasło lösenord losenord salasana jelszo 密码 密碼 口令 パスワード 비밀번호 requirepass"
 )
-"""A name that holds one of them, in any casing and however joined, is the name of a password."""
+"""An identifier that contains one of these words names a password, whatever its case or separators."""
 _PASSWORD_PARTS = _words(
     "pass pwd pw passw pswd psw mdp psk puk cred creds credential credentials clave heslo mima kouling miyao himitsu anshou bimil amho storepass"
     " keypass pgpassword"
@@ -85,7 +85,7 @@ _KEY_KINDS = _words(
     "api access private encryption encrypt signing sign signature master license licence app application client auth admin webhook storage ssh gpg"
     " session jwt hmac shared crypto cipher aes account service deploy push bot"
 )
-"""A key with one of them beside it opens something; a key alone may be that of a table."""
+"""Words that make `key` in a name the name of a secret. `key` alone may be that of a table."""
 _RANDOM_PARTS = _words(
     "login auth cookie sid sess session sessionid jsessionid phpsessid webhook hook signature"
 )
@@ -99,12 +99,12 @@ _NO_VALUE = _words(
     " check checks store stores storage method mode func function fn test tests handler service helper util utils module estimate estimated remaining"
     " left in out cache cached read write creation generator scope scopes mount engine selector"
 )
-"""As the last part of a name: it names something about a secret, not the secret."""
+"""If a name ends in one of these words, it names a fact about a secret, such as its file."""
 
 _OF_THE_TRADE = frozenset(word for word in ORDINARY | _NO_VALUE if len(word) > 2) | _words(
     "password passwd pass pwd secret token key cred credential credentials auth hashed plain raw encrypted db id ui"
 )
-"""Words of names in code. Words of two letters are left out: they are words of other languages as well."""
+"""Words of names in code. Those of two letters are left out: they are words of other languages, too."""
 
 _SIGN = r"[^\S\n]{0,3}(?P<sign>===?|!==?|=>|:=|[:=\uff1a\uff1d]|,(?=[^\S\n]{0,3}[\"'`]))(?P<gap>[^\S\n]{0,3})"
 _ASSIGNED = lazy_regex(
@@ -123,17 +123,17 @@ _CAMEL = lazy_regex(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _BETWEEN = lazy_regex(r"[\W\d_]+")
 _PLAIN_NAME = lazy_regex(r"^[A-Za-z]+(?:[._-][A-Za-z]+)*\d?$")
 _INFLECTED = lazy_regex(r"^[a-z]{3,}(?:ed|tion|ment|able|ness)$")
-"""English words such as `deleted`."""
+"""Matches English words such as `deleted`."""
 _LONG_RANDOM = lazy_regex(r"^(?=[^\d]*\d)(?=[^A-Za-z]*[A-Za-z])[A-Za-z0-9+_=-]{20,400}$")
 
 
 def parts_of(name: str) -> list[str]:
-    """The words of an identifier in lower case: `AwsSecret_key2` is aws, secret, key."""
+    """Return the words of an identifier in lower case: `AwsSecret_key2` gives aws, secret, key."""
     return [part for part in _BETWEEN.split(_CAMEL.sub("_", name).lower()) if part]
 
 
 def promise_of(name: str) -> _Promise:
-    """What stands behind a name of an identifier."""
+    """Return which values after an identifier are secrets, judged by its name; see `_Promise`."""
     parts = parts_of(name)
     if not parts or (
         len(parts) > 1 and (parts[-1] in _NO_VALUE or parts[0] in ("is", "has", "max", "min", "no"))
@@ -150,7 +150,7 @@ def promise_of(name: str) -> _Promise:
 
 
 def reads_as_code(value: str) -> bool:
-    """Whether a value is a name in code: made of letters, and one of its words is of the trade."""
+    """Whether a value is a name in code and no secret: it consists of letters, and one of its words is common in code."""
     if not _PLAIN_NAME.match(value):
         return False
     parts = parts_of(value)
@@ -159,7 +159,7 @@ def reads_as_code(value: str) -> bool:
 
 
 def _is_literal(value: str, promise: _Promise, *, quoted: bool, shell: bool, ends: bool = False) -> bool:
-    """Judge a value; `ends` = the line ends behind it, and an identifier of several words stands before it; `shell` = the name and the sign are those of a shell, where whatever is no reference is literal."""
+    """Whether a value after a secret name is the secret itself. `ends` = the line ends after it, and the name has several words; `shell` = the assignment is that of a shell, where all but references is literal."""
     if (
         is_placeholder(value)
         or value[0] in "$<%@&*+#/~.-\\"
@@ -187,7 +187,7 @@ def _ends_line(text: str, end: int) -> bool:
 
 
 def find_assigned(text: str) -> Iterator[tuple[int, int]]:
-    """Yield where the values behind secret names are."""
+    """Yield the places of the values that are assigned to secret names, as start and end."""
     for place in (_ASSIGNED, _OPTION, _DIRECTIVE):
         for match in place.finditer(text):
             promise = promise_of(match["name"])
@@ -221,7 +221,7 @@ ASSIGNMENTS = Finder(
 
 
 Look = Literal["random", "groups", "signs", "mixed", "joined", "none"]
-"""`9f3c1a7e5b2d4860`, `KQ7M-99TR-ZP3D`, `Zx!vogel`, `Perro1234`, `mariposa_azul`, anything else."""
+"""What a value looks like; examples in this order: `9f3c1a7e5b2d4860`, `KQ7M-99TR-ZP3D`, `Zx!vogel`, `Perro1234`, `mariposa_azul`, anything else."""
 
 _SENTENCE = lazy_regex(
     r"[^\n\u3002\uff01\uff1f]{1,600}?(?:[.!?\u2026]+(?=\s)|[\u3002\uff01\uff1f\n]|$)", re.MULTILINE
@@ -249,7 +249,7 @@ _NUMBERS = lazy_regex(rf"[{LETTER}_.:-]*\d[{LETTER}_.:=-]*")
 _PROSE = lazy_regex(r"[^\W\d_]|[ ,'\u3001\uff0c\u3002\uff1f]")
 _UNSPACED = lazy_regex(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _ANSWER = 60
-"""A sentence of fewer characters may answer the one before it: `what is the password? > x`."""
+"""A sentence with fewer characters may be the answer to the one before it: `what is the password? > x`."""
 _EDGE = ".:,;?!\u2026-=_&*~+^"
 _GROUPS = lazy_regex(
     r"^(?:[A-Za-z0-9]{3,8}-){2,7}[A-Za-z0-9]{3,8}$|^(?=\S*\d)(?=\S*[a-z])[a-z0-9]{4,6}-(?=[a-z]*\d)[a-z0-9]{4,6}$"
@@ -259,7 +259,7 @@ _UUID_IN = lazy_regex(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 _NO_COMPOUND = lazy_regex(
     r"^(?:(?=[^_]+_)(?:\w*[\u00c0-\u024f\u0400-\u04ff]\w*|[A-Z][a-z]+(?:_[A-Za-z]?[a-z]*)+)|[A-Z\u00c0-\u00de\u0410-\u042f]\w+-(?:\w+-)?[a-z\u0430-\u044f]\w*(?:-\w+)*)$"
 )
-"""Among words with blanks between them: `Facteur_Cheval`, `vila_olímpica`, `Bielefeld-gibts-nicht`; `user_id` and `Admin-Panel` are names."""
+"""Matches joined words that may be a password if they stand among words with blanks: `Facteur_Cheval`, `Bielefeld-gibts-nicht`; not names such as `user_id`."""
 _HEX = lazy_regex(r"^[0-9a-fA-F]{16,}$")
 _LONG = lazy_regex(r"^[A-Za-z0-9+/=_-]{20,400}$")
 _OTHER = lazy_regex(  # what letters with digits also are: colors, dates, versions, tickets, hosts, files, sizes, products, units
@@ -274,29 +274,29 @@ _CODE_NAME = lazy_regex(
     r"^(?:[A-Za-z.]*[a-z][.]?[A-Z][A-Za-z.]*[$#][A-Za-z]+|(?:[A-Z]+[a-z]+\d{0,2}){2,}[A-Z]*\d?|[A-Z]?[a-z]+(?:\d?[A-Z]+[a-z]*){2,}|(?:[A-Z]+[a-z]*\d{0,2}){3,}[a-z]*|[\w-]+(?:\.[\w-]+){3,}"
     r"|[A-Za-z]{1,3}\d{1,2}[A-Za-z]{1,3}|CVE-\S+)$"
 )
-"""Names of classes, methods and packages, and words such as `i18n`."""
+"""Matches names of classes, methods and packages, and words such as `i18n`."""
 _NUMBERED = lazy_regex(r"^[A-Za-z]{1,3}#\d+$|^[A-Za-z-]+#[a-z]+$|^[A-Za-z.]+[#$][a-z]+[A-Z]|^[^#]*#[^#]*#")
-"""`task#001`."""
+"""Matches names with a number or a part after `#`, such as `task#001`."""
 _ORDINAL = lazy_regex(r"^\d+[a-z]{1,2}$")
 _JOINTS = lazy_regex(r"[-_.]")
 _HOST = lazy_regex(r"^([a-z]{2,12}(?:[-_.][a-z]{1,8})*)[-_]?\d{1,4}$")
-"""`srv01`, `replica-3`: a machine or a member of a series rather than a password, where no word names one."""
+"""Matches `srv01`, `replica-3`: the name of a machine or of a member of a series."""
 
 
 class _Sentence:
-    """A sentence, and where its words speak of what."""
+    """A sentence with its neighbors on the line, which finds words near a place in it."""
 
     __slots__ = ("_places", "after", "before", "text")
 
     def __init__(self, text: str, before: str, after: str) -> None:
-        """Take a sentence and those beside it on its line."""
+        """Take a sentence, and the sentences before and after it on its line."""
         self.text = text
         self.before = before
         self.after = after
         self._places: dict[int, list[tuple[int, int]]] = {}
 
     def near(self, words: re.Pattern[str], start: int, end: int, reach: tuple[int, int] = (120, 80)) -> bool:
-        """Whether one of `words` stands in so many characters before `start` or behind `end`."""
+        """Whether one of `words` is near a value: at most `reach[0]` characters before `start`, or `reach[1]` after `end`."""
         places = self._places.get(id(words))
         if places is None:
             places = self._places[id(words)] = [match.span() for match in words.finditer(self.text)]
@@ -305,11 +305,11 @@ class _Sentence:
         )
 
     def access(self, start: int, end: int) -> bool:
-        """Whether it speaks of getting in, near these places."""
+        """Whether the sentence speaks of logging in, near a value."""
         return self.near(LOGIN, start, end) or (self.near(SYSTEM, start, end) and self.near(TYPE, start, end))
 
     def code(self, start: int, end: int) -> bool:
-        """Whether digits at these places open something."""
+        """Whether digits at this place are a code that opens something."""
         if self.near(NO_CODE, start, end, (24, 14)):
             return False
         if self.near(CODE, start, end, (60, 25)) or (
@@ -327,7 +327,7 @@ class _Sentence:
 
 
 def look_of(value: str) -> Look:
-    """What a value looks like, without its edge of punctuation."""
+    """Classify what a value looks like, without the punctuation around it."""
     if (
         len(value) < 4
         or is_placeholder(value)
@@ -368,7 +368,7 @@ def look_of(value: str) -> Look:
 
 
 def _counts(value: str) -> bool:
-    """Whether a number stands beside words in it, as in `8-line`, `Phase-2-scan`, `non-2xx`, or it is an abbreviation such as `C2PA`."""
+    """Whether a value is a number with words, as in `8-line`, `Phase-2-scan`, `non-2xx`, or an abbreviation such as `C2PA`."""
     parts = [part for part in _JOINTS.split(value) if part]
     words = [part.strip("0123456789").lower() for part in parts]
     single = any(part.isdigit() and len(part) < 2 for part in parts) and ("-" in value or value.islower())
@@ -384,14 +384,14 @@ def _counts(value: str) -> bool:
 
 
 def _is_random(value: str) -> bool:
-    """Whether no words make it up: capitals, small letters and digits change often."""
+    """Whether a value looks random: capitals, small letters and digits alternate often."""
     kinds = ["d" if ch.isdigit() else "u" if ch.isupper() else "l" if ch.isalpha() else "-" for ch in value]
     changes = sum(a != b for a, b in itertools.pairwise(kinds))
     return changes >= len(value) / 5 and entropy(value) > 3.2 and sum(ch.isdigit() for ch in value) >= 2
 
 
 def _oddness(value: str) -> int:
-    """How much letters with digits look chosen as a password, from 0 for a name in a series such as `node2`."""
+    """Score how much a value of letters and digits looks like a password; 0 = like a name in a series, such as `node2`."""
     host = _HOST.match(value)
     if host and (is_ordinary(host[1]) or len(host[1]) < 5):
         return 0
@@ -442,7 +442,7 @@ def _accepts(sentence: _Sentence, look: Look, start: int, end: int) -> bool:
 
 
 def _stands_for_word(sentence: _Sentence, start: int, end: int) -> bool:
-    """Whether words that are joined are no name but a password: one is named close by, or access is."""
+    """Whether joined words are a password and no name: the sentence names a password nearby, or speaks of logging in."""
     value = sentence.text[start:end]
     if "-" in value and value.islower():
         return sentence.near(PASSWORD, start, end, (6, 6))
@@ -454,7 +454,7 @@ def _ends_with(words: re.Pattern[str], text: str) -> bool:
 
 
 def _is_prose(text: str) -> bool:
-    """Whether a sentence is written by somebody rather than code or output: beside what holds digits, most of it is letters and blanks."""
+    """Whether a sentence is prose and not code or output: apart from words with digits, most of it is letters and blanks."""
     words = _NUMBERS.sub("", text)
     return len(_PROSE.findall(words)) >= 0.75 * len(words)
 
@@ -478,7 +478,7 @@ def _values(sentence: _Sentence) -> Iterator[tuple[int, int]]:
 
 
 def _without_edge(value: str) -> str:
-    """A value without the punctuation behind it; `!` belongs to one with digits, and where it is doubled."""
+    """Return a value without the punctuation at its end. `!` is kept after digits, and `!!` always."""
     bare = value.rstrip(_EDGE)
     rest = value[len(bare) :]
     kept = (
@@ -492,7 +492,7 @@ def _without_edge(value: str) -> str:
 
 
 def _codes(sentence: _Sentence) -> Iterator[tuple[int, int]]:
-    """Yield digits that open something: beside the name of a code, or typed at a lock."""
+    """Yield the places of codes of digits: after a word for a code, or where something is unlocked."""
     for pattern in (_PLAIN_DIGITS, _SPACED_DIGITS, _LETTER_CODE, _GROUP_CODE):
         for match in pattern.finditer(sentence.text):
             digits = "".join(ch for ch in match[0] if ch.isdigit())
@@ -507,7 +507,7 @@ def _codes(sentence: _Sentence) -> Iterator[tuple[int, int]]:
 
 
 def find_credentials(text: str) -> Iterator[tuple[int, int]]:
-    """Yield where credentials stand in sentences that speak of access."""
+    """Yield the places of passwords, keys and codes in sentences that speak of access, as start and end."""
     sentences = [*_SENTENCE.finditer(text)]
     for at, match in enumerate(sentences):
         if not (_CANDIDATE.search(match[0]) and _is_prose(match[0])):
@@ -538,51 +538,51 @@ _HARMLESS_TEXT = (
     " here there now again today broken stored saved read zu trop muy demasiado muito слишком sent logged used easy trivial email mail phone login username name user admin root vault keychain env"
 )
 _HARMLESS = frozenset(_HARMLESS_TEXT.split())
-"""Plain words behind a name of a password that say something about it."""
+"""Words that after a word for a password say something about it, such as "empty"."""
 _STATED = lazy_regex(
     rf"[^\n.!?\u3002]{{0,60}}?(?:[\s,(]{{0,3}}(?:{NAMELY.pattern}))\s{{0,3}}{_QUOTE}?(?P<secret>{_WORD}){_CLAUSE_END}",
     re.IGNORECASE,
 )
-"""Behind the name of a password: `der Datenbank lautet x`."""
+"""Matches a password after a word for it: `der Datenbank lautet x`."""
 _GENITIVE = ("worts", "wortes", "words")
-"""What follows is said of something else: `the reset of the passwords is done`."""
+"""Endings of a genitive: what follows is about something else, as in `the reset of the passwords is done`."""
 _OF = r"(?: (?:for|of|to|on|de|del|do|da|du|de la|des|vom|von|der|für|zum|от|для|к|на) [^\n.,:;!?]{1,30}?)?"
 _EQUALS = lazy_regex(rf"{_OF} (?:{COPULA.pattern}) {_QUOTE}?(?P<secret>{_WORD}){_CLAUSE_END}", re.IGNORECASE)
-"""Behind it, with a word such as `is`: `a senha do banco é x`."""
+"""Matches a password after a word for it and a word such as `is`: `a senha do banco é x`."""
 _BESIDE = lazy_regex(
     rf"[^\S\n]{{0,2}}[:\uff0c\u3001]?[^\S\n]{{0,2}}(?:(?:a|auf|to|en|à|por|pra|на) )?{_QUOTE}?(?P<secret>[\u0410-\u042f][\u0430-\u044f\u0451]{{3,20}}|[{LETTER}]{{2,20}}(?:[_-][{LETTER}]{{1,20}}){{1,5}}){_QUOTE}?(?![{LETTER}_(\[=-])"
 )
-"""Directly behind it, joined words: `la clave Tamales_de_rajas`."""
+"""Matches joined words directly after a word for a password: `la clave Tamales_de_rajas`."""
 _QUOTED_PHRASE = lazy_regex(
     rf"[^\S\n]{{0,2}}(?:{NAMELY.pattern}|ist|is|est|es|é|是|为)?[^\S\n]{{0,2}}:?[^\S\n]{{0,2}}[\u201c\u201e\u00ab\u300c\u300e]\s?"
     r"(?P<secret>[^\n\"\u201c\u201d\u00ab\u00bb\u300c\u300d\u300e\u300f]{4,80}?)\s?[\u201d\u201c\u00bb\u300d\u300f]",
     re.IGNORECASE,
 )
-"""Behind it, between typographic quotes."""
+"""Matches a passphrase in typographic quotes after a word for it."""
 _CHOSEN = lazy_regex(
     rf"(?:{SET.pattern})\s{{1,3}}{_QUOTE}?(?P<secret>{_WORD}){_QUOTE}?\s{{0,3}}(?:{AS.pattern})\s{{0,3}}(?:[{LETTER}'\u2019]{{1,8}}\s){{0,2}}$",
     re.IGNORECASE,
 )
-"""Before it: `garde toto comme mot de passe`."""
+"""Matches a password before the word for it: `garde toto comme mot de passe`."""
 _PHRASE = lazy_regex(
     rf"[^\n.!?\u3002]{{0,60}}?(?:[\s,](?:is|ist|lautet|est|es|é|это)\s|\s?[:\u2014\uff1a]\s?|は|은 |는 |是)\s{{0,2}}{_QUOTE}?"
     rf"(?P<secret>[{LETTER}'\u2019-]{{2,24}}(?:[ ,]{{1,2}}[{LETTER}'\u2019-]{{1,24}}){{2,23}}){_CLAUSE_END}",
     re.IGNORECASE,
 )
-"""What follows the name of a passphrase, up to the end of the sentence."""
+"""Matches the words of a passphrase after a word for it, up to the end of the clause."""
 _ANSWERED = lazy_regex(
     rf"[^\n!?\u3002]{{0,60}}?(?:[\s,;]{{0,2}}(?:{ANSWER.pattern}))\s{{0,2}}{_QUOTE}?"
     rf"(?P<secret>[{LETTER}\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af][{LETTER}\u3040-\u3067\u3069-\u30ff\u3400-\u9fff\uac00-\ud7af-]{{2,24}}"
     rf"(?: [A-Z][{LETTER}]{{2,20}})?){_CLAUSE_END}",
     re.IGNORECASE,
 )
-"""What follows the name of a code word, such as the answer to a security question."""
+"""Matches an answer or code word after the word for it, such as the answer to a security question."""
 _BEFORE = 90
-"""How many characters before the name of a password are searched."""
+"""How many characters before a word for a password are searched."""
 
 
 def _is_plain_secret(value: str) -> bool:
-    """Whether a word behind such a construction is a password rather than a word about it."""
+    """Whether a plain word after a word for a password is the password, and not a statement about it."""
     bare = value.strip("\"'`.,:;!?*()")
     lower = bare.lower()
     return not (
@@ -597,14 +597,14 @@ def _is_plain_secret(value: str) -> bool:
 
 
 def _are_plain(phrase: str) -> bool:
-    """Whether several words say nothing about the passphrase, as `required, at most 64 characters` does."""
+    """Whether several words are a passphrase, and not a statement about one such as `required, at most 64 characters`."""
     words = [word.strip(",").lower() for word in phrase.split()]
     english = sum(word in FUNCTION_WORDS for word in words)
     return english == 0 and not (len(words[0]) > 2 and (words[0] in _HARMLESS or is_ordinary(words[0])))
 
 
 def find_complements(text: str) -> Iterator[tuple[int, int]]:
-    """Yield where passwords of plain words are stated."""
+    """Yield the places of passwords that consist of plain words, as start and end."""
     for names, places in ((PASSWORD, (_STATED, _EQUALS, _BESIDE)), (QUESTION, (_ANSWERED,))):
         for name in names.finditer(text):
             for place in places:

@@ -43,7 +43,7 @@ _OUTSIDE = lazy_regex(
     r"|(?<![\w.-])(?!(?:127|10|0|192\.168|172\.(?:1[6-9]|2\d|3[01]))\.)(?:\d{1,3}\.){3}\d{1,3}(?![\w.-])",
     re.IGNORECASE,
 )
-"""A URL, an address of mail, a name of a host or a public number of one."""
+"""Matches addresses outside this machine: a URL, a mail address, the name of a host, or a public IP address."""
 _NAMED = (
     (_PIPED, "it runs what it downloads"),
     (_UNCHECKED, "it switches a protection off"),
@@ -69,7 +69,7 @@ _OVERRIDES = lazy_regex(
 
 
 def danger_of(statement: str) -> str:
-    """Return the reason why `statement` must be confirmed before it guides an agent; "" = it need not."""
+    """Return why `statement` is dangerous and must be confirmed before it guides an agent; "" = it is not."""
     for pattern, reason in _NAMED:
         match = pattern.search(statement)
         if match and not _forbidden(statement[: match.start()]):
@@ -78,7 +78,7 @@ def danger_of(statement: str) -> str:
 
 
 def danger_from_others(statement: str) -> str:
-    """Return the reason why a statement of somebody else than the user must be confirmed; "" = it need not.
+    """Return why a statement of somebody other than the user must be confirmed; "" = it need not.
 
     Besides `danger_of` it counts an address outside, where tools may be led to, whether it is told as an order
     or as a fact ("our package index is ...").
@@ -91,6 +91,6 @@ def danger_from_others(statement: str) -> str:
 
 
 def _forbidden(before: str) -> bool:
-    """Whether what stands before a thing denies it, and asks for nothing else in between."""
+    """Whether the text before a dangerous action forbids it ("never ..."), and does not ask for something else after that."""
     denials = list(_DENIES.finditer(before))
     return bool(denials) and not _AFTER_ALL.search(before[denials[-1].end() :])

@@ -45,7 +45,7 @@ _ROLE = lazy_regex(
 _MARKED = lazy_regex(
     r"(?<=[<\[/|])[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]+"
 )
-"""Combining marks behind an opening character: they hide it from the rules below, not from a reader."""
+"""Combining marks after an opening character. They hide it from the rules below, but not from a reader."""
 _BLANKS = lazy_regex(r"[^\S\r\n\v\f\x1c-\x1e\x85\u2028\u2029]{3,}")
 _BREAKS = lazy_regex(r"\s*[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+\s*")
 _SPACES = lazy_regex(r"\s+")
@@ -98,7 +98,7 @@ _SPECIAL = ("<", "[", "|", ">>", "  ", "#", "&", "```", "~~~", "%3", "\\")
 
 
 def _ordinary(text: str) -> bool:
-    """Whether no rule of `escape_text` can find anything: one line of plain ASCII without any of the characters they begin with."""
+    """Whether `text` is one line of plain ASCII without characters that `escape_text` changes."""
     return (
         text.isascii()
         and text.isprintable()
@@ -123,11 +123,11 @@ _HOOK_CONTEXT = lazy_regex(r"<hook_context>(?:(?!</hook_context>).)*(?:</hook_co
 _EMPTY_WRAPPER = lazy_regex(r"<(system-reminder|hook_context)>\s*</\1>")
 _GAPS = lazy_regex(r"\n{3,}")
 _OPENED = ("<tacit-memory", OPEN_SECTION, "<system-reminder>", "<hook_context>")
-"""Without one of these there is nothing to remove."""
+"""A text without any of these holds no block to remove."""
 
 
 def strip_blocks(text: str) -> str:
-    """Remove what Tacit (or any hook) put into a transcript or prompt; everything else stays as it is.
+    """Remove blocks of Tacit, and those of other hooks, from a transcript or prompt. The rest stays unchanged.
 
     Goes: `<tacit-memory>` and `[MEMORY]` blocks, also cut-off ones up to the end; the wrappers in which Claude Code
     (`<system-reminder>... hook additional context: ...`) and Gemini CLI (`<hook_context>`) carry hook output.
@@ -166,7 +166,7 @@ def _without_own(text: str) -> str:
 
 
 class _Next:
-    """Where a pattern is found next, for places that only grow: no part of the text is searched twice."""
+    """Finds the next match of a pattern from positions that only increase, so that no part of the text is searched twice."""
 
     __slots__ = ("_found", "_pattern", "_text")
 
@@ -183,5 +183,5 @@ class _Next:
 
 
 def is_printable(text: str) -> bool:
-    """Whether `text` holds no control, format or surrogate character but white space."""
+    """Whether `text` has no control, format or surrogate characters other than white space."""
     return all(ch.isspace() or unicodedata.category(ch) not in _HIDDEN for ch in text)

@@ -16,27 +16,27 @@ from tacit.model.memory import Memory
 from tacit.text.tokens import CODE_WORD
 
 PURGED = "[purged]"
-"""Stands where the words stood."""
+"""Replaces the words of a purged statement."""
 HEAD = 8
-"""So many words of a longer statement are told from chance."""
+"""A statement with more words is recognized by its first `HEAD` words."""
 FEWEST = 2
 LONG_WORD = 8
-"""A statement of one word is looked for if it has so many characters."""
+"""A statement of a single word is searched for only if it has at least this many characters."""
 KEPT_TEXTS = 4096
 _WORD = re.compile(r"\\[nrtbf](?=\w)|(\w+)")
 _BOUND = re.compile(r'"\s*[:,]\s*["\[{]')
 _GAP = 12
 _CUT = re.compile(r"""\W{0,4}?(?:\.{3}|…)|\W*\Z|\\?["'`]""")
-"""What stands behind a text that was cut: a mark of that, or its end."""
+"""Matches what follows a text that was cut off: an ellipsis, a quotation mark, or the end."""
 FEWEST_QUOTED = 5
-"""Words that a source must have to be looked for elsewhere: that of a command is the bare command, which others say, too."""
+"""The quoted source of a memory is searched for only if it has at least this many words. A shorter one, such as a bare command, occurs elsewhere by chance."""
 _Token = tuple[int, int, str]
 _Words = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Alike:
-    """Statements that begin with the same words, in order, and how many words they have, the most first."""
+    """Statements with the same first `HEAD` words, sorted, and their numbers of words, greatest first."""
 
     statements: tuple[_Words, ...]
     lengths: tuple[int, ...]
@@ -48,7 +48,7 @@ def _alike(statements: Sequence[_Words]) -> _Alike:
 
 
 def words_to_forget(versions: Iterable[Memory]) -> list[str]:
-    """Return the words of these versions of memories, and of their sources if these are distinctive."""
+    """Return the texts to search for after a purge: the words of these versions of memories, and their sources if distinctive."""
     texts: dict[str, None] = {}
     for memory in versions:
         quoted = (memory.provenance.span, *memory.evidence)
@@ -58,13 +58,13 @@ def words_to_forget(versions: Iterable[Memory]) -> list[str]:
 
 
 class ForgottenWords:
-    """The words of some statements. Safe to use from several threads.
+    """Finds the words of purged statements in texts, and removes them. Safe to use from several threads.
 
     Statements are found by their first `HEAD` words and stand in order, so that the cost of a text does not grow with their number.
     """
 
     def __init__(self, statements: Iterable[str]) -> None:
-        """Look for the words of `statements`; what is too short to be told from chance is passed over."""
+        """Search for the words of `statements`. Statements too short to be distinctive are ignored."""
         self._short: set[_Words] = set()
         self._long: dict[_Words, _Alike] = {}
         self._lengths: dict[str, tuple[int, ...]] = {}
@@ -87,7 +87,7 @@ class ForgottenWords:
         self.without = lru_cache(maxsize=KEPT_TEXTS)(self._without)
 
     def held_by(self, text: str) -> bool:
-        """Whether `text` holds one of the statements."""
+        """Whether `text` contains one of the statements, whole or cut off."""
         return self.without(text) != text
 
     def _without(self, text: str) -> str:
@@ -109,7 +109,7 @@ class ForgottenWords:
     def _run(
         self, text: str, tokens: Sequence[_Token], words: _Words, at: int, lengths: Sequence[int]
     ) -> int:
-        """Count the tokens from `at` on that are a statement's words, whole or cut short; 0 = none are. Of several statements the longest counts."""
+        """Return how many tokens from `at` on are the words of a statement, whole or cut off; 0 = none. If several statements match, the longest counts."""
         for length in lengths:
             head = words[at : at + length]
             longer, whole = self._long.get(head), head in self._short
@@ -125,7 +125,7 @@ def _tokens(text: str) -> list[_Token]:
 
 
 def _joined(text: str, tokens: Sequence[_Token], at: int, most: int) -> int:
-    """Count the tokens from `at` on that stand together, `most` at most."""
+    """Return how many tokens from `at` on follow each other without a large gap, at most `most`."""
     count = 1
     while (
         count < most
@@ -137,7 +137,7 @@ def _joined(text: str, tokens: Sequence[_Token], at: int, most: int) -> int:
 
 
 def _longest(text: str, tokens: Sequence[_Token], words: _Words, at: int, alike: _Alike) -> int:
-    """Count the tokens from `at` on that are a statement's words; a part of them where the text was cut there, else 0."""
+    """Return how many tokens from `at` on are the words of one of the statements `alike`. A part of a statement counts only if the text was cut there; 0 = none."""
     run = words[at : at + _joined(text, tokens, at, alike.lengths[0])]
     place = bisect_left(alike.statements, run)
     # Of statements in order the next one on either side shares the most.
@@ -152,7 +152,7 @@ def _longest(text: str, tokens: Sequence[_Token], words: _Words, at: int, alike:
 
 
 def _holds(statements: Sequence[_Words], words: _Words, *, begun: bool = False) -> bool:
-    """Whether one of `statements` is `words`; with `begun` whether it begins with them, of the last one with its beginning."""
+    """Whether `words` is one of the sorted `statements`. With `begun`, whether a statement begins with `words`, the last of which may be incomplete."""
     place = bisect_left(statements, words)
     if place == len(statements):
         return False

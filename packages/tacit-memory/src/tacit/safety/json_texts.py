@@ -36,11 +36,11 @@ _TERMS = frozenset(
         "edited_files",
     }
 )
-"""Lists of what was read from a text."""
+"""Names of lists with terms that were read from a text."""
 
 
 def cleaned_json(body: str, clean: Clean) -> str:
-    """`body` with every text in it cleaned; the same string when nothing was found."""
+    """Return a JSON text with `clean` applied to every text in it; the same string if nothing changes. A text that is not JSON is cleaned as a whole."""
     try:
         value = cast("object", json.loads(body))
     except (ValueError, RecursionError):

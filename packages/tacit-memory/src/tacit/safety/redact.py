@@ -28,7 +28,7 @@ from tacit.safety.value_shapes import SPLIT_SHAPES, VALUE_SHAPES
 from tacit.text.lazy_regex import lazy_regex
 
 PERSONAL = frozenset({"email", "phone", "private", "credit_card", "iban"})
-"""Kinds that are personal data rather than keys to something."""
+"""Kinds of findings that are personal data, and no key to something."""
 
 _Judge = Callable[[str], bool]
 _ALL: tuple[Shape | Finder, ...] = (
@@ -61,23 +61,23 @@ def _words_by_gram() -> dict[str, tuple[str, ...]]:
 
 
 _WITH_WORD = _places_by_word()
-"""Every word once, with the shapes that it may announce: most texts hold few of them."""
+"""For each keyword, the positions in `_ALL` of the shapes that it may announce. Most texts hold few keywords."""
 _SHORT = tuple(word for word in _WITH_WORD if len(word) < 3)
 _BY_GRAM = _words_by_gram()
 """Keywords by their first three characters."""
 SHORT = 256
-"""A text of so few characters is not worth cutting."""
+"""A text with fewer characters is searched as a whole, not in pieces."""
 _LONG = 600
-"""From so many characters on their threes are looked up as numbers, all at once."""
+"""In a text with at least this many characters, keywords are searched with numpy."""
 _MOST_PASSES = 12
 _UNSEEN = lazy_regex("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")
 _ENCODED = lazy_regex(r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/_-]{24,600}={0,2}(?![A-Za-z0-9+/=_-])")
-"""What may be base 64 of a short text."""
+"""Matches what may be a short text in base64."""
 _MARK_WORDS = ("[redacted:",)
 _BESIDE = (2, 2)
-"""Lines before and after a find in which it may uncover another one, as a rule on its own."""
+"""How many lines before and after a finding are searched again, because it may reveal another one there."""
 DENY_PIECE_CHARS = 20_000
-"""The user's own patterns look at a longer text piece by piece, cut at white space: their cost may grow with its square."""
+"""The user's own patterns are applied to pieces of at most this many characters, because their cost may grow with the square of the length."""
 _MARK = lazy_regex(r"\[redacted:[a-z0-9_]+\]")
 _PRIVATE = lazy_regex(r"<private>.*?(?:</private>|\Z)", re.DOTALL | re.IGNORECASE)
 _EMAIL = lazy_regex(
@@ -95,7 +95,7 @@ _HOME = lazy_regex(
     r"|[A-Za-z]:\\{1,2}Users\\{1,2}(?!Public\b|Default\b|<|%)[A-Za-z0-9._ -]+?(?=\\|$|[\s\"'`]))"
 )
 _HOME_MARKS = ("/home/", "/Users/", ":\\")
-"""One of them is in every text in which `_HOME` finds something."""
+"""A text in which `_HOME` can match contains one of these."""
 _PHONE = lazy_regex(
     r"(?<![\w.+/-])(?:\+\d{1,3}[ .-]?(?:\(\d{1,4}\)[ .-]?)?\d{2,4}(?:[ .-]\d{2,4}){1,4}|(?:\+?1[ .-])?(?:\(\d{3}\) ?|\d{3}[-.])\d{3}[-.]\d{4})(?![\w-]|\.\d)"
 )
@@ -109,7 +109,7 @@ _NEAR_PHONE = lazy_regex(
 _CARD = lazy_regex(r"(?<![\w.-])(?:\d[ -]?){12,18}\d(?![\w-]|\.\d)")
 _IBAN = lazy_regex(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,4})?\b")
 _CARD_DIGITS = {2: (16,), 3: (14, 15, 16), 4: (13, 16, 19), 5: tuple(range(13, 20)), 6: tuple(range(13, 20))}
-"""Lengths of card numbers by their first digit: 20260101120000 is a time."""
+"""Valid lengths of card numbers by their first digit. They exclude times such as 20260101120000."""
 _TEST_CARDS_TEXT = """
 4242424242424242 4000056655665556 5555555555554444 2223003122003222 5200828282828210 5105105105105100
 378282246310005 371449635398431 6011111111111117 6011000990139424 6011981111111113 3056930009020004
@@ -125,20 +125,20 @@ _TEST_IBANS = frozenset({"GB82WEST12345698765432", "DE89370400440532013000", "FR
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """A kind of secret that was found, and how often. Never the value."""
+    """A kind of secret that was found in a text, and how often; never the value."""
 
     kind: str
     count: int
 
     @property
     def secret(self) -> bool:
-        """Whether it is a key to something, rather than personal data."""
+        """Whether this kind is a key, password or token, and not personal data."""
         return self.kind not in PERSONAL
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Redaction:
-    """The cleaned text and what was found in it, sorted by kind."""
+    """The redacted text, and what was found in it, sorted by kind."""
 
     text: str
     findings: tuple[Finding, ...] = ()
@@ -155,10 +155,10 @@ class Redaction:
 
 
 class TextRedactor(Protocol):
-    """Takes secrets out of text, under the settings of the place that the text belongs to."""
+    """Replaces secrets in texts, with the privacy settings of the scope that a text belongs to."""
 
     def redact(self, text: str) -> Redaction:
-        """Replace every secret in `text`."""
+        """Return `text` with every secret replaced by a mark, and what was found."""
         ...
 
     def at(self, scope: Scope) -> TextRedactor:
@@ -167,7 +167,7 @@ class TextRedactor(Protocol):
 
 
 class Redactor:
-    """Applies the rule pack under the user's privacy settings. Safe to call from several threads."""
+    """Replaces secrets and personal data in a text by marks such as `[redacted:email]`, under the user's privacy settings. Safe to call from several threads."""
 
     __slots__ = ("_allow", "_deny", "_settings")
 
@@ -183,11 +183,11 @@ class Redactor:
         self._deny = tuple(_compiled(pattern) for pattern in settings.deny)
 
     def at(self, scope: Scope) -> Redactor:  # noqa: ARG002 - one redactor for all places
-        """This redactor: its settings are the same everywhere."""
+        """Return this redactor: its settings are the same for every scope."""
         return self
 
     def redact(self, text: str) -> Redaction:
-        """Replace every secret in `text`. With `redact` off only the user's `deny` patterns and <private> apply."""
+        """Return `text` with every secret replaced by a mark, and what was found. If `redact` is off, only the user's `deny` patterns and <private> apply."""
         counts: Counter[str] = Counter()
         text = self._sub(_PRIVATE, text, "private", counts) if "<" in text else text
         if self._deny:
@@ -208,7 +208,7 @@ class Redactor:
         return text
 
     def _seen(self, text: str, counts: Counter[str]) -> str:
-        """`text`; without characters that nobody sees where a secret shows only then."""
+        """Return `text` redacted without its invisible characters if that reveals secrets, and count them in `counts`; else return `text` unchanged."""
         if not _UNSEEN.search(text):
             return text
         bare, bare_counts = _UNSEEN.sub("", text), Counter[str]()
@@ -219,7 +219,7 @@ class Redactor:
         return cleaned
 
     def _decoded(self, run: str, counts: Counter[str]) -> str:
-        """A run of base 64; a mark instead where a secret is in it."""
+        """Return `run`, a text in base64; a mark instead of it if the decoded text contains a secret, which is then counted."""
         try:
             inner = base64.b64decode(
                 run + "=" * (-len(run) % 4), altchars=b"-_" if "-" in run or "_" in run else None
@@ -241,7 +241,7 @@ class Redactor:
         return text
 
     def _until_nothing_new(self, text: str, counts: Counter[str]) -> str:
-        """A find may uncover the next one beside it: again where something was found, until nothing new is."""
+        """Redact `text`, then again near the findings, because one may reveal another; stop when nothing more is found, or after `_MOST_PASSES` passes."""
         pieces, words = [(True, text)], _words_in(text.lower())
         for _ in range(_MOST_PASSES):
             before = counts.total()
@@ -262,7 +262,7 @@ class Redactor:
         return text
 
     def _near(self, shape: Shape | Finder, words: Sequence[str], text: str, counts: Counter[str]) -> str:
-        """Apply `shape` where it may find something: everywhere, or as far around `words` as it reaches."""
+        """Apply `shape` where it can match: within its reach around `words`, or everywhere if it has no reach or the text is short."""
         if shape.reach is None or len(text) < SHORT:
             return self._apply(shape, text, counts)
         pieces = pieces_near(text, words, shape.reach)
@@ -320,7 +320,7 @@ def _mark(kind: str) -> str:
 
 
 def pieces_near(text: str, words: Sequence[str], reach: tuple[int, int]) -> list[tuple[bool, str]]:
-    """`text` in pieces, in order, each with whether a line of it is near one of `words` (lower-case, found in any case).
+    """Split `text` into pieces, in order, each with whether it is near one of `words` (lower case, found in any case).
 
     A costly pattern every match of which holds one of the words need only be tried near them.
 
@@ -355,14 +355,14 @@ def pieces_near(text: str, words: Sequence[str], reach: tuple[int, int]) -> list
 
 @lru_cache(maxsize=4)
 def _lines_of(text: str) -> tuple[list[int], list[int]]:
-    """Where each line begins, one behind the end included, and the numbers of the lines that are not blank."""
+    """Return the offsets at which lines begin, with one beyond the end, and the numbers of the lines that are not blank."""
     lines = text.split("\n")
     starts = list(itertools.accumulate((len(line) + 1 for line in lines), initial=0))
     return starts, [number for number, line in enumerate(lines) if line and not line.isspace()]
 
 
 def _numbers(text: str) -> npt.NDArray[np.uint64]:
-    """Every three characters of `text` that follow each other, as one number."""
+    """Return every three consecutive characters of `text` as one number."""
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32).astype(np.uint64)
     return codes[:-2] << np.uint64(42) | codes[1:-1] << np.uint64(21) | codes[2:]
 
@@ -372,7 +372,7 @@ _WORDS = tuple(_BY_GRAM.values())
 
 
 def _words_in(lower: str) -> frozenset[str]:
-    """The keywords that a text in lower case holds."""
+    """Return the keywords that a text in lower case contains."""
     if len(lower) < _LONG:
         met = {lower[at : at + 3] for at in range(len(lower) - 2)} & _BY_GRAM.keys()
         likely = [word for gram in met for word in _BY_GRAM[gram]]
@@ -410,7 +410,7 @@ _TOKEN = lazy_regex(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(|\)[*+]|\)\{\d*,\d*\}|\)|
 
 
 def _may_run_away(pattern: str) -> bool:
-    """Whether a repeated group of `pattern` holds a repeat or a choice, at any depth."""
+    """Whether `pattern` repeats a group that contains a repeat or a choice, at any depth. Its matching time may then grow without bound."""
     open_groups = [False]
     for match in _TOKEN.finditer(pattern):
         symbol = match[0]
@@ -437,7 +437,7 @@ def _pieces(text: str) -> list[str]:
 
 
 def _is_no_phone(text: str) -> bool:
-    """Too short or too long for a number (E.164 allows 15 digits), or a pattern such as 000-000-0000."""
+    """Whether digits are no phone number: too few or too many (E.164 allows 15), or a pattern such as 000-000-0000."""
     digits = [ch for ch in text if ch.isdigit()]
     return not 9 <= len(digits) <= 15 or len(set(digits)) < 4
 
@@ -448,7 +448,7 @@ _SPOKEN_PHONE = Shape(
 
 
 def _is_card(text: str) -> bool:
-    """Luhn check (ISO/IEC 7812-1) over digits of a known first digit and length; published test cards are innocent."""
+    """Whether digits are a card number: a valid first digit, length and Luhn check (ISO/IEC 7812-1). Published test cards do not count."""
     digits = [int(ch) for ch in text if ch.isdigit()]
     joined = "".join(map(str, digits))
     if not digits or len(digits) not in _CARD_DIGITS.get(digits[0], ()) or joined in _TEST_CARDS:
@@ -463,7 +463,7 @@ def _is_card(text: str) -> bool:
 
 
 def _is_iban(text: str) -> bool:
-    """Check digits by mod 97 (ISO 13616): country and check moved to the end, letters as 10-35, remainder 1."""
+    """Whether a text is an IBAN: its check digits are right (ISO 13616, mod 97), and it is no published example."""
     compact = text.replace(" ", "")
     if not 15 <= len(compact) <= 34 or compact in _TEST_IBANS:
         return False

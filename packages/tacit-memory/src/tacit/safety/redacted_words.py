@@ -14,14 +14,14 @@ from tacit.safety.secret_shapes import entropy
 from tacit.text.tokens import WORD
 
 SHORTEST = 4
-"""A piece of fewer characters says nothing of a secret."""
+"""Pieces with fewer characters are ignored, because they reveal nothing of a secret."""
 _MARKED = re.compile(r"[\d@]")
 _OPAQUE_CHARS = 16
 
 
 @dataclass(frozen=True, slots=True)
 class RedactedWords:
-    """The words that redaction took out of some texts, lower case. Empty = nothing was taken out."""
+    """The words that redaction removed from some texts, in lower case. Empty = nothing was removed."""
 
     chunks: frozenset[str] = frozenset()
     runs: tuple[str, ...] = ()
@@ -33,7 +33,7 @@ class RedactedWords:
         return bool(self.chunks or self.runs)
 
     def held_by(self, text: str) -> bool:
-        """Whether `text` holds a part of what was taken out."""
+        """Whether `text` contains a part of what was removed."""
         if not self:
             return False
         chunks = [chunk for chunk in WORD.findall(text.lower()) if len(chunk) >= SHORTEST]
@@ -44,13 +44,13 @@ class RedactedWords:
         return len(joined) >= SHORTEST + 2 and any(joined in run or run in joined for run in self.runs)
 
     def without(self, text: str) -> str:
-        """`text` without the words that hold a part of what was taken out."""
+        """Return `text` without the words that contain a part of what was removed."""
         if not self or not self.held_by(text):
             return text
         return " ".join(word for word in text.split() if not self.held_by(word))
 
     def clean(self, terms: Iterable[str]) -> tuple[str, ...]:
-        """`terms` without those that hold a part of what was taken out."""
+        """Return `terms` without those that contain a part of what was removed."""
         return tuple(term for term in terms if not self.held_by(term))
 
 
@@ -76,7 +76,7 @@ def find_redacted_words(raw: str, cleaned: str) -> RedactedWords:
 
 
 def is_opaque(term: str) -> bool:
-    """Whether a term read from a text is no word, path or name but a long run of mixed characters."""
+    """Whether a term is a long run of mixed letters and digits, and no word, path or name."""
     return any(
         len(chunk) >= _OPAQUE_CHARS
         and any(ch.isdigit() for ch in chunk)

@@ -42,9 +42,9 @@ REFERENCE = lazy_regex(  # says where a secret is kept, or counts tokens, rather
     r"|sha\d{1,3}[:-].*|[\w.-]+/[\w.-]+(?:/[\w.-]+)*)$"
 )
 _CALL = lazy_regex(r"^[A-Za-z_]\w*(?:\.\w+)+\(|^[a-z_]+\[\w")
-"""Code that is called or looked up: `match.group(1)`, `tokens[0]`."""
+"""Matches code that calls or looks up something: `match.group(1)`, `tokens[0]`."""
 _NEXT_NAME = lazy_regex(r"^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+=")
-"""The next line of settings, behind one without a value."""
+"""Matches the next line of settings, which follows a name without a value."""
 UUID = lazy_regex(r"^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$", re.IGNORECASE)
 _WORD = lazy_regex(r"^[A-Za-z]+$")
 
@@ -57,7 +57,7 @@ TECHNICAL = lazy_regex(  # words of the trade that hold digits: `AES-256`, `base
 
 
 def entropy(text: str) -> float:
-    """Shannon entropy of the characters of `text`, in bits per character."""
+    """Return the Shannon entropy of the characters of `text`, in bits per character."""
     total = len(text)
     return -sum(n / total * math.log2(n / total) for n in Counter(text).values()) if total else 0.0
 
@@ -81,7 +81,7 @@ ORDINARY = frozenset(
 
 
 def is_ordinary(word: str) -> bool:
-    """A word of everyday technical prose."""
+    """Whether `word` is a word of everyday technical prose, or a placeholder."""
     return (
         word.lower() in ORDINARY
         or any(rule.match(word) for rule in (_STATES, _STAND_IN))
@@ -94,7 +94,7 @@ def _never(_: str) -> bool:
 
 
 def _not_secret_like(value: str) -> bool:
-    """For values named by a secret-like word: innocent are placeholders, names in code and plain words."""
+    """Whether a value after a secret-like name is no secret: a placeholder, a reference, a name in code, or a plain word."""
     value = value.strip().strip("\"'`,;")
     if (
         len(value) < 6
@@ -108,7 +108,7 @@ def _not_secret_like(value: str) -> bool:
 
 
 def _not_prose_secret(value: str) -> bool:
-    """Stricter, for `the password is ...`: at least two classes of characters, or a rare look."""
+    """Whether a value in a sentence such as `the password is ...` is no secret: it needs letters with digits, or a rare sign."""
     value = value.strip().rstrip(".,;:!?").strip("\"'`*_()")
     if (
         len(value) < 6
@@ -122,14 +122,14 @@ def _not_prose_secret(value: str) -> bool:
 
 
 def _low_entropy(value: str) -> bool:
-    """For bare strings beside a secret-like name: hashes and ids of known forms are innocent, as is low entropy."""
+    """Whether a bare value beside a secret-like name is no secret: a placeholder, a UUID, several words, or low entropy."""
     words = [segment for segment in re.split(r"[_/.+=-]", value) if len(segment) >= 3 and segment.isalpha()]
     return is_placeholder(value) or bool(UUID.match(value)) or len(words) >= 3 or entropy(value) < 3.2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """The form of a kind of secret.
+    """A kind of secret that a pattern finds.
 
     Attributes:
         innocent: judges the matched value.
@@ -150,7 +150,7 @@ class Shape:
             object.__setattr__(self, "held", self.keywords)
 
     def spans(self, text: str) -> Iterator[tuple[int, int]]:
-        """Yield where secrets of this form stand in `text`, in order."""
+        """Yield the places of secrets of this kind in `text`, in order, as start and end."""
         named = "secret" in self.pattern.groupindex
         for match in self.pattern.finditer(text):
             group = "secret" if named and match["secret"] is not None else 0
@@ -160,7 +160,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finder:
-    """A kind of secret that takes more than a pattern to find.
+    """A kind of secret that takes more than a pattern to find: a function finds it.
 
     Attributes:
         find: yields where the values stand; looks at each line on its own.
@@ -174,11 +174,11 @@ class Finder:
 
     @property
     def held(self) -> tuple[str, ...]:
-        """The keywords: `find` is tried near them alone."""
+        """Return the keywords. `find` is applied only near them."""
         return self.keywords
 
     def spans(self, text: str) -> Iterator[tuple[int, int]]:
-        """Yield where secrets of this form stand in `text`, in order, none twice."""
+        """Yield the places of secrets of this kind in `text`, in order and without overlaps, as start and end."""
         done = 0
         for start, end in sorted(self.find(text)):
             if start >= done:
@@ -196,7 +196,7 @@ def shape(
     reach: tuple[int, int] | None = None,
     held: str = "",
 ) -> Shape:
-    """The form of a secret; keywords are separated by blanks."""
+    """Make a `Shape`. `keywords` and `held` are separated by blanks."""
     return Shape(
         kind=kind,
         keywords=tuple(keywords.split()),
@@ -374,12 +374,12 @@ _VENDOR = rf"(?<![\w./@-])(?:[\w-]{{0,30}}[_-])?(?:{'|'.join(_VENDORS)})(?!\.\w)
 
 
 def _for_show(value: str) -> bool:
-    """A token of documentation: it says so, or repeats a few characters."""
+    """Whether a token is an example in documentation: it says so, or has few different characters."""
     return bool(_SHOWN.search(value)) or len(set(value)) < 8
 
 
 def _no_token(value: str) -> bool:
-    """Words, names, paths, digests of one character class with little variety."""
+    """Whether a value is no token: a placeholder, words, fewer than two digits, or low entropy."""
     value = value.strip("\"'`.,;")
     digits = sum(ch.isdigit() for ch in value)
     words = [segment for segment in re.split(r"[_/.+=\-]", value) if len(segment) >= 3 and segment.isalpha()]
@@ -387,7 +387,7 @@ def _no_token(value: str) -> bool:
 
 
 def _no_pair(value: str) -> bool:
-    """The second half of `either/or` or of a path: a file, a version, a word of the trade."""
+    """Whether the second half of `either/or` or of a path is no secret: a file, a version, or a short name with a number."""
     value = value.strip("\"'`.,;")
     return is_placeholder(value) or bool(
         re.match(r"^v?\d+(?:[.\d]*\d)?[a-z]?$|.*\.[a-z]{1,5}\d?$|^[a-z]{1,6}\d{1,3}$", value, re.IGNORECASE)

@@ -21,7 +21,7 @@ from tacit.model.trace import DropCause, DropReason
 from tacit.safety.authority import HOW_TO_SPEAK, require
 
 ENDED_STATUSES: tuple[MemoryStatus, ...] = ("superseded", "retired")
-"""Of memories that hold no more."""
+"""The statuses of memories that no longer hold."""
 _SURFACES: dict[TrustTier, frozenset[Surface]] = {
     TrustTier.USER: frozenset(Surface),
     TrustTier.TEAMMATE: frozenset(Surface),
@@ -32,7 +32,7 @@ _SURFACES: dict[TrustTier, frozenset[Surface]] = {
 
 
 _OWN_NOTES = frozenset({Surface.START, Surface.COMPACTION, Surface.PROMPT, Surface.ON_DEMAND})
-"""Of an agent's own notes, which stand behind what people said and are marked."""
+"""The surfaces on which an agent's own notes may be injected. They are marked, and rank behind what people said."""
 
 _CHANGE = "change memories"
 _REVIEW = "decide what waits for review"
@@ -79,15 +79,15 @@ USERS_ALONE: Mapping[str, str] = {
         _TEAM,
     ),
 }
-"""What only the user may do, in words, by the name of the verb. Any other verb may be asked by anybody."""
+"""The verbs that only the user may use, and what they do in words. Any caller may use the others."""
 _NO_TRIALS = frozenset({"import_memories"})
-"""Verbs whose trial with `dry_run` is the user's alone as well: it shows what a file holds."""
+"""Verbs that only the user may use even with `dry_run`, because the trial shows what a file holds."""
 NOTING = frozenset({"remember", "update_memory", "forget_memory", "rate_memory"})
-"""Verbs with which an agent notes something; refused where nothing is to be noted."""
+"""Verbs with which an agent stores notes. They are refused where nothing may be noted."""
 
 
 def require_user(verb: str, speaker: Speaker, *, trial: bool = False) -> None:
-    """Go on only where `speaker` may use `verb`. A trial changes nothing, so that most verbs allow it to anybody.
+    """Return if `speaker` may use `verb`, else refuse. `trial` = it is a dry run, which most verbs allow to anybody.
 
     Raises:
         RefusedByTrust: naming what only the user may do, and how.
@@ -105,7 +105,7 @@ def require_may_change(
     noting: Notes,
     quoted: Callable[[], bool],
 ) -> None:
-    """Go on only where `speaker` may end or change `memory`.
+    """Return if `speaker` may end or change `memory`, else refuse.
 
     Args:
         memory: what is to end or to change.
@@ -184,7 +184,7 @@ def may_store_as(
 
 
 def why_hidden(memory: Memory, *, session: str = "", by_user: bool = False) -> DropReason | None:
-    """Why whoever asks may not see `memory`, by its sensitivity; None = they may. Scope is enforced in every search.
+    """Return why the caller may not see `memory` because of its sensitivity; None = they may. Scopes are checked elsewhere, in every search.
 
     Args:
         memory: what is asked for.
@@ -200,7 +200,7 @@ def why_hidden(memory: Memory, *, session: str = "", by_user: bool = False) -> D
 
 
 def may_leave(memory: Memory) -> bool:
-    """Whether a language model may read the memory: it is no note of a session, and neither for one session alone nor restricted."""
+    """Whether a language model may read the memory: it is not a session's note, and its sensitivity is neither `session` nor `restricted`."""
     return not memory.is_session_note and memory.sensitivity <= Sensitivity.PROJECT
 
 
@@ -217,7 +217,7 @@ def visible_levels(
 def sensitivity_of(
     level: Sensitivity | None, *, scope: Scope, session: bool, before: Sensitivity = Sensitivity.PROJECT
 ) -> Sensitivity:
-    """The level that a statement is stored with.
+    """Return the sensitivity to store a statement with.
 
     Args:
         level: what was asked for; None = `before`.
@@ -244,7 +244,7 @@ def sensitivity_of(
 def why_not_on(
     memory: Memory, surface: Surface, *, session: str = "", by_user: bool = False, ended: bool = False
 ) -> DropReason | None:
-    """Why `memory` may not be handed over on `surface`, by status, trust tier and sensitivity; None = it may.
+    """Return why `memory` may not be injected on `surface`, by its status, trust tier and sensitivity; None = it may.
 
     `session` and `by_user` are as for `why_hidden`; an answer on demand alone can be for the user. `ended`: what holds no
     more may be handed over too.
@@ -285,5 +285,5 @@ def is_marked(memory: Memory) -> bool:
 
 
 def most_sensitive(*levels: Sensitivity) -> Sensitivity:
-    """The strictest of `levels`; what is derived from several memories is as sensitive as its strictest source."""
+    """Return the strictest of `levels`, for what is derived from several memories; `public` if there are none."""
     return max(levels, default=Sensitivity.PUBLIC)

@@ -29,9 +29,9 @@ _KEY_NAME = (
 )
 _SET = r"[^\S\n]{0,3}(?::=|=>|[:=\uff1a\uff1d])[^\S\n]{0,3}"
 _START = r"(?<![\w./-])(?=[\w.-]++(?: [kK]ey)?\\{0,4}[\"'`]?[^\S\n]{0,3}[:=\uff1a\uff1d])[\w.-]{0,80}?"
-"""Where a name begins that a value may follow, and what it may have before the word that tells."""
+"""Matches the beginning of a name that a value may follow, with what may stand before the word that tells."""
 _END = r"(?=[\"'`\\.,;:)\]}\u3002\uff0c]{0,3}(?:[ \t]{0,4}(?:$|\n|\r|#|//|--|&&|\|)|,\s|;\s)|[\"'`&;])"
-"""Behind a value: the end of the line or of the value, with nothing that goes on like a sentence."""
+"""Matches the end of a value: the end of the line, or of the value if nothing follows that continues a sentence."""
 _BARE = r"[^\s\"'`,;<>(){}\[\]\\\u3001\u3002\uff08\uff09\uff0c\uff1b\u300c\u300d\u300e\u300f\u201c\u201d\u201e\u00ab\u00bb]"
 _QUOTE = r"[\"'`\u2018\u2019\u201c\u201d\u201e\u00ab\u300c\u300e]"
 
@@ -40,7 +40,7 @@ _LIKE_CODE = lazy_regex(
     r"|[\w.-]+\.(?:json|ya?ml|toml|env|pem|key|txt|py|ts|js|go|md|html|pdf|png)|\d+(?:[.,:/-]\d+)*\w{0,2}|https?:.*|\W+|(?:[A-Z][a-z]+)+|.*\]|[A-Za-z_]+=|\+.*|&\w+|\*+\w*)$"
 )
 _SHORT_NAME = lazy_regex(r"^[A-Za-z]{1,6}-?\d{1,3}(?:-\w+)?$")
-"""`AES-256`, `utf8`, `v2`."""
+"""Matches `AES-256`, `utf8`, `v2`."""
 _SHORT_TERMS = frozenset(
     {
         "k8s",
@@ -72,7 +72,7 @@ def _stripped(value: str) -> str:
 
 
 def _no_password(value: str) -> bool:
-    """For a value directly behind the name of a password: innocent are words of prose, names in code, paths and placeholders."""
+    """Whether a value directly after a word for a password is no password: words of prose, a name in code, a path, or a placeholder."""
     value = _stripped(value)
     if len(value) < 4 or is_ordinary(value) or _LIKE_CODE.match(value):
         return True
@@ -81,20 +81,20 @@ def _no_password(value: str) -> bool:
 
 
 def _no_short_password(value: str) -> bool:
-    """For two or three characters behind the name of a password: only letters with digits, which no word of prose has."""
+    """Whether a value of two or three characters after a word for a password is no password. It is one only if it has letters and digits."""
     value = _stripped(value)
     mixed = value.isalnum() and not value.isalpha() and not value.isdigit()
     return not mixed or value.lower() in _SHORT_TERMS
 
 
 def _no_key(value: str) -> bool:
-    """For a value behind a name that more is called by (`token`, `key`): it must hold more than letters."""
+    """Whether a value after a word with several meanings (`token`, `key`) is no secret: among others, if it has only letters."""
     value = _stripped(value)
     return _no_password(value) or value.isalpha() or (value.isdigit() and len(value) < 9)
 
 
 def _no_mixed_value(value: str) -> bool:
-    """For a value in a sentence: letters with digits, or with inner capitals or signs that no word has."""
+    """Whether a value in a sentence is no secret. A secret has letters, and digits or signs that no word has."""
     value = _stripped(value)
     if _no_password(value) or len(value) < 5:
         return True
@@ -106,7 +106,7 @@ def _no_mixed_value(value: str) -> bool:
 
 
 def _no_foreign_value(value: str) -> bool:
-    """For Latin letters within a sentence of another script: innocent are ordinary words."""
+    """Whether Latin letters in a sentence of another script are no secret: an ordinary word, or a name in code."""
     value = _stripped(value)
     return len(value) < 4 or not value.isascii() or is_ordinary(value) or bool(_LIKE_CODE.match(value))
 
@@ -162,48 +162,48 @@ _KEYS = "pass pwd secret token key auth credential dsn"
 _KEPT_ELSEWHERE = lazy_regex(
     r"\b(?:vault|1password|keychain|keepass|bitwarden|env|secrets?[ -]manager)\b", re.IGNORECASE
 )
-"""Names a place where a secret is kept."""
+"""Matches the name of a place where secrets are kept."""
 
 
 def _no_phrase(value: str) -> bool:
-    """Judge the words after the name of a passphrase: whether they are too short, or name the place where it is kept."""
+    """Whether the words after a word for a passphrase are none: too short, or the name of the place where it is kept."""
     return (
         len(value) < 8 or is_placeholder(value) or bool(_KEPT_ELSEWHERE.search(value)) or _no_password(value)
     )
 
 
 _IDENTIFIER = lazy_regex(r"^(?:[a-z][a-z0-9]*(?:[_:][a-z0-9]+)+|X-[A-Za-z-]+\d?)$")
-"""The name of another sort of key: `user_id2`, `cache:42`, `X-Request-ID2`."""
+"""Matches the name of another sort of key: `user_id2`, `cache:42`, `X-Request-ID2`."""
 
 
 def _no_labeled_value(value: str) -> bool:
-    """Judge a value directly after a name and a mark."""
+    """Whether a value directly after a name and a mark (such as `:`) is no secret."""
     return _no_password(value) or bool(_IDENTIFIER.match(_stripped(value)))
 
 
 def _no_spoken_value(value: str) -> bool:
-    """Judge a value in a sentence of a language with blanks between its words."""
+    """Whether a value in a sentence of a language with blanks between words is no secret."""
     return _no_mixed_value(value) or bool(_IDENTIFIER.match(_stripped(value)))
 
 
 def _no_latin_value(value: str) -> bool:
-    """Judge Latin letters in a sentence of a language without blanks."""
+    """Whether Latin letters in a sentence of a language without blanks are no secret."""
     plain = _stripped(value)
     return _no_foreign_value(value) or bool(TECHNICAL.match(plain)) or bool(_IDENTIFIER.match(plain))
 
 
 _NOT_IN_ENGLISH = r"(?!\b(?i:the|to|at|of|for|from|into|version|build)\b)"
-"""English words that do not stand between the name of a code and its digits: "pin the server to port 5173"."""
+"""Refuses English words between a word for a code and its digits: "pin the server to port 5173"."""
 
 
 def _no_code(value: str) -> bool:
-    """Judge the digits after the name of a code: a year and a repeated digit are innocent."""
+    """Whether digits after a word for a code are no code: a year, or one repeated digit."""
     digits = [ch for ch in value if ch.isdigit()]
     return len(set(digits)) < 2 or (len(digits) == 4 and digits[0] in "12" and digits[1] in "09")
 
 
 def _shapes_of(words: Words) -> tuple[Shape, ...]:
-    """Make the shapes of one language."""
+    """Make the shapes that find secrets in texts of one language."""
     keywords, names = words.names
     edge = r"(?<!\w)" if words.spaced else ""
     end = r"\b" if words.spaced else ""
@@ -256,7 +256,7 @@ SPLIT_SHAPES: tuple[Shape, ...] = (
     # A script that answers a prompt: `expect "password:" { send "x\r" }`.
     shape("cli_password", "send", r"(?i:\b(?:expect|pass\w{0,8}|pin|parol\w?|senha|clave)\b[^\n]{0,80}?\bsend(?:line|_user)?[ (]{1,3}(?:--[ ])?)[\"'](?P<secret>[^\s\"'$\\]{4,100})(?:\\[rn])?[\"']", is_placeholder, reach=(0, 0)),
 )  # fmt: skip
-"""Tried before all others, which would take a part alone: values in several pieces, and answers to a prompt."""
+"""Shapes that are tried before all others, which would find only a part: values in several pieces, and answers to a prompt."""
 
 VALUE_SHAPES: tuple[Shape, ...] = (
     # `password = swordfish`, `db password: swordfish`, `"secret": "opensesame"`, also with the quotes of JSON within a text.

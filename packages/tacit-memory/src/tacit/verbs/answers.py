@@ -73,20 +73,20 @@ _Shape = TypeVar("_Shape")
 
 
 class Shape(BaseModel):
-    """What all answers have in common."""
+    """The base class of all answer shapes: immutable, and without unknown fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 @dataclass(frozen=True, slots=True)
 class SentAs:
-    """In an annotation: how a value of the program is written in an answer, and the shape that it has there."""
+    """An annotation for a field of an answer: `write` turns the program's value into `shape`, which is what the JSON holds."""
 
     write: Callable[[Any], Any]
     shape: Any
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Take the value unchecked, and write it as the shape."""
+        """Return the schema for pydantic: the value is not checked when the answer is made, and is serialized as `shape`."""
         written = core_schema.plain_serializer_function_ser_schema(
             self.write, return_schema=handler.generate_schema(self.shape)
         )
@@ -94,7 +94,7 @@ class SentAs:
 
 
 def _view(of: type[Any], name: str, about: str, **other: Any) -> type[Any]:
-    """The shape of a value of the program: its fields, with `other` types for some, and those that it has not."""
+    """Make a dataclass with the fields of the dataclass `of`. `other` replaces the types of some fields and adds further fields; `about` is its docstring."""
     hints = get_type_hints(of)
     types: dict[str, Any] = {field.name: hints[field.name] for field in fields(of)} | other
     namespace = {"__doc__": about, "__module__": __name__, "__pydantic_config__": ConfigDict(extra="forbid")}
@@ -102,7 +102,7 @@ def _view(of: type[Any], name: str, about: str, **other: Any) -> type[Any]:
 
 
 def _fill(shape: Callable[..., _Shape], value: object, **other: object) -> _Shape:
-    """`shape` with the attributes of `value` of the same names, and `other` values."""
+    """Make a `shape` from the attributes of `value` that have the names of its fields; `other` gives the remaining fields."""
     names = (field.name for field in fields(cast(Any, shape)) if field.name not in other)
     return shape(**{name: getattr(value, name) for name in names}, **other)
 
@@ -135,7 +135,7 @@ class MemoryView(_MemoryFields):  # pyright: ignore[reportGeneralTypeIssues, rep
 
 @dataclass(slots=True, kw_only=True)
 class FoundMemory(MemoryView):
-    """A memory as an answer hands it over."""
+    """A memory that a recall gave: the text as the block shows it, its tokens, and why it was chosen."""
 
     text: str
     text_tokens: int
@@ -156,7 +156,7 @@ def _versions() -> TypeAdapter[Any]:
 
 
 def etag_of(memory: Memory) -> str:
-    """What changes with every change of a memory but a use: uses are counted without a new version."""
+    """Return the etag of a memory: a digest of all its fields except the counts of uses and exposures, so that a use does not change it."""
     view = _fill(MemoryView, memory, provenance=_fill(_Origin, memory.provenance), etag="")
     version = _versions().dump_python(view, mode="json", exclude={"etag", "use_count", "shown_count"})
     return hashlib.blake2b(json.dumps(version).encode("ascii"), digest_size=10).hexdigest()
@@ -200,7 +200,7 @@ TraceAnswer = Annotated[Trace, SentAs(_trace_view, TraceView)]
 
 
 class Written(Shape):
-    """A memory was stored or changed."""
+    """The change that stored, merged or edited a memory."""
 
     change: Literal["add", "merge", "edit"]
     reason: str
@@ -209,7 +209,7 @@ class Written(Shape):
 
 
 class Superseded(Shape):
-    """A memory was stored in place of others."""
+    """The change that stored a memory which replaces others. `old_id` and `further` are the replaced memories."""
 
     change: Literal["supersede"]
     reason: str
@@ -222,7 +222,7 @@ class Superseded(Shape):
 
 
 class Contradicted(Shape):
-    """A memory was stored that contradicts others."""
+    """The change that stored a memory which contradicts others; the user has to decide between them."""
 
     change: Literal["contradict"]
     reason: str
@@ -233,7 +233,7 @@ class Contradicted(Shape):
 
 
 class Retired(Shape):
-    """A memory is recalled no more."""
+    """The change that ended a memory: it is no longer recalled."""
 
     change: Literal["retire"]
     reason: str
@@ -243,7 +243,7 @@ class Retired(Shape):
 
 
 class Skipped(Shape):
-    """Nothing was stored, and why; `memory_id` names the memory that says it already, "" where none does."""
+    """A statement that was not stored, and the reason; `memory_id` is the memory that already says the same, "" = there is none."""
 
     change: Literal["skip"]
     reason: str
@@ -307,14 +307,14 @@ NextCursor = Annotated[str | None, Field(description="for `cursor`; null at the 
 
 
 class Changed(Shape):
-    """What was changed."""
+    """The changes that a request made."""
 
     changes: Sequence[ChangeAnswer]
     change_id: ChangeId = None
 
 
 class RecalledView(Shape):
-    """The block as a host would get it, its memories best first, the trace with all ten stages."""
+    """The answer to a recall: the block as a host would get it, its memories best first, and the trace with all ten stages."""
 
     block: Block
     memories: Sequence[Annotated[PackItem, SentAs(_found_memory, FoundMemory)]]
@@ -324,13 +324,13 @@ class RecalledView(Shape):
 
 
 class BlockView(Shape):
-    """A block."""
+    """The answer with a block, such as the start pack."""
 
     block: Block
 
 
 class MemoryPage(Shape):
-    """One page; `next_cursor` is null at the end. `total` counts all memories that match; in a search, the best 200."""
+    """A page of a list of memories; `next_cursor` is null at the end. `total` counts all memories that match; in a search, the best 200."""
 
     memories: Sequence[MemoryAnswer]
     limit: int
@@ -363,19 +363,19 @@ class OneMemory(Shape):
 
     @property
     def etag(self) -> str:
-        """Of this version, for `If-Match`."""
+        """Return the etag of this version of the memory, for `If-Match`."""
         return etag_of(self.memory)
 
 
 class Versions(Shape):
-    """All versions, oldest first."""
+    """A page of the versions of a memory, oldest first."""
 
     versions: Sequence[MemoryAnswer]
     next_cursor: NextCursor
 
 
 class Relations(Shape):
-    """Relations of a memory, and the memories at their other ends."""
+    """A page of the relations of a memory, and the memories at their other ends."""
 
     relations: Sequence[Relation]
     memories: Sequence[MemoryAnswer]
@@ -383,7 +383,7 @@ class Relations(Shape):
 
 
 class ReviewEntry(Shape):
-    """One question to the user."""
+    """An entry of the review queue: a memory about which the user has to decide; `other` is the second one of a pair."""
 
     memory: MemoryAnswer
     other: MemoryAnswer | None
@@ -393,14 +393,14 @@ class ReviewEntry(Shape):
 
 
 class GroupCount(Shape):
-    """How many entries are of one group."""
+    """The number of review entries with one value of a property, such as one kind."""
 
     value: str
     count: int
 
 
 class ReviewGroups(Shape):
-    """How many of the entries asked for, by group, most first."""
+    """The number of matching review entries for each kind, source, tier, cause and scope, most first."""
 
     kind: Sequence[GroupCount]
     source: Sequence[GroupCount]
@@ -410,7 +410,7 @@ class ReviewGroups(Shape):
 
 
 class ReviewQueue(Shape):
-    """What waits: a part of what fits, how many fit and how many wait in all; `next_cursor` is null at the end."""
+    """A page of the review queue. `total` counts the entries that match the filters, `waiting` all entries; `next_cursor` is null at the end."""
 
     review: Sequence[ReviewEntry]
     total: int
@@ -420,7 +420,7 @@ class ReviewQueue(Shape):
 
 
 class Decided(Shape):
-    """How many statements were decided on; for one statement, what became of it."""
+    """The result of a decision in the review queue: the number of decided statements and, for a single statement, the changes."""
 
     decided: int
     changes: Sequence[ChangeAnswer] = ()
@@ -428,7 +428,7 @@ class Decided(Shape):
 
 
 class ChangeEntry(Shape):
-    """One version as it was written, and what stood before it; versions of one change share its id."""
+    """An entry of the change log: one written version of a memory, and the version before it. Versions of the same change share `change_id`."""
 
     change_id: str
     at_ms: int
@@ -439,14 +439,14 @@ class ChangeEntry(Shape):
 
 
 class ChangeLog(Shape):
-    """What was written last."""
+    """A page of the change log, newest first."""
 
     changes: Sequence[ChangeEntry]
     next_cursor: NextCursor
 
 
 class Traces(Shape):
-    """Recalls, newest first; `replayed` where a threshold was given."""
+    """A page of recall traces, newest first. `replayed` repeats the decisions at the threshold of the request; empty if it names none."""
 
     traces: Sequence[TraceAnswer]
     replayed: Sequence[Replayed]
@@ -454,14 +454,14 @@ class Traces(Shape):
 
 
 class TimelinePage(Shape):
-    """Recalls in one line each, newest first; `next_cursor` is null at the end."""
+    """A page of recalls in one line each, newest first; `next_cursor` is null at the end."""
 
     recalls: Sequence[RecallRow]
     next_cursor: str | None
 
 
 class OneTrace(Shape):
-    """One recall, with what was said of it."""
+    """A recall with the verdicts on it. `replayed` repeats the decision at the threshold of the request; null if it names none."""
 
     trace: TraceAnswer
     verdicts: Sequence[Verdict]
@@ -469,35 +469,35 @@ class OneTrace(Shape):
 
 
 class Verdicts(Shape):
-    """What was said of injections, newest first."""
+    """The user's verdicts on injected memories, newest first."""
 
     verdicts: Sequence[Verdict]
     next_cursor: NextCursor = None
 
 
 class SessionPage(Shape):
-    """Sessions, newest signal first; `next_cursor` is null at the end."""
+    """A page of sessions, the one with the newest signal first; `next_cursor` is null at the end."""
 
     sessions: Sequence[SessionRow]
     next_cursor: str | None
 
 
 class ExposurePage(Shape):
-    """What was handed over, newest first; `next_cursor` is null at the end."""
+    """A page of injected memories, newest first; `next_cursor` is null at the end."""
 
     exposures: Sequence[InjectedMemory]
     next_cursor: str | None
 
 
 class Muted(Shape):
-    """Whether a session is muted."""
+    """Whether a session is muted, which means that nothing is injected into it."""
 
     session: str
     muted: bool
 
 
 class OneSession(Shape):
-    """One session turn by turn."""
+    """A session turn by turn: prompts, injected and dropped memories."""
 
     session: SessionView
 
@@ -526,7 +526,7 @@ LearnedAnswer = Annotated[Learned, SentAs(lambda learned: _fill(_LearnedView, le
 
 
 class DigestPage(Shape):
-    """Digests, newest first. `reason` says why there is none at all, or why the newest session has none yet."""
+    """A page of session digests, newest first. `reason` says why there are none, or why the newest session has none yet."""
 
     digests: Sequence[SessionDigest]
     reason: str
@@ -534,13 +534,13 @@ class DigestPage(Shape):
 
 
 class SessionLearned(Shape):
-    """What a session taught; null where there was no session yet."""
+    """What was learned from a session; null if there was no session yet."""
 
     learned: LearnedAnswer | None
 
 
 class GraphView(Shape):
-    """Memories and relations."""
+    """The answer with a graph: memories as nodes, and the relations between them as edges."""
 
     graph: Graph
 
@@ -554,14 +554,14 @@ class ProjectRow(Shape):
 
 
 class Projects(Shape):
-    """Projects by name."""
+    """A page of projects, sorted by name."""
 
     projects: Sequence[ProjectRow]
     next_cursor: NextCursor
 
 
 class FolderProject(Shape):
-    """The project of a folder, and what else may belong to it. `notice` is what the user has not answered yet, or empty."""
+    """The project of a folder, and other projects that may belong to it. `notice` is the question that the user has not answered yet; empty = none."""
 
     project: ProjectRecord
     related: Sequence[Related]
@@ -569,38 +569,38 @@ class FolderProject(Shape):
 
 
 class SyncView(Shape):
-    """What is known of the sync of this home."""
+    """The answer with the state of this home's sync, as it was known without asking the server."""
 
     sync: SyncStatus
 
 
 class SyncedView(SyncView):
-    """What an exchange with the server did."""
+    """The answer to an exchange with the server: what was sent and received, and the state of the sync afterwards."""
 
     exchanged: Exchanged
 
 
 class LoggedInView(Shape):
-    """A login, or with `dry_run` what it would send."""
+    """The answer to a login. With `dry_run` only `shared` is filled: nothing was sent."""
 
     shared: int = Field(description="memories that other devices of the account get")
     login: LoginResult | None
 
 
 class SignInView(Shape):
-    """A single sign-on that was begun."""
+    """The answer with a single sign-on that was begun: where the user continues it, and how its result is asked for."""
 
     sign_in: SignInBegun
 
 
 class SignedInView(Shape):
-    """The result of a single sign-on."""
+    """The answer with the present result of a single sign-on."""
 
     sign_in: SignInResult
 
 
 class InviteView(Shape):
-    """A code for one more device."""
+    """The answer with a code for one more device of the account."""
 
     code: str
 
@@ -613,7 +613,7 @@ class DevicesView(Shape):
 
 
 class TeamView(Shape):
-    """What a team shares in its repository. `problem` is why that is not known, or empty."""
+    """What a team shares through its repository. `problem` says why that is not known; empty = it is known."""
 
     project: ProjectRecord
     joined: bool = Field(description="what stands on the default branch counts as the word of teammates here")
@@ -623,13 +623,13 @@ class TeamView(Shape):
 
 
 class TeamsView(Shape):
-    """The teams of the user on the server."""
+    """The answer with the teams of the user on the server."""
 
     teams: Sequence[TeamMembership]
 
 
 class KnownTeamsView(Shape):
-    """The teams that the user joined, as this home knows them."""
+    """The teams that the user joined, as this home knows them without asking the server."""
 
     teams: Sequence[KnownTeam]
 
@@ -642,13 +642,13 @@ class MembersView(Shape):
 
 
 class AddedMemberView(Shape):
-    """A member who was added or changed."""
+    """The answer after a member or a service account was added or changed, with a code of invitation or a token where one was made."""
 
     added: AddedMember
 
 
 class OwnedView(Shape):
-    """Everything that the server holds about the user in their teams."""
+    """The answer with everything that the server holds about the user in their teams."""
 
     owned: Owned
 
@@ -661,32 +661,32 @@ class AuditView(Shape):
 
 
 class ShareRequestsView(Shape):
-    """Requests to share, oldest first."""
+    """A page of share requests, oldest first."""
 
     requests: Sequence[ShareRequest]
     next_cursor: NextCursor
 
 
 class ShareRequestView(Shape):
-    """A request to share in its present state."""
+    """A share request in its present state."""
 
     request: ShareRequest
 
 
 class SharedMemoryView(Shape):
-    """A memory that a team shares or has just stopped sharing."""
+    """A memory that a team shares, or that it has just stopped sharing."""
 
     memory: SharedMemory
 
 
 class SharedView(Shape):
-    """The file of a shared memory, as it was written or removed."""
+    """The answer with the team file of a memory that was written or removed."""
 
     file: SharedFile
 
 
 class KindRow(Shape):
-    """A kind of memory."""
+    """A kind of memory: its label, prefix, base importance and half-life. `standing` = it holds until it is superseded; `episodic` = it tells what happened."""
 
     name: str
     label: str
@@ -698,7 +698,7 @@ class KindRow(Shape):
 
 
 class Kinds(Shape):
-    """The kinds that hold."""
+    """The defined kinds: the built-in ones and those of the settings."""
 
     kinds: Sequence[KindRow]
 
@@ -716,7 +716,7 @@ RuleFileAnswer = Annotated[RuleFile, SentAs(lambda file: _fill(_RuleFileView, fi
 
 
 class SpaceRow(Shape):
-    """A space: one way to measure closeness. `high` and `low` are thresholds on its own scale."""
+    """A space, which is one measure of similarity. `high` and `low` are its thresholds, on its own scale."""
 
     name: str
     family: Literal["meaning", "words", "situation", "things", "time"]
@@ -727,27 +727,27 @@ class SpaceRow(Shape):
 
 
 class Spaces(Shape):
-    """The spaces in their fixed order."""
+    """All spaces, in a fixed order."""
 
     spaces: Sequence[SpaceRow]
 
 
 class Imported(Shape):
-    """What an import of rule files did."""
+    """The result of an import of rule files: each file, and all changes."""
 
     files: Sequence[RuleFileAnswer]
     changes: Sequence[ChangeAnswer]
 
 
 class Transcripts(Shape):
-    """Past transcripts."""
+    """A page of past transcripts that can be learned from."""
 
     transcripts: Sequence[TranscriptInfo]
     next_cursor: NextCursor
 
 
 class WriteUpRequest(Shape):
-    """One request to the language model, word by word. `tokens` is estimated."""
+    """The exact text of one request to the language model. `tokens` is estimated."""
 
     session: str
     root: str
@@ -757,7 +757,7 @@ class WriteUpRequest(Shape):
 
 
 class WrittenUp(Shape):
-    """What was sent to the language model, or what would be: `session`, or what else was sent; "" = nothing was sent now.
+    """The result of asking the language model once, or with `dry_run` what would be sent. `session` names the session or the other work that was sent; "" = nothing was.
 
     `waiting` counts the requests that can be sent after it, `tokens` what they would cost, estimated.
     """
@@ -772,13 +772,13 @@ class WrittenUp(Shape):
 
 
 class Target(Shape):
-    """Where a copy was written."""
+    """The path of the written backup."""
 
     target: str
 
 
 class Exported(Shape):
-    """Where an export was written."""
+    """The path, format and size of a written export."""
 
     target: str
     format: str
@@ -786,14 +786,14 @@ class Exported(Shape):
 
 
 class ImportedFormat(Shape):
-    """A file that was read, and the tool that wrote it."""
+    """A file that was read in an import, and the tool whose format it has."""
 
     path: str
     tool: str
 
 
 class ImportedFile(Shape):
-    """What an import did, or with `dry_run` would do."""
+    """The result of an import, or with `dry_run` what it would do."""
 
     formats: Sequence[ImportedFormat]
     counts: Mapping[str, int] = Field(description="statements by `action`, all of them")
@@ -807,13 +807,13 @@ class ImportedFile(Shape):
 
 
 class Copies(Shape):
-    """Copies of the store."""
+    """The backups and replaced databases that can be restored."""
 
     copies: Sequence[StoreCopy]
 
 
 class Restored(Shape):
-    """A store that was replaced, or with `dry_run` could be."""
+    """The result of a restore, or with `dry_run` what it would do."""
 
     source: str
     former: str | None = Field(
@@ -826,51 +826,51 @@ class Restored(Shape):
 
 
 class Problems(Shape):
-    """Problems of the store, as sentences."""
+    """The problems that a check of the store found, as sentences; empty = the store is sound."""
 
     problems: Sequence[str]
 
 
 class OneJob(Shape):
-    """How long work stands."""
+    """The state of a background job."""
 
     job: Job
 
 
 class Jobs(Shape):
-    """Long work, by name."""
+    """The background jobs, sorted by name, with their state."""
 
     jobs: Sequence[Job]
 
 
 class SeriesView(Shape):
-    """Numbers over time, for charts."""
+    """The answer with counts per bucket of time, for charts."""
 
     series: Series
 
 
 class HoldoutView(Shape):
-    """Sessions with memory and without."""
+    """The comparison of sessions with memory and sessions of the holdout, which have none."""
 
     holdout: Holdout
 
 
 class InjectionFailure(Shape):
-    """What broke: `reason` is embedding, store or timeout."""
+    """The reason why an injection failed: `reason` is `embedding`, `store` or `timeout`."""
 
     reason: str
     message: str
 
 
 class Injected(Shape):
-    """What to put before a prompt; with a failure, what may be used all the same."""
+    """The text to put before a prompt. After a failure `result` holds what can still be used."""
 
     result: InjectionResult
     failure: InjectionFailure | None
 
 
 class ItemView(Shape):
-    """An item of a program. `score` is null if a query did not determine the order."""
+    """An item of a program. `score` is null unless a query determined the order."""
 
     namespace: Sequence[str]
     key: str
@@ -890,44 +890,44 @@ class OneItem(Shape):
 
 
 class ItemList(Shape):
-    """Items, best or newest first."""
+    """A page of items, best match first for a query, else newest first."""
 
     items: Sequence[ItemView]
     next_cursor: NextCursor
 
 
 class NamespaceList(Shape):
-    """The namespaces that hold items, sorted."""
+    """A page of the namespaces that hold items, sorted."""
 
     namespaces: Sequence[Sequence[str]]
     next_cursor: NextCursor
 
 
 class Reverted(Shape):
-    """Whether there was anything to take back, and what holds now."""
+    """Whether a setting was reset, and the settings that hold now; `reverted` is false if there was nothing to reset."""
 
     reverted: bool
     settings: SettingsView
 
     @property
     def etag(self) -> str:
-        """Of the user's file, for `If-Match`."""
+        """Return the etag of the user's settings file, for `If-Match`."""
         return self.settings.etag
 
 
 class SettingsAnswer(Shape):
-    """Settings with the layer of every value."""
+    """The settings, with the layer of every value."""
 
     settings: SettingsView
 
     @property
     def etag(self) -> str:
-        """Of the user's file, for `If-Match`."""
+        """Return the etag of the user's settings file, for `If-Match`."""
         return self.settings.etag
 
 
 class Agents(Shape):
-    """Agents that are known: from settings and from sessions."""
+    """A page of the known agents: those with settings, and those of sessions."""
 
     agents: Sequence[AgentSettings]
     next_cursor: NextCursor
@@ -940,7 +940,7 @@ class OneAgent(Shape):
 
 
 class Check(Shape):
-    """One thing that was looked at."""
+    """The result of one health check; `hint` says what to do if it is not `ok`."""
 
     name: str
     ok: bool
@@ -949,7 +949,7 @@ class Check(Shape):
 
 
 class Health(Shape):
-    """Whether all is well, and numbers of the process."""
+    """The health checks, and counters of the process. `ok` = all checks passed."""
 
     ok: bool
     version: str
@@ -963,7 +963,7 @@ class Health(Shape):
 
 
 class Document(Shape):
-    """A document of its own, such as a JSON schema."""
+    """An answer that is a document of its own with any fields, such as the OpenAPI document."""
 
     model_config = ConfigDict(extra="allow")
 

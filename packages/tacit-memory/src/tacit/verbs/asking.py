@@ -19,7 +19,7 @@ Verb = Callable[[Engine, Caller, Any], AnswerT]
 
 
 def ask_verb(verb: Verb[AnswerT], engine: Engine, caller: Caller, request: object) -> AnswerT:
-    """Ask `verb`. If its answer has a `change_id`, that is the change which the verb wrote.
+    """Ask `verb` after checking that `caller` may use it, and return its answer. If the answer type has `change_id`, fill in the id of the written change.
 
     Raises:
         RefusedByTrust: if `caller` may not use the verb.
@@ -45,5 +45,5 @@ def _writes(verb: Verb[Any]) -> bool:
 
 
 def names_change(answer: Any) -> bool:
-    """Whether an answer of this type names the change that was written."""
+    """Whether answers of this type have a field `change_id`."""
     return "change_id" in getattr(answer, "model_fields", ())

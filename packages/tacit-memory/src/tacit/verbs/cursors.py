@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 
 MAX_CHARS = 400
 Place = tuple[int, str]
-"""A time in milliseconds and an id; or, with an empty id, a number of rows."""
+"""The position of a row: its time in milliseconds and its id. With an empty id the number is a count of rows to skip."""
 _RowT = TypeVar("_RowT")
 
 
 def to_cursor(place: Place) -> str:
-    """`place` as a text for a query string."""
+    """Return the opaque text of a position, for a query string."""
     text = json.dumps(place, separators=(",", ":"))
     return base64.urlsafe_b64encode(text.encode("utf-8", "surrogatepass")).decode("ascii").rstrip("=")
 
 
 def from_cursor(cursor: str) -> Place:
-    """The place behind a cursor.
+    """Return the position that a cursor stands for.
 
     Raises:
         InvalidInput: if it is none of ours.
@@ -47,7 +47,7 @@ def from_cursor(cursor: str) -> Place:
 
 
 def rows_before(cursor: str) -> int:
-    """How many rows a cursor leaves out; see `to_cursor((n, ""))`.
+    """Return how many rows a cursor skips. The cursor must be of the form `to_cursor((n, ""))`.
 
     Raises:
         InvalidInput: if it is none of ours.
@@ -61,7 +61,7 @@ def rows_before(cursor: str) -> int:
 def part_of(
     fetch: Callable[[int], Sequence[_RowT]], request: Page, name: Callable[[_RowT], str]
 ) -> tuple[Sequence[_RowT], str | None]:
-    """The rows of a list behind the one where `cursor` ended, and the cursor for those behind them.
+    """Return the next rows of a list, which begin after the row that the cursor names, and the cursor of the rest; None = there is no rest.
 
     Args:
         fetch: returns at least the first n rows of the list, if there are so many.

@@ -20,7 +20,7 @@ from tacit.verbs.show import find
 
 
 class Edit(OfMemory):
-    """Change a memory; what is left out stays."""
+    """A request to change a memory. Fields that are left out stay as they are."""
 
     content: str | None = Field(
         default=None, min_length=1, max_length=MAX_CONTENT_CHARS, description="the statement"
@@ -45,7 +45,7 @@ class Edit(OfMemory):
 
     @property
     def wanted_sensitivity(self) -> Sensitivity | None:
-        """The new level, or None to leave it."""
+        """Return the new sensitivity of the memory; None = it stays as it is."""
         return Sensitivity.parse(self.sensitivity) if self.sensitivity else None
 
     @model_validator(mode="after")
@@ -56,7 +56,7 @@ class Edit(OfMemory):
 
 
 class Update(OfMemory):
-    """Change a memory on an agent's word; what is left out stays."""
+    """A request of an agent to change a memory. Fields that are left out stay as they are."""
 
     content: str | None = Field(default=None, max_length=MAX_CONTENT_CHARS, description="the statement")
     kind: str | None = Field(default=None, max_length=100, description="its kind")
@@ -65,7 +65,7 @@ class Update(OfMemory):
 
 
 class Supersede(OfMemory):
-    """Another statement in its place."""
+    """A request to replace a memory by another statement."""
 
     content: str = Field(min_length=1, max_length=MAX_CONTENT_CHARS, description="the new statement")
     kind: str | None = Field(default=None, max_length=100, description="its kind; default: unchanged")
@@ -74,7 +74,7 @@ class Supersede(OfMemory):
 
 
 class MergeInto(OfMemory):
-    """Which memory says the same."""
+    """A request to merge a memory into another one that says the same."""
 
     into: str = Field(
         min_length=1, max_length=100, description="id of the memory that stays, or the beginning of it"

@@ -16,7 +16,7 @@ from tacit.verbs.show import find
 
 
 class Feedback(OfMemory):
-    """Whether a memory was of use."""
+    """A request to report whether a memory was useful."""
 
     useful: bool = Field(description="false = it was wrong or unwanted")
     trace_id: str | None = Field(
@@ -27,7 +27,7 @@ class Feedback(OfMemory):
 
 
 class Rated(Shape):
-    """The memory, and whether the verdict counted."""
+    """The rated memory. `counted` is false if the same client gave the same verdict before."""
 
     memory: MemoryAnswer
     counted: bool
@@ -35,7 +35,7 @@ class Rated(Shape):
 
 
 class TraceFeedback(OfTrace):
-    """The owner's word on a recall."""
+    """The user's verdict on a recall: whether memories that it injected were useful."""
 
     useful: bool = Field(description="false = it should not have been injected")
     memory_ids: tuple[Annotated[str, Field(max_length=100)], ...] = Field(
@@ -77,6 +77,6 @@ def rate_trace(engine: Engine, caller: Caller, request: TraceFeedback) -> Verdic
 
 
 def seen_verdicts(engine: Engine, caller: Caller, verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """Those of `verdicts` that are not on a memory which `caller` may not see."""
+    """Return `verdicts` without those on memories that `caller` may not see."""
     hidden = engine.visibility(caller.speaker).hidden(verdict.memory_id for verdict in verdicts)
     return [verdict for verdict in verdicts if verdict.memory_id not in hidden]

@@ -13,7 +13,7 @@ from tacit.verbs.show import find
 
 
 class Forget(OfMemory):
-    """Which memory is to end, and why."""
+    """A request to retire a memory, with the reason."""
 
     reason: str = Field(default="", max_length=500, description="kept in the history")
     cwd: Place = Field(

@@ -22,7 +22,7 @@ from tacit.verbs.requests import Folder, Request
 
 
 class Get(Request):
-    """Memories by their ids."""
+    """A request for memories by their ids."""
 
     cwd: Folder = Field(
         default="", description="working folder of the agent; without one only universal memories are seen"
@@ -35,7 +35,7 @@ class Get(Request):
 
 
 class Got(Shape):
-    """Memories as an agent reads them, their ids in the same order, and the ids that name no memory that may be seen here."""
+    """The memories as text for an agent, their ids in the same order, and the ids under which the caller may see no memory."""
 
     text: str
     ids: Sequence[str]

@@ -21,14 +21,14 @@ Namespace = Annotated[tuple[Label, ...], Field(min_length=1, max_length=MAX_LABE
 
 
 class ItemName(Request):
-    """The namespace and the key of an item."""
+    """A request that names an item by namespace and key."""
 
     namespace: Namespace = Field(description="labels of its namespace, from the widest to the narrowest")
     key: str = Field(max_length=MAX_NAME_CHARS, description="its key within the namespace")
 
 
 class PutItem(ItemName):
-    """An item to store."""
+    """A request to store an item."""
 
     value: dict[str, Any] = Field(description="its value")
     text: str = Field(
@@ -73,7 +73,7 @@ def get_item(engine: Engine, caller: Caller, request: ItemName) -> OneItem:
 
 
 def put_item(engine: Engine, caller: Caller, request: PutItem) -> OneItem:
-    """Store an item, and replace the one with the same key. Secrets in it are redacted; its text becomes a memory of the namespace's agent.
+    """Store an item. It replaces the item with the same key.
 
     Secrets in it are redacted. Its `text` becomes a memory of the namespace's agent, which recall may find.
 
@@ -87,15 +87,12 @@ def put_item(engine: Engine, caller: Caller, request: PutItem) -> OneItem:
 
 
 def delete_item(engine: Engine, caller: Caller, request: ItemName) -> None:
-    """Remove an item and end its memory. Without such an item it does nothing.
-
-    Without such an item it does nothing.
-    """
+    """Remove an item and end its memory. Does nothing if there is no such item."""
     engine.items.delete(request.namespace, request.key, speaker=caller.speaker)
 
 
 def search_items(engine: Engine, caller: Caller, request: SearchItems) -> ItemList:
-    """Find items below a namespace: with a query the nearest in meaning first, else the newest.
+    """Find items in a namespace and all namespaces below it.
 
     With `query` the nearest in meaning come first, else the newest. `where` filters by the fields of the
     value.

@@ -18,7 +18,7 @@ from tacit.verbs.requests import MOST_MS, Folder, LongPage, Request
 
 
 class FindTranscripts(LongPage):
-    """Which past transcripts to look for."""
+    """A request for past transcripts: where to look, and which ones."""
 
     cwd: Folder = Field(default="", description="working folder of the project; left out = every project")
     path: tuple[Folder, ...] = Field(
@@ -29,14 +29,14 @@ class FindTranscripts(LongPage):
 
 
 class WriteUps(Request):
-    """Have a session that waits written up by the language model."""
+    """A request to have the language model write up one waiting session."""
 
     past: bool = Field(default=False, description="for imported sessions instead of current ones")
     dry_run: bool = Field(default=False, description="only show the requests; nothing is sent")
 
 
 class Backfill(Request):
-    """Learn from past transcripts."""
+    """A request to learn from past transcripts."""
 
     cwd: Folder = Field(
         default="", description="working folder of the project; with `named`, of sessions that name none"

@@ -20,7 +20,7 @@ from tacit.verbs.requests import MOST_MS, Folder, NoBody, Place, Request, ScopeT
 
 
 class ListMemories(Request):
-    """Which memories to list, and which part of the list."""
+    """A request for a page of memories, with filters and order."""
 
     cwd: Place = Field(
         default="", description="only memories visible from this folder, or to `user:NAME`; default: all"
@@ -70,24 +70,24 @@ class ListMemories(Request):
 
     @property
     def wanted_statuses(self) -> tuple[MemoryStatus, ...] | None:
-        """The states, or None for any."""
+        """Return the statuses to list; None = any."""
         if "all" in self.status:
             return None
         return tuple(status for status in self.status if status != "all")
 
     @property
     def wanted_sensitivities(self) -> tuple[Sensitivity, ...] | None:
-        """The levels, or None for any."""
+        """Return the sensitivities to list; None = any."""
         return tuple(Sensitivity.parse(level) for level in self.sensitivity) or None
 
     @property
     def wanted_tiers(self) -> tuple[TrustTier, ...] | None:
-        """The tiers, or None for any."""
+        """Return the trust tiers to list; None = any."""
         return tuple(TrustTier[tier.upper()] for tier in self.tier) or None
 
 
 class Search(Request):
-    """Words to look for, by words and by meaning."""
+    """A request to find memories by words and by meaning."""
 
     text: str = Field(min_length=1, max_length=4000, description="words")
     cwd: Folder = Field(default="", description="only memories visible from this folder; default: all")
@@ -100,12 +100,12 @@ class Search(Request):
 
     @property
     def wanted_statuses(self) -> tuple[MemoryStatus, ...] | None:
-        """The states, or None for any."""
+        """Return the statuses to search; None = any."""
         return None if "all" in self.status else tuple(status for status in self.status if status != "all")
 
 
 class AskGraph(Request):
-    """Which part of the graph."""
+    """A request for a part of the graph of memories."""
 
     cwd: Folder = Field(default="", description="only memories visible from this folder; default: all")
     scope: tuple[ScopeText, ...] = Field(default=(), max_length=100, description="only these scopes")
@@ -123,7 +123,7 @@ class AskGraph(Request):
 
     @property
     def wanted_statuses(self) -> tuple[MemoryStatus, ...] | None:
-        """The states, or None for any."""
+        """Return the statuses to include; None = any."""
         return None if "all" in self.status else tuple(status for status in self.status if status != "all")
 
 
@@ -168,7 +168,7 @@ def list_memories(engine: Engine, caller: Caller, request: ListMemories) -> Memo
 
 
 def _in_order(memories: Iterable[Memory], where: MemoryFilter) -> list[Memory]:
-    """`memories` as `where` orders them."""
+    """Return `memories` sorted by `where.order`, ties newest first."""
 
     def first(memory: Memory) -> float:
         match where.order:
@@ -188,7 +188,7 @@ def _in_order(memories: Iterable[Memory], where: MemoryFilter) -> list[Memory]:
 def _found(
     engine: Engine, request: ListMemories, where: MemoryFilter, scope: ScopeFilter | None
 ) -> MemoryPage:
-    """The part of a list that is searched for; its places are those in the whole answer."""
+    """Search for the request's text, and return the requested page of the memories found. `total` is the number of all of them."""
     skip = rows_before(request.cursor) if request.cursor else request.offset
     within = scope if scope is not None else engine.admin.scopes(())
     hits = [hit.memory for hit in engine.admin.search.find(request.text or "", where, scope=within)]
@@ -207,12 +207,12 @@ def _found(
 
 
 def _is_newest_first(where: MemoryFilter) -> bool:
-    """Whether a list can go on after a memory instead of after so many rows."""
+    """Whether the list is sorted newest first, so that a cursor can name the last memory instead of a count of rows."""
     return where.order == "created" and not where.ascending
 
 
 def _from(where: MemoryFilter, request: ListMemories) -> tuple[MemoryFilter, int]:
-    """Where the list goes on: after a memory, or after so many rows."""
+    """Return where the page begins: the filter, which may name the memory to continue after, and the number of rows to skip."""
     if not request.cursor:
         return where, request.offset
     if _is_newest_first(where):
@@ -261,7 +261,7 @@ def get_graph(engine: Engine, caller: Caller, request: AskGraph) -> GraphView:
 
 
 def _seen(engine: Engine, cwd: str, scopes: tuple[str, ...] = ()) -> ScopeFilter:
-    """What may be seen from a folder, or these scopes alone, or everything."""
+    """Return the scopes to search: those visible from the folder `cwd`, or only `scopes`; None = everything."""
     within = engine.visible(cwd) if cwd else None
     return engine.admin.scopes(scopes_of(scopes), within=within)
 

@@ -15,7 +15,7 @@ from tacit.verbs.requests import AtFolder, LongPage
 
 
 class InitProject(AtFolder):
-    """A project to set up."""
+    """A request to import the rule files of a folder's project."""
 
     dry_run: bool = Field(default=False, description="only list what the rule files would add")
     confirmed: bool = Field(
@@ -24,7 +24,7 @@ class InitProject(AtFolder):
 
 
 class PutFolderProject(AtFolder):
-    """Whether a folder shares the memories of related ones."""
+    """A request to decide whether a folder shares the memories of related projects (`joined`) or is a project of its own."""
 
     joined: bool = Field(description="false: the folder is a project of its own")
 

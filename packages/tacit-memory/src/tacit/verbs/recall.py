@@ -38,11 +38,11 @@ SITUATION = (
     "error",
     "turn",
 )
-"""Fields of a recall that say in which situation it is asked."""
+"""The fields of a recall that describe the situation."""
 
 
 class Asked(Request):
-    """What a recall is asked with."""
+    """The fields of a request that asks the memory: the words, the surface, the situation and the session."""
 
     text: str = Field(
         default="",
@@ -90,7 +90,7 @@ class Asked(Request):
 
     @property
     def asks_something(self) -> bool:
-        """Whether there are words, or for `action` and `failure` a call or an error. A start and a compaction need neither."""
+        """Whether the request has what its surface needs: words, or for `action` and `failure` a call or an error. `start` and `compaction` need nothing."""
         if self.surface in ("start", "compaction"):
             return True
         called = self.surface in ("action", "failure") and bool(self.command or self.paths or self.tool)
@@ -98,18 +98,18 @@ class Asked(Request):
 
     @property
     def wanted_surface(self) -> Surface:
-        """The surface."""
+        """Return the surface of the request."""
         return Surface(self.surface)
 
     @property
     def given(self) -> AskedWith | None:
-        """The situation; None where nothing of it is said."""
+        """Return the situation that the request describes; None = it describes none."""
         situation = {name: getattr(self, name) for name in SITUATION}
         return AskedWith(**situation) if any(situation.values()) else None
 
 
 class Recall(Asked):
-    """Ask the memory."""
+    """A request for a recall."""
 
     as_of_ms: int | None = Field(default=None, ge=0, le=MOST_MS, description="answer as of this time")
     store_trace: bool = Field(default=True, description="keep the trace for `why`; false = a dry run")

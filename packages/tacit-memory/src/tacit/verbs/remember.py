@@ -14,7 +14,7 @@ from tacit.verbs.requests import MAX_CONTENT_CHARS, NewScope, Place, Request, Se
 
 
 class Remember(Request):
-    """Store a statement."""
+    """A request to store a statement."""
 
     content: str = Field(min_length=1, max_length=MAX_CONTENT_CHARS, description="the statement")
     headline: str = Field(
@@ -53,7 +53,7 @@ class Remember(Request):
 
     @property
     def wanted_sensitivity(self) -> Sensitivity | None:
-        """The level, or None for the default."""
+        """Return the sensitivity to store it with; None = the default."""
         return Sensitivity.parse(self.sensitivity) if self.sensitivity else None
 
 

@@ -15,19 +15,19 @@ from tacit.verbs.requests import AtFolder
 
 
 class Unshare(AtFolder):
-    """A memory whose file is to be removed."""
+    """A request to remove the file of a memory from the team's folder."""
 
     id: str = Field(min_length=1, max_length=64, description="id, or its beginning or ending")
 
 
 class Share(Unshare):
-    """A memory to write into the team's folder."""
+    """A request to write a memory into the team's folder."""
 
     by: str = Field(min_length=1, max_length=80, description="the name that teammates are shown")
 
 
 class PutRepositoryTeam(AtFolder):
-    """Whether the team's files are believed here."""
+    """A request to believe the team's files in this repository, or to stop believing them."""
 
     joined: bool = Field(description="false: leave the team")
 

@@ -18,9 +18,9 @@ from tacit.verbs.cursors import MAX_CHARS as MAX_CURSOR_CHARS
 
 MAX_CONTENT_CHARS = 1_000_000
 MOST_TOKENS = 20_000
-"""Most tokens of one answer."""
+"""The largest number of tokens that one answer may be asked for."""
 MOST_MS = 2**53 - 1
-"""Greatest time: what every reader of JSON keeps exactly."""
+"""The largest time in milliseconds: every JSON parser represents it exactly."""
 
 
 def _absolute(path: str) -> str:
@@ -71,14 +71,14 @@ StoredStatus = MemoryStatus | Literal["all"]
 
 
 class Request(BaseModel):
-    """What all requests have in common: unknown fields are refused."""
+    """The base class of all requests. Unknown fields are refused."""
 
     # Deferred: a daemon that serves hooks alone never pays for these.
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class Page(Request):
-    """A part of a list."""
+    """A request for a page of a list: the number of rows, and where it begins."""
 
     limit: int = Field(default=50, ge=1, le=500, description="most rows in one answer")
     cursor: str | None = Field(
@@ -87,36 +87,36 @@ class Page(Request):
 
 
 class LongPage(Page):
-    """A part of a list that is seldom longer than one answer."""
+    """A request for a page of a list that usually fits into one answer: the default is 500 rows."""
 
     limit: int = Field(default=500, ge=1, le=500, description="most rows in one answer")
 
 
 class NoBody(Request):
-    """A request that says nothing more."""
+    """A request without fields."""
 
 
 class OfMemory(Request):
-    """One memory."""
+    """A request about one memory."""
 
     id: Name = Field(description="id of a memory, or its beginning or ending, where that is unique")
 
 
 class OfTrace(Request):
-    """One recorded recall."""
+    """A request about one recorded recall."""
 
     id: Name = Field(description="id of a trace")
 
 
 class SessionName(Request):
-    """A session by its host and the host's id."""
+    """The name of a session: the host, and the host's id of the session."""
 
     host: str = Field(min_length=1, max_length=100, description="name of the host")
     session_id: str = Field(min_length=1, max_length=500, description="the host's id of the session")
 
     @property
     def key(self) -> SessionKey:
-        """The session's key."""
+        """Return the key of the session."""
         return SessionKey(host=self.host, session_id=self.session_id)
 
 
@@ -127,11 +127,11 @@ Whens = (
 
 
 class AtFolder(Request):
-    """A working folder."""
+    """A request about the project of a folder."""
 
     cwd: Folder = Field(min_length=1, description="working folder")
 
 
 def scopes_of(texts: tuple[str, ...]) -> tuple[Scope, ...]:
-    """Scopes of their texts, which were checked."""
+    """Parse the texts of scopes. They must have been checked before."""
     return tuple(Scope.parse(text) for text in texts)

@@ -17,7 +17,7 @@ ReviewValues = Annotated[tuple[Annotated[str, Field(max_length=400)], ...], Fiel
 
 
 class ReviewWhere(Request):
-    """Which entries of the review queue; what is left out asks for all."""
+    """Filters for entries of the review queue. A filter that is left out matches all entries."""
 
     cwd: Folder = Field(default="", description="only memories visible from this folder; default: all")
     kind: ReviewValues = Field(default=(), description="only these kinds")
@@ -33,7 +33,7 @@ class ReviewWhere(Request):
 
     @property
     def wanted(self) -> ReviewFilter:
-        """The filter."""
+        """Return the filters as the application takes them."""
         return ReviewFilter(
             kind=self.kind,
             source=self.source,
@@ -45,7 +45,7 @@ class ReviewWhere(Request):
 
 
 class ListReview(ReviewWhere, Page):
-    """Which part of the review queue."""
+    """A request for a page of the review queue."""
 
 
 class Decide(Request):

@@ -12,13 +12,13 @@ from tacit.verbs.requests import Folder, Page, Request, SessionName
 
 
 class Mute(SessionName):
-    """Stop or resume injecting."""
+    """A request to stop or resume injecting into a session."""
 
     muted: bool = Field(default=True, description="false = resume")
 
 
 class ListSessions(Page):
-    """Which sessions."""
+    """A request for a page of sessions."""
 
     cwd: Folder = Field(default="", description="only sessions of this folder's project")
     text: str = Field(
@@ -29,7 +29,7 @@ class ListSessions(Page):
 
 
 class ListDigests(Page):
-    """Whose digests."""
+    """A request for the digests of a session, a project, or all projects."""
 
     session: str | None = Field(
         default=None,
@@ -42,7 +42,7 @@ class ListDigests(Page):
 
 
 class AskLearned(Request):
-    """Of which session."""
+    """A request for what was learned from a session."""
 
     session: str | None = Field(
         default=None,

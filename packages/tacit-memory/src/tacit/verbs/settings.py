@@ -18,20 +18,20 @@ from tacit.verbs.requests import Folder, LongPage, Name, Request
 
 
 class AtPlace(Request):
-    """Whose settings."""
+    """A request for the settings that hold in a folder's project and for an agent."""
 
     cwd: Folder = Field(default="", description="as they hold in this folder's project")
     agent: str = Field(default="", max_length=200, description="effective values for this agent")
 
 
 class OfAgent(Request):
-    """One agent."""
+    """A request about one agent."""
 
     name: Name = Field(description="name of the agent")
 
 
 class ChangeSettings(Request):
-    """Values for one layer."""
+    """A request to write settings into one layer."""
 
     holder: Literal["user", "agents", "projects", "project_file"] = Field(
         default="user",
@@ -46,7 +46,7 @@ class ChangeSettings(Request):
 
 
 class RevertSettings(Request):
-    """What to take back."""
+    """A request to reset one layer, or one setting in it."""
 
     holder: Literal["user", "agents", "projects", "project_file"] = Field(default="user", description="whose")
     name: str = Field(default="", max_length=4096, description="the agent's name, or a folder of the project")
@@ -54,7 +54,7 @@ class RevertSettings(Request):
 
 
 class ChangeAgent(OfAgent):
-    """An agent's injection settings."""
+    """A request to change the injection settings of an agent."""
 
     memory_injection: dict[str, Any] = Field(
         default_factory=dict[str, Any], description="settings below `recall`; others stay unchanged"
@@ -107,7 +107,7 @@ def change_settings(
 
 
 def _parted(values: Mapping[str, Any], prefix: str = "") -> tuple[dict[str, Any], list[str]]:
-    """Values to write by dotted name, and names to take back. A kind is one value."""
+    """Split settings to write into values by dotted name, and the dotted names to reset. A kind stays one value. Raises InvalidInput for an empty name."""
     written: dict[str, Any] = {}
     reset_keys: list[str] = []
     for name, value in values.items():

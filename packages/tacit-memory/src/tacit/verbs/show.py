@@ -17,17 +17,17 @@ from tacit.verbs.requests import MOST_MS, LongPage, OfMemory, Page
 
 
 class ShowMemory(OfMemory):
-    """One memory, and as of when."""
+    """A request for one memory, now or as of a time."""
 
     as_of_ms: int | None = Field(default=None, ge=0, le=MOST_MS, description="as it was known at this time")
 
 
 class ListVersions(OfMemory, LongPage):
-    """A part of the versions or relations of one memory."""
+    """A request for a page of the versions or relations of a memory."""
 
 
 class ListExposures(Page):
-    """Which exposures."""
+    """A request for a page of injected memories."""
 
     host: str | None = Field(default=None, max_length=100, description="of one session: its host")
     session_id: str | None = Field(default=None, max_length=500, description="of one session: its id")
@@ -41,7 +41,7 @@ class ListExposures(Page):
 
 
 def find(engine: Engine, caller: Caller, name: str) -> Memory:
-    """The one memory whose id is or begins or ends with `name`, if `caller` may see it: a tool shows what its folder shows.
+    """Return the one memory whose id is, begins with or ends with `name`, if `caller` may see it. A tool may see only what is visible from its folder.
 
     Raises:
         InvalidInput, NotFound: if there is none, or several.

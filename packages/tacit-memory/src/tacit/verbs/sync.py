@@ -20,7 +20,7 @@ from tacit.verbs.requests import LongPage, NoBody, Request
 
 
 class LogIn(Request):
-    """A server's account to join."""
+    """A request to join an account of a server."""
 
     url: str = Field(min_length=1, max_length=500, description="address of the server")
     code: str = Field(default="", max_length=200, description="of an invitation")
@@ -34,14 +34,14 @@ class LogIn(Request):
 
 
 class BeginSignIn(Request):
-    """A server at which the user begins a single sign-on."""
+    """A request to begin a single sign-on at a server."""
 
     url: str = Field(min_length=1, max_length=500, description="address of the server")
     name: str = Field(default="", max_length=60, description="of this device; left out = the machine's")
 
 
 class FinishSignIn(Request):
-    """A single sign-on that was begun."""
+    """A request for the result of a single sign-on."""
 
     url: str = Field(min_length=1, max_length=500, description="address of the server")
     login: str = Field(min_length=1, max_length=100, description="its id")
@@ -51,7 +51,7 @@ class FinishSignIn(Request):
 
 
 class Revoke(Request):
-    """A device to refuse."""
+    """A request to revoke a device of the account."""
 
     device: str = Field(min_length=1, max_length=64, description="its name, or the beginning of its key")
 

@@ -30,13 +30,13 @@ _A_ROLE = Field(description="reader, writer, reviewer or admin")
 
 
 class OfTeam(Request):
-    """A team on the server."""
+    """A request about a team on the server."""
 
     team: str = _TEAM_NAME
 
 
 class OneMember(OfTeam):
-    """A member of a team."""
+    """A request about a member of a team."""
 
     principal: str = Field(
         min_length=1, max_length=90, description="account of a person, or a service account"
@@ -44,7 +44,7 @@ class OneMember(OfTeam):
 
 
 class NewMember(OneMember):
-    """A person to add to a team, or a member whose role or name changes."""
+    """A request to add a person to a team, or to change their role or name."""
 
     role: Role | None = Field(
         default=None, description="left out = a member keeps their role, and a new member becomes a writer"
@@ -55,13 +55,13 @@ class NewMember(OneMember):
 
 
 class Membership(OfTeam):
-    """Whether the user takes part in a team."""
+    """A request to join or leave a team."""
 
     joined: bool = Field(description="false: leave it")
 
 
 class PutTeamProject(OfTeam):
-    """A project, and whether its memories may be shared with a team."""
+    """A request to allow that memories of a project are shared with a team, or to end that. The project is named by its folder or its remote."""
 
     allowed: bool = Field(default=True, description="false: no longer")
     cwd: Folder = Field(default="", description="folder of the project")
@@ -77,7 +77,7 @@ class PutTeamProject(OfTeam):
 
 
 class NewServiceAccount(OfTeam):
-    """A service account to make, or to give a new token."""
+    """A request to create a service account, or to give it a new token."""
 
     name: str = Field(min_length=1, max_length=40, description="name of the account within the organization")
     role: Role = _A_ROLE
@@ -85,22 +85,22 @@ class NewServiceAccount(OfTeam):
 
 
 class ListMembers(OfTeam, LongPage):
-    """Members of a team."""
+    """A request for a page of the members of a team."""
 
 
 class ListAudit(OfTeam, Page):
-    """Entries of a team's audit log."""
+    """A request for a page of a team's audit log."""
 
 
 class ListRequests(LongPage):
-    """Requests to share."""
+    """A request for a page of share requests."""
 
     team: str = Field(default="", max_length=90, description="left out = all teams of the user")
     every: bool = Field(default=False, description="also list those that were decided")
 
 
 class AskToShare(Request):
-    """A memory to share."""
+    """A request to ask a team to share a memory."""
 
     id: str = Field(min_length=1, max_length=64, description="id, or its beginning or ending")
     team: str = Field(
@@ -111,7 +111,7 @@ class AskToShare(Request):
 
 
 class DecideRequest(Request):
-    """A decision on a request to share."""
+    """A request to accept, refuse or withdraw a share request."""
 
     id: str = Field(min_length=1, max_length=64, description="id of the request, or its beginning or ending")
     decision: Decision = Field(description="accept, refuse or withdraw")
@@ -123,7 +123,7 @@ class DecideRequest(Request):
 
 
 class UnshareMemory(Request):
-    """A memory that teams stop sharing."""
+    """A request that teams stop sharing a memory."""
 
     id: str = Field(min_length=1, max_length=64, description="id, or its beginning or ending")
     purge: bool = Field(

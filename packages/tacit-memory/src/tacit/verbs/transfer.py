@@ -27,13 +27,13 @@ from tacit.verbs.requests import Folder, NoBody, Place, Request
 
 
 class Backup(Request):
-    """Where the copy goes."""
+    """A request to write a backup."""
 
     target: Folder = Field(min_length=1, description="a file that does not exist yet")
 
 
 MAX_IMPORT_BYTES = 32_000_000
-"""The longest request of an import; larger files are named by `path`."""
+"""The most bytes of an import request; for larger files the request names a `path`."""
 
 
 _UPLOADS = "import-"
@@ -41,7 +41,7 @@ _uploading = Lock()
 
 
 class ReadExport(Request):
-    """Which memories to export, and how."""
+    """A request for an export of memories as text."""
 
     format: Literal["jsonl", "markdown"] = Field(
         default="jsonl", description="`jsonl` = everything, without loss; `markdown` = to read and edit"
@@ -52,13 +52,13 @@ class ReadExport(Request):
 
 
 class WriteExport(ReadExport):
-    """An export, and where it goes."""
+    """A request to write an export of memories to a file."""
 
     target: Folder = Field(min_length=1, description="a file that does not exist yet")
 
 
 class ImportMemories(Request):
-    """What to import, and how."""
+    """A request to import memories from a file, or from text that it holds."""
 
     path: Folder = Field(default="", description="a file or folder on the daemon's machine")
     content: str = Field(
@@ -103,7 +103,7 @@ class ImportMemories(Request):
 
     @property
     def file_bytes(self) -> bytes:
-        """The bytes of the file that was sent.
+        """Return the bytes of the file that was sent.
 
         Raises:
             InvalidInput: if they are not base64, as `encoding` says.
@@ -117,7 +117,7 @@ class ImportMemories(Request):
 
     @property
     def options(self) -> ImportOptions:
-        """The options of the import."""
+        """Return the options of the import."""
         return ImportOptions(
             tool=self.tool,
             vouched=self.mine,
@@ -194,7 +194,7 @@ def import_memories(engine: Engine, caller: Caller, request: ImportMemories) -> 
 
 
 def _giving_way(tell: ProgressCallback) -> Progress:
-    """Tell how far an import is, and let hooks go first between two batches."""
+    """Return a progress function for an import: it reports the progress with `tell`, and then waits while hooks need answers."""
 
     def progress(what: str, done: int, whole: int) -> None:
         tell(done, whole)
@@ -205,7 +205,7 @@ def _giving_way(tell: ProgressCallback) -> Progress:
 
 @contextmanager
 def _file(home: Home, request: ImportMemories) -> Generator[Path]:
-    """The file to import; sent text stands in a private folder meanwhile."""
+    """Yield the path of the file to import. Sent text is written to a private temporary folder, which is removed afterwards."""
     if request.path:
         yield Path(request.path)
         return

@@ -28,7 +28,7 @@ def _change_id(text: str) -> str:
 
 
 class ListChanges(Page):
-    """Which changes to tell."""
+    """A request for a page of the change log."""
 
     cwd: Folder = Field(default="", description="only memories visible from this folder; default: all")
     id: str | None = Field(default=None, max_length=100, description="only of this memory")
@@ -52,7 +52,7 @@ class ListChanges(Page):
 
 
 class Undo(Request):
-    """Take back one change, or all that a session taught."""
+    """A request to take back one change, or all that was learned from a session."""
 
     id: (
         Annotated[

@@ -19,7 +19,7 @@ from tacit.verbs.requests import Folder, Millis, NoBody, Request, SessionName
 
 
 class Tune(Request):
-    """Fit the levels before a prompt to this store, and the cosine bars of the preset to an embedder of the user's own."""
+    """A request to fit the levels before a prompt to this store and, for an embedder of the user's own, the cosine bars of the preset."""
 
     bound: float = Field(
         default=0.12,
@@ -31,13 +31,13 @@ class Tune(Request):
 
 
 class BeginRescan(Request):
-    """Take secrets out of everything stored, by the rules that hold now."""
+    """A request to redact everything stored by today's rules."""
 
     dry_run: bool = Field(default=False, description="only count what would change")
 
 
 class Purge(Request):
-    """What to forget for good: memories, a project, a session, a source, or what holds words; one of these."""
+    """A request to remove memories for good: by ids, project, session, source or exact words. Exactly one of these must be given."""
 
     ids: tuple[Annotated[str, Field(min_length=1, max_length=100)], ...] = Field(
         default=(), max_length=10_000, description="memories, by id or its beginning"
@@ -87,7 +87,7 @@ class Purge(Request):
 
 
 class ChartTime(Request):
-    """A stretch of time in buckets."""
+    """A request for charts: the span of time, and the length of its buckets."""
 
     since_ms: Millis | None = Field(
         default=None, description="from this time on; default: 30 days, or 2 by the hour"
@@ -99,7 +99,7 @@ class ChartTime(Request):
 
 
 class BeginJob(Request):
-    """Which long work."""
+    """A request to begin a background job: `reindex` or `check`."""
 
     name: BegunJob = Field(
         description="`reindex` renews vectors of another embedder, `check` reads the whole store for damage"
@@ -187,7 +187,7 @@ def get_charts(engine: Engine, caller: Caller, request: ChartTime) -> SeriesView
 
 
 def begin_job(engine: Engine, caller: Caller, request: BeginJob) -> OneJob:
-    """Begin long work, or join what goes on under that name already; `GET /v1/jobs` tells how far it is.
+    """Begin a background job, and return at once with its state; `GET /v1/jobs` shows its progress.
 
     The job runs in the background. A job that is already running is joined, not begun again.
     """
@@ -195,8 +195,5 @@ def begin_job(engine: Engine, caller: Caller, request: BeginJob) -> OneJob:
 
 
 def list_jobs(engine: Engine, caller: Caller, request: NoBody) -> Jobs:
-    """Long work that was begun since the store was opened, the last of every name: how far it is, or how it ended.
-
-    It has the last job of each name since the daemon started, with its progress and its result.
-    """
+    """List the background jobs: the last one of each name since the daemon started, with its progress or result."""
     return Jobs(jobs=engine.maintenance.jobs.all())

@@ -17,7 +17,7 @@ from tacit.verbs.requests import AskedSurface, Folder, Millis, OfTrace, Page
 
 
 class ListTraces(Page):
-    """Which traces to show."""
+    """A request for a page of recall traces."""
 
     session: str | None = Field(default=None, max_length=700, description="`host/id`")
     surface: AskedSurface | None = Field(default=None, description="only this surface")
@@ -28,7 +28,7 @@ class ListTraces(Page):
 
 
 class Timeline(Page):
-    """Which recalls."""
+    """A request for a page of recalls in one line each."""
 
     session: str | None = Field(default=None, max_length=700, description="`host/id`")
     cwd: Folder = Field(default="", description="only sessions of this folder's project")
@@ -45,12 +45,12 @@ class Timeline(Page):
 
     @property
     def wanted_surface(self) -> Surface | None:
-        """The surface, or None for any."""
+        """Return the surface to list; None = any."""
         return Surface(self.surface) if self.surface is not None else None
 
 
 class AskTrace(OfTrace):
-    """One recorded recall."""
+    """A request for one recorded recall."""
 
     threshold: float | None = Field(
         default=None, ge=0.0, le=1.0, description="also repeat the decision with this threshold"

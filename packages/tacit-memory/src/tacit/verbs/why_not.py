@@ -18,7 +18,7 @@ from tacit.verbs.requests import AskedSurface
 
 
 class WhyNotRequest(Asked):
-    """Ask why a recall does not give a memory."""
+    """A request to explain why a recall does not give a memory."""
 
     memory: str = Field(min_length=1, max_length=64, description="id, or its beginning or ending")
     surface: AskedSurface = Field(default="prompt", description="the surface that does not give it")
@@ -36,7 +36,7 @@ class WhyNotRequest(Asked):
 
 
 class AbsenceView(Shape):
-    """Where a recall left a memory out."""
+    """The stage at which a recall left a memory out, and the reason: `value` was measured, and compared with `bound`."""
 
     stage: str = Field(description="name of the stage, as in a trace")
     cause: DropCause | SilenceCause = Field(
@@ -49,7 +49,7 @@ class AbsenceView(Shape):
 
 
 class RemedyStepView(Shape):
-    """One change. `target` and `value`: the setting and its new value, or what of the memory changes and to what."""
+    """One change of a remedy. `target` is the setting or the field of the memory that changes, and `value` its new value."""
 
     kind: RemedyKind
     target: str
@@ -59,14 +59,14 @@ class RemedyStepView(Shape):
 
 
 class RemedyView(Shape):
-    """Changes that together let the memory through; the same recall was tried with them."""
+    """Changes that together let the memory through. The recall was repeated with them, and gave the memory."""
 
     steps: Sequence[RemedyStepView]
     text: str
 
 
 class WhyNotView(Shape):
-    """Why a recall does not give a memory: the stage, numbers, and what would let it through."""
+    """The explanation why a recall does not give a memory: the stage, the measured numbers, and remedies."""
 
     memory: MemoryAnswer
     surface: Surface

@@ -36,7 +36,7 @@ _Promise = Future[Vectors]
 
 
 class CachedEmbedder:
-    """An embedder with a memory of `entries` vectors (the longest unused goes first), each for `ttl_s` seconds."""
+    """An embedder that caches the vectors of another one: at most `entries` (the least recently used is dropped first), each for `ttl_s` seconds. Safe to share between threads."""
 
     def __init__(self, inner: Embedder, *, entries: int, ttl_s: float, clock: Clock | None = None) -> None:
         self._inner = inner
@@ -49,16 +49,16 @@ class CachedEmbedder:
 
     @property
     def identity(self) -> EmbedderIdentity:
-        """The identity of the inner embedder."""
+        """Return the identity of the wrapped embedder."""
         return self._inner.identity
 
     @property
     def inner(self) -> Embedder:
-        """The embedder that makes the vectors."""
+        """Return the wrapped embedder."""
         return self._inner
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """As the inner embedder; each distinct text is asked of it at most once at a time.
+        """Return the vectors of `texts`, from the cache or from the wrapped embedder. If another thread is already computing one, wait for it.
 
         Raises:
             ProviderError: as the inner embedder; all who wait for that text get the same error, nothing is kept.
@@ -82,7 +82,7 @@ class CachedEmbedder:
         return out
 
     def _claim(self, keys: Sequence[bytes]) -> tuple[dict[bytes, Vectors], dict[bytes, _Promise], set[bytes]]:
-        """Split the keys: known; being made by another thread; ours to make."""
+        """Split the keys into vectors from the cache, vectors that another thread is computing, and keys that the caller must compute."""
         vectors: dict[bytes, Vectors] = {}
         waiting: dict[bytes, _Promise] = {}
         mine: set[bytes] = set()
@@ -128,7 +128,7 @@ class CachedEmbedder:
 
 
 class FakeEmbedder:
-    """Hashed bag of words with signed buckets (feature hashing, Weinberger et al. 2009): same words, same direction."""
+    """An embedder for tests: a hashed bag of words with signed buckets (feature hashing, Weinberger et al. 2009). The same words give the same direction."""
 
     def __init__(self, *, dimensions: int = 384) -> None:
         self._identity = EmbedderIdentity(name="fake-hashed-words@1", dimensions=dimensions)
@@ -137,11 +137,11 @@ class FakeEmbedder:
 
     @property
     def identity(self) -> EmbedderIdentity:
-        """Name and vector length."""
+        """Return the name and the vector length."""
         return self._identity
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Unit float32 vectors, shape (len(texts), dimensions). `calls` and `texts` count what was asked for."""
+        """Return unit float32 vectors, shape (len(texts), dimensions). Count the call in `calls` and the texts in `texts`."""
         self.calls += 1
         self.texts += len(texts)
         out = np.zeros((len(texts), self._identity.dimensions), dtype=np.float32)
@@ -157,7 +157,7 @@ class FakeEmbedder:
         return out
 
     def token_matches(self, text: str, others: Sequence[str]) -> Vectors:
-        """1 for each word of `text` that the other text holds, else 0."""
+        """Return 1 for each word of `text` that the other text contains, else 0; shape (len(others), words of `text`)."""
         query_words = CODE_WORD.findall(text.lower())
         word_sets = [set(CODE_WORD.findall(other.lower())) for other in others]
         rows = [[float(word in words) for word in query_words] for words in word_sets]
@@ -167,13 +167,13 @@ class FakeEmbedder:
 __all__ = ["CachedEmbedder", "FakeEmbedder", "make_embedder", "waits_for_server"]
 
 CACHE_ENTRIES, CACHE_TTL_S = 1024, 3600
-"""Vectors kept in memory, and for how long."""
+"""How many vectors are cached, and for how many seconds."""
 TIMEOUT_MS = 5000
 LOCAL = ("minilm", "onnx", "fastembed", "fake")
 
 
 def waits_for_server(settings: EmbedderSettings) -> bool:
-    """Whether the embedder of `settings` may wait for a server, so that recall must not wait for it.
+    """Whether the embedder of `settings` may have to wait for a server, so that recall must not wait for it.
 
     What another package provides is treated so: nobody knows how it makes its vectors.
     """
@@ -189,7 +189,7 @@ def make_embedder(
     cache_entries: int = CACHE_ENTRIES,
     timeout_ms: int = TIMEOUT_MS,
 ) -> Embedder:
-    """Build the embedder that `settings` name, behind a cache; nothing is loaded or called before its first text.
+    """Make the embedder that `settings` name, behind a cache. No model is loaded, and no server asked, before its first text.
 
     Args:
         settings: the `embedder` section.
@@ -237,7 +237,7 @@ def _make(
 
 
 class _RedactedEmbedder:
-    """Passes texts on to an embedder of another package, redacted: it may send them anywhere."""
+    """An embedder that redacts texts before it passes them to the embedder of another package, which may send them anywhere."""
 
     def __init__(self, inner: Embedder, redact: Callable[[str], str]) -> None:
         self._inner = inner
@@ -245,11 +245,11 @@ class _RedactedEmbedder:
 
     @property
     def identity(self) -> EmbedderIdentity:
-        """See the port."""
+        """Return the identity of the wrapped embedder."""
         return self._inner.identity
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """See the port."""
+        """Return the vectors of the redacted texts."""
         return self._inner.embed([self._redact(text) for text in texts])
 
 
@@ -272,7 +272,7 @@ def _remote(
 
 
 def _dimensions(settings: EmbedderSettings, model: str, lengths: Mapping[str, int]) -> int:
-    """The vector length: as set, else as known for `model`."""
+    """Return the length of the vectors: that of the settings, else the one that `lengths` has for `model`. Raises ProviderError if neither says it."""
     length = settings.dimensions or lengths.get(model, 0)
     if not length:
         raise ProviderError(

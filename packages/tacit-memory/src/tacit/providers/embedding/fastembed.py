@@ -28,7 +28,7 @@ class _Model(Protocol):
 
 
 def load_fastembed(model: str) -> _Model:
-    """Load `model` with the library, downloading it if it is not there yet.
+    """Load `model` with the library fastembed, which downloads it if it is not there yet.
 
     Raises:
         ProviderError: if the library is not installed or the model cannot be loaded.
@@ -46,7 +46,7 @@ def load_fastembed(model: str) -> _Model:
 
 
 class FastembedEmbedder:
-    """A model of the library. Safe to share between threads: they take turns."""
+    """An embedder with a model of the library fastembed. Safe to share between threads: they take turns."""
 
     def __init__(
         self, *, model: str, dimensions: int, load: Callable[[str], _Model] = load_fastembed
@@ -59,11 +59,11 @@ class FastembedEmbedder:
 
     @property
     def identity(self) -> EmbedderIdentity:
-        """The model's name and its vector length."""
+        """Return the model's name and its vector length."""
         return self._identity
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Unit float32 vectors, shape (len(texts), dimensions).
+        """Return unit float32 vectors, shape (len(texts), dimensions).
 
         Raises:
             ProviderError: if the library is missing or its model cannot be loaded.

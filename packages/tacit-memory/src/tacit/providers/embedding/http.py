@@ -18,7 +18,7 @@ from tacit.providers.json_client import JsonClient
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbeddingApi:
-    """The API of one kind of server. The functions are pure.
+    """The API of one kind of embedding server: how a request is made and a reply read. The functions are pure.
 
     Attributes:
         name: of the provider.
@@ -45,7 +45,7 @@ class EmbeddingApi:
 
 
 class RemoteEmbedder:
-    """A model behind an endpoint that speaks `dialect`. Safe to share between threads."""
+    """An embedder that asks a server with the API `dialect`. Safe to share between threads."""
 
     def __init__(
         self,
@@ -64,11 +64,11 @@ class RemoteEmbedder:
 
     @property
     def identity(self) -> EmbedderIdentity:
-        """The provider's and the model's name, and the vector length; the vendor's name is the version."""
+        """Return the names of the provider and the model, and the vector length; the version is the vendor's name of the model."""
         return self._identity
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Unit float32 vectors, shape (len(texts), dimensions).
+        """Ask the server, and return unit float32 vectors, shape (len(texts), dimensions).
 
         Raises:
             ProviderError: if the server cannot be reached, refuses, or answers with something else.
@@ -89,12 +89,12 @@ class RemoteEmbedder:
         )
 
     def close(self) -> None:
-        """Close connections."""
+        """Close the connections to the server."""
         self._client.close()
 
 
 def sendable(text: str, *, most_chars: int) -> str:
-    """`text` as servers accept it: valid Unicode without NUL, not blank, and not longer than `most_chars`."""
+    """Return `text` in a form that servers accept: valid Unicode without NUL, at most `most_chars` long, and not blank ("." instead)."""
     clean = text[:most_chars].replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
     return clean if clean.strip() else "."
 
@@ -107,7 +107,7 @@ def embed_distinct(
     batch: int,
     prepare: Callable[[str], str],
 ) -> Vectors:
-    """Ask for each distinct text once, `batch` prepared texts at a time, and put the rows in the order of `texts`."""
+    """Call `ask` with batches of the distinct texts, each changed by `prepare`, and return the rows in the order of `texts`."""
     place = {text: row for row, text in enumerate(dict.fromkeys(texts))}
     ready = [prepare(text) for text in place]
     batches = [ask(ready[start : start + batch]) for start in range(0, len(ready), batch)]
@@ -116,7 +116,7 @@ def embed_distinct(
 
 
 def unit_rows(rows: object, *, count: int, dimensions: int, server: str) -> Vectors:
-    """Check and normalize the vectors of a reply: shape (count, dimensions), float32, length 1.
+    """Check the vectors of a server's reply, and return them normalized: shape (count, dimensions), float32, length 1.
 
     Raises:
         ProviderError: if there are more or fewer rows, of another length, not numbers, or all zero.

@@ -48,7 +48,7 @@ _EPSILON = 1e-12  # layer_norm_eps of the model
 
 
 class NumpyForward:
-    """BERT with six layers, mean pooling and length 1. Safe to share between threads, which take turns.
+    """The forward pass of the shipped model in numpy: BERT with six layers and mean pooling. Safe to share between threads, which take turns.
 
     BLAS brings threads of its own; several callers at once would fight over the cores.
     """
@@ -70,7 +70,7 @@ class NumpyForward:
         }
 
     def __call__(self, ids: Sequence[int]) -> Floats:
-        """The vector of one text, shape (384,)."""
+        """Return the unit vector of the tokens `ids` of one text, shape (384,)."""
         with self._turn:
             return self._run(ids)
 
@@ -107,7 +107,7 @@ class NumpyForward:
 
 
 def _gelu(value: Floats) -> Floats:
-    """0.5 x (1 + erf(x / sqrt 2)); erf by Abramowitz and Stegun, formula 7.1.26, error below 1.5e-7."""
+    """Apply GELU: 0.5 x (1 + erf(x / sqrt 2)), with erf by Abramowitz and Stegun, formula 7.1.26, error below 1.5e-7."""
     x = value * np.float32(2**-0.5)
     t = 1 / (1 + np.float32(0.3275911) * np.abs(x))
     series = t * (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429))))
@@ -124,7 +124,7 @@ def _floats(stored: dict[str, NDArray[np.generic]], name: str) -> Floats:
 
 
 def _dequantized(stored: dict[str, NDArray[np.generic]], name: str) -> Floats:
-    """(whole - zero) x scale, with one zero and scale per output channel (the last axis)."""
+    """Return the 8-bit weights `name` as floats: (whole - zero) x scale, with one zero and one scale per output channel (the last axis)."""
     whole, zero, scale = (
         _floats(stored, f"{name}_{suffix}") for suffix in ("quantized", "zero_point", "scale")
     )
@@ -145,7 +145,7 @@ _TYPES: dict[int, np.dtype[np.generic]] = {
 
 
 def read_weights(path: Path) -> dict[str, NDArray[np.generic]]:
-    """All initializers of the graph, by name, in their stored types and shapes.
+    """Read all weights (initializers) of an ONNX file, by name, in their stored types and shapes.
 
     Raises:
         ProviderError: if the file cannot be read or is not such a model.
@@ -186,7 +186,7 @@ def _tensor(data: memoryview) -> tuple[str, NDArray[np.generic]]:
 
 
 def _fields(data: memoryview) -> Iterator[tuple[int, int | memoryview]]:
-    """The fields of one protobuf message: number and value."""
+    """Yield number and value of each field of one protobuf message."""
     place = 0
     while place < len(data):
         key, place = _varint(data, place)
@@ -240,7 +240,7 @@ _LEAST_LENGTH = np.float32(1e-6)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableInModel:
-    """The place of the table of input embeddings in the model's file: its first byte, (tokens, dimensions)."""
+    """Where the table of input embeddings is in the model's file: the offset of its first byte, and its shape (tokens, dimensions)."""
 
     at: int
     shape: tuple[int, int]
@@ -248,7 +248,7 @@ class TableInModel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenAxes:
-    """The directions that the token vectors of the shipped model share.
+    """The fitted constants that turn rows of the shipped model's token table into vectors: scale, mean, and the common direction to remove.
 
     Attributes:
         rows: their place.
@@ -266,7 +266,7 @@ class TokenAxes:
 
 
 class StaticTokens:
-    """The token vectors of one model. What it remembers only saves time; safe to share between threads.
+    """The vectors of single tokens of one model, and their cosines. Caches texts; safe to share between threads.
 
     A row q of the table stands for the vector x = (q - zero) * scale - mean, projected to p = x - (x . d) d. For an asked
     token t of unit length, which is orthogonal to d, p . t = scale * (q . t) - (zero * scale + mean) . t.
@@ -284,7 +284,7 @@ class StaticTokens:
         self._lengths: Vectors = np.maximum(lengths, _LEAST_LENGTH)
 
     def vectors(self, ids: Ids) -> Vectors:
-        """Unit float32 rows, shape (len(ids), dimensions)."""
+        """Return the unit float32 vectors of tokens, shape (len(ids), dimensions)."""
         plain = self._rows[ids].astype(np.float32)
         plain *= self._scale
         plain -= self._middle
@@ -294,7 +294,7 @@ class StaticTokens:
         return plain
 
     def matches(self, text: str, others: Sequence[str]) -> Vectors:
-        """Best cosine (0 to 1) of each token of `text` in each of `others`, shape (len(others), tokens of `text`)."""
+        """Return the best cosine (0 to 1) of each token of `text` with a token of each of `others`, shape (len(others), tokens of `text`)."""
         ids = self._ids(text)
         token_ids = [self._ids(other) for other in others]
         out = np.zeros((len(others), len(ids)), dtype=np.float32)
@@ -315,7 +315,7 @@ class StaticTokens:
         return np.minimum(out, 1.0, out=out)
 
     def _cosines(self, ids: Ids, query: Ids) -> Vectors:
-        """Cosines of the tokens `ids` with those of `query`, shape (ids, query)."""
+        """Return the cosines of the tokens `ids` with those of `query`, shape (ids, query)."""
         query_vectors = self.vectors(query).T
         plain = self._rows[ids].astype(np.float32)
         cosines = cast(Vectors, plain @ (query_vectors * self._scale))
@@ -328,7 +328,7 @@ class StaticTokens:
 
 
 def shipped_axes() -> TokenAxes:
-    """Load the axes that ship.
+    """Load the constants that are shipped with Tacit.
 
     Raises:
         ProviderError: if the file cannot be used.
@@ -341,7 +341,7 @@ def shipped_axes() -> TokenAxes:
 
 @lru_cache(maxsize=1)
 def map_rows(folder: Path) -> NDArray[np.uint8]:
-    """The rows of the table, shape (tokens, dimensions), read from the file where they are looked at.
+    """Map the table of token vectors into memory, shape (tokens, dimensions); the file is read where it is accessed.
 
     One mapping for all callers: pages of a second one would count again as memory of this process.
 
@@ -370,7 +370,7 @@ _log = logging.getLogger(__name__)
 
 
 class MiniLM:
-    """all-MiniLM-L6-v2. Safe to share between threads.
+    """An embedder with the shipped model all-MiniLM-L6-v2. Safe to share between threads.
 
     Texts go through the model one by one. In a batch the 8-bit scale is taken over all of its texts, and a vector would
     depend on its neighbours (cosine down to 0.976 measured) for at most a fifth more speed.
@@ -385,16 +385,16 @@ class MiniLM:
 
     @property
     def identity(self) -> EmbedderIdentity:
-        """Name with the version of the weights, and 384."""
+        """Return the name with the version of the weights, and the vector length 384."""
         return IDENTITY
 
     @property
     def languages(self) -> frozenset[str]:
-        """Return English. Of other languages the model knows only pieces of words, and finds any two texts similar (docs/guide/languages.md)."""
+        """Return the languages that the model was made for: English. It knows only pieces of other languages' words, and finds any two such texts similar (docs/guide/languages.md)."""
         return frozenset({ENGLISH})
 
     def warm(self) -> None:
-        """Load the model now instead of at the first text.
+        """Load the model now, instead of with the first text. Blocks.
 
         Raises:
             ProviderError: if it cannot be loaded.
@@ -402,7 +402,7 @@ class MiniLM:
         self._load()
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Unit float32 vectors, shape (len(texts), 384); of each text the first 254 tokens count.
+        """Return unit float32 vectors, shape (len(texts), 384). Of each text only the first 254 tokens count.
 
         Raises:
             ProviderError: if the model cannot be loaded, or is not the one that was released.
@@ -426,7 +426,7 @@ class MiniLM:
         return out
 
     def token_matches(self, text: str, others: Sequence[str]) -> Vectors:
-        """Best cosine of each word piece of `text` in each of `others`, by input embeddings: no forward pass."""
+        """Return the best cosine of each token of `text` in each of `others`, from the input embeddings, without a forward pass."""
         return self._static().matches(text, others)
 
     def _static(self) -> StaticTokens:
@@ -447,7 +447,7 @@ class MiniLM:
 
 @lru_cache(maxsize=1)
 def _loaded(folder: Path, runtime: Runtime) -> tuple[WordPiece, Forward, Future[None]]:
-    """Tokenizer and model, one of them for a process: both may be used by many threads, and take 70 ms and 30 MB.
+    """Load tokenizer and model once per process, because they take 70 ms and 30 MB. Many threads may use them.
 
     The last value is the check of the files. It takes 16 ms beside the load; the first text waits for it, `warm` does not.
     """
@@ -460,7 +460,7 @@ def _loaded(folder: Path, runtime: Runtime) -> tuple[WordPiece, Forward, Future[
 
 
 def _check_files(folder: Path) -> None:
-    """Refuse files that are not those that the manifest names.
+    """Check that the model's files are those that the manifest names.
 
     Raises:
         ProviderError: a file is another one, or cannot be read.

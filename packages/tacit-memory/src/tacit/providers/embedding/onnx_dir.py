@@ -35,7 +35,7 @@ _SAMPLES, _SAMPLE_BYTES = 64, 4096
 
 
 class OnnxFolder:
-    """An embedding model in a folder. Safe to share between threads.
+    """An embedder with an ONNX model in a folder. Safe to share between threads.
 
     Raises:
         ProviderError: at once if the folder is incomplete or asks for something unknown.
@@ -63,11 +63,11 @@ class OnnxFolder:
 
     @property
     def identity(self) -> EmbedderIdentity:
-        """The folder's name with a digest of the weights, and the vector length."""
+        """Return the folder's name with a digest of the model's files, and the vector length."""
         return self._identity
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Unit float32 vectors, shape (len(texts), dimensions), one text at a time (see `MiniLM`).
+        """Return unit float32 vectors, shape (len(texts), dimensions). Texts go through the model one at a time (see `MiniLM`).
 
         Raises:
             ProviderError: if the model or its tokeniser cannot be loaded.
@@ -112,7 +112,7 @@ class OnnxFolder:
 
 
 def _pool(tokens: NDArray[Any], pooling: Pooling) -> NDArray[Any]:
-    """Make one vector of the vectors of tokens, shape (tokens, dimensions); no padding is among them."""
+    """Combine the vectors of tokens, shape (tokens, dimensions), into one. They must not include padding."""
     match pooling:
         case "mean":
             return cast("NDArray[Any]", tokens.mean(axis=0))
@@ -123,7 +123,7 @@ def _pool(tokens: NDArray[Any], pooling: Pooling) -> NDArray[Any]:
 
 
 def find_model(folder: Path) -> Path:
-    """The ONNX file of a model folder.
+    """Return the path of the ONNX file in a model's folder.
 
     Raises:
         ProviderError: if there is none.
@@ -164,7 +164,7 @@ def _pooling(config: Mapping[str, object], folder: Path) -> Pooling:
 
 
 def make_encode(folder: Path, max_tokens: int) -> Encode:
-    """Make the function that turns a text into the ids of its tokens, first and last mark included.
+    """Return a function that turns a text into the ids of its tokens, at most `max_tokens` with the first and last mark.
 
     Raises:
         ProviderError: if the folder holds no tokeniser that can be read.
@@ -197,13 +197,13 @@ def make_encode(folder: Path, max_tokens: int) -> Encode:
 
 
 def read_json(path: Path) -> Mapping[str, object]:
-    """The object in `path`; empty when there is no such file."""
+    """Return the JSON object in a file; empty if there is no such file or it holds something else. Raises ProviderError if it cannot be read."""
     value = _read(path)
     return cast("Mapping[str, object]", value) if isinstance(value, dict) else {}
 
 
 def _read(path: Path) -> object:
-    """The JSON value in `path`; None when there is no such file."""
+    """Return the JSON value in a file; None = there is no such file. Raises ProviderError if it cannot be read."""
     if not path.is_file():
         return None
     try:
@@ -213,7 +213,7 @@ def _read(path: Path) -> object:
 
 
 def _digest(model: Path, extra: str) -> str:
-    """Eight hex digits from the size and evenly spread samples of the file: other weights, another digest."""
+    """Return eight hex digits that change with the weights: a digest of the file's size, of samples at even distances, and of `extra`."""
     size = model.stat().st_size
     digest = hashlib.blake2b(f"{size}/{extra}".encode(), digest_size=4)
     with model.open("rb") as file:

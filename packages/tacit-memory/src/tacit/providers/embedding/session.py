@@ -21,27 +21,27 @@ class _Named(Protocol):
 
 
 class Session(Protocol):
-    """The part of `onnxruntime.InferenceSession` that is used here."""
+    """The part of `onnxruntime.InferenceSession` that Tacit uses."""
 
     def get_inputs(self) -> Sequence[_Named]:
-        """Inputs in the order of the graph."""
+        """Return the inputs in the order of the graph."""
         ...
 
     def get_outputs(self) -> Sequence[_Named]:
-        """Outputs in the order of the graph."""
+        """Return the outputs in the order of the graph."""
         ...
 
     def run(
         self, output_names: Sequence[str] | None, input_feed: Mapping[str, NDArray[Any]]
     ) -> list[NDArray[Any]]:
-        """Run the model. Safe to call from several threads."""
+        """Run the model, and return the outputs with these names. Safe to call from several threads."""
         ...
 
 
 def run_model(
     session: Session, output_name: str, feed: Mapping[str, NDArray[Any]], *, model: str
 ) -> NDArray[Any]:
-    """The output `output_name`.
+    """Run the model, and return its output `output_name`. `model` is its name in errors.
 
     Raises:
         ProviderError: if the model fails; `model` names it.

@@ -15,8 +15,7 @@ from itertools import chain
 from pathlib import Path
 
 CHARS_PER_TOKEN = 64
-"""Bound on the work for one text: characters read per token wanted. English has about four, so only a text that is
-mostly blanks or words of over a hundred characters could yield more tokens from what lies beyond."""
+"""How many characters are read per wanted token, which bounds the work. English has about four per token, so only a text of mostly blanks or very long words could give more tokens."""
 
 _LONGEST_WORD = 100  # of BERT's reference implementation: a longer word is [UNK]
 _CACHED_WORDS = 8192
@@ -41,7 +40,7 @@ def read_vocabulary(path: Path) -> dict[str, int]:
 
 
 class WordPiece:
-    """Turns a text into ids. Safe to share between threads."""
+    """A tokenizer of BERT models: turns a text into token ids. Safe to share between threads."""
 
     def __init__(self, vocabulary: Mapping[str, int]) -> None:
         self._vocabulary = vocabulary
@@ -51,14 +50,14 @@ class WordPiece:
         self._pieces = lru_cache(maxsize=_CACHED_WORDS)(self._split)
 
     def encode(self, text: str, *, max_tokens: int) -> list[int]:
-        """Ids of `text` between `[CLS]` and `[SEP]`, at most `max_tokens` (at least 2) of them all told."""
+        """Return the token ids of `text` between `[CLS]` and `[SEP]`, at most `max_tokens` with these two."""
         room = max(0, max_tokens - 2)
         words = _words(text.lstrip()[: room * CHARS_PER_TOKEN])[:room]  # no word has less than one piece
         words = [word[: _LONGEST_WORD + 1] for word in words]  # what is remembered has an end
         return [self._first, *list(chain.from_iterable(map(self._pieces, words)))[:room], self._last]
 
     def _split(self, word: str) -> tuple[int, ...]:
-        """The longest known piece from the left, again and again; [UNK] for the whole word if one part is unknown."""
+        """Split a word into known pieces, each the longest from the left. If a part is unknown, the whole word becomes [UNK]."""
         number = self._vocabulary.get(word)
         if number is not None:
             return (number,)
@@ -80,7 +79,7 @@ class WordPiece:
 
 
 def _words(text: str) -> Sequence[str]:
-    """Lower-case words and single punctuation marks, without accents and control characters."""
+    """Split a text into lower-case words and single punctuation marks, without accents and control characters."""
     if text.isascii():
         return _ASCII_WORD.findall(text.translate(_ASCII_CLEAN).lower())
     clean = "".join(_clean(character) for character in text)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def key_variable(settings: WriterSettings) -> str:
-    """Name of the variable that holds the key: as set, else the provider's usual one; empty where none is needed."""
+    """Return the name of the environment variable with the API key: that of the settings, else the provider's usual one; "" = no key is needed."""
     if settings.provider in ("openai", "anthropic"):
         return settings.api_key_env or _dialect(settings.provider).key_variable
     return "" if settings.provider in WRITERS.built_in else settings.api_key_env
@@ -33,7 +33,7 @@ def make_writer(
     environ: Mapping[str, str],
     section: str = "capture.extractor",
 ) -> Writer | None:
-    """The writer that `settings` name; None when it is off.
+    """Make the writer that `settings` name; None = it is off.
 
     Args:
         settings: which model, where.
@@ -50,7 +50,7 @@ def make_writer(
 
 
 class RedactedWriter:
-    """Passes requests on to another writer, redacted. Every writer is made with it: no caller can forget the redaction."""
+    """A writer that redacts requests before it passes them to another one. `make_writer` wraps every writer in it, so that no caller can forget redaction."""
 
     def __init__(self, inner: Writer, redact: Callable[[str], str]) -> None:
         self._inner = inner
@@ -58,7 +58,7 @@ class RedactedWriter:
         self.name = inner.name
 
     def write(self, request: WriterRequest) -> WriterAnswer:
-        """See the port."""
+        """Redact the request, ask the wrapped writer, and return its answer. Blocks."""
         stable, remainder = request.user[: request.stable_chars], request.user[request.stable_chars :]
         stable = _sendable(self._redact(stable)) if stable else ""
         clean = replace(
@@ -70,11 +70,11 @@ class RedactedWriter:
         return self._inner.write(clean)
 
     def cancel(self) -> None:
-        """See the port."""
+        """Cancel the running requests of the wrapped writer."""
         self._inner.cancel()
 
     def close(self) -> None:
-        """See the port."""
+        """Close the wrapped writer."""
         self._inner.close()
 
 

@@ -14,12 +14,12 @@ _FENCE = re.compile(r"\s*```(?:json)?\s*\n(.*)\n\s*```\s*", re.DOTALL)
 
 
 def object_of(raw: object) -> Mapping[str, object]:
-    """A JSON object's fields; none where it is something else."""
+    """Return `raw` if it is a JSON object, else an empty one."""
     return cast("Mapping[str, object]", raw) if isinstance(raw, dict) else {}
 
 
 def json_object(text: str) -> Mapping[str, object]:
-    """The JSON object in a text; empty where it holds something else."""
+    """Return the JSON object in a text; empty if it holds anything else."""
     try:
         return object_of(json.loads(text))
     except ValueError:
@@ -27,17 +27,17 @@ def json_object(text: str) -> Mapping[str, object]:
 
 
 def items_of(raw: object) -> list[object]:
-    """A JSON list's items; none where it is something else."""
+    """Return `raw` if it is a JSON list, else an empty list."""
     return cast("list[object]", raw) if isinstance(raw, list) else []
 
 
 def count_of(*raw: object) -> int:
-    """The sum of the values that are counts."""
+    """Return the sum of those values that are positive integers."""
     return sum(value for value in raw if isinstance(value, int) and not isinstance(value, bool) and value > 0)
 
 
 def checked_text(text: str, request: WriterRequest, *, name: str) -> str:
-    """The answer's text, as the port promises it: not empty, with a schema a JSON object that has the required fields.
+    """Return the text of an answer if it fits the request: not empty or, if the request has a schema, a JSON object with the required fields.
 
     Raises:
         ProviderError: if it is not.

@@ -27,18 +27,18 @@ from tacit.providers.writing.answers import checked_text
 from tacit.system.processes import end_group, group_options
 
 FULLWIDTH_AT = "\uff20"
-"""Stands for "@" in what a client reads: two clients put the content of a file in place of `@path`."""
+"""Replaces "@" in what a client reads, because two clients replace `@path` by the content of that file."""
 MOST_OUTPUT_BYTES = 8_000_000
 USUAL_FOLDERS = (
     ".local/bin", ".claude/local", ".opencode/bin", ".bun/bin", ".npm-global/bin", "/usr/local/bin", "/opt/homebrew/bin",
 )  # fmt: skip
-"""Where clients are installed besides PATH; relative ones are below the user's home."""
+"""Folders in which clients are searched besides PATH; relative ones are below the user's home."""
 _COMMANDS = ("/", "!", "#")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """A request as a client is to answer it.
+    """One request to a coding agent's command line, with the folders and variables that the run uses.
 
     Attributes:
         request: with `@` replaced; the shape of the answer stands in `system` where the client cannot be held to a schema.
@@ -60,11 +60,11 @@ class Job:
 
     @property
     def home(self) -> Path:
-        """The user's home folder."""
+        """Return the user's home folder."""
         return Path(self.environ.get("HOME") or Path.home())
 
     def file(self, name: str, text: str) -> str:
-        """Write a private file; its path."""
+        """Write a private file for the client, and return its path."""
         path = self.private / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
@@ -73,7 +73,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Invocation:
-    """The call of a client: its arguments, and variables on top of what it inherits."""
+    """The command line of one run of a client: its arguments, and environment variables to set besides the inherited ones."""
 
     arguments: tuple[str, ...]
     environ: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -81,7 +81,7 @@ class Invocation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """The result of running a client: how it ended and what it printed. `code` is None unless it ended by itself."""
+    """The result of running a client: how it ended and what it printed. `code` is None unless the client ended by itself."""
 
     ended: Literal["ended", "timed out", "stopped", "missing"]
     code: int | None
@@ -91,7 +91,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Client:
-    """The recipe for a host's command line: how it is asked and answers.
+    """The recipe for the command line of a coding agent: how it is called, and how its answer is read.
 
     Attributes:
         name: name of the provider.
@@ -117,7 +117,7 @@ class Client:
 
 
 class CommandLineWriter:
-    """Asks through one client. Safe to share between threads; each request has a process of its own."""
+    """A writer that runs a coding agent's command line headless, one process per request. Safe to share between threads."""
 
     def __init__(
         self,
@@ -138,7 +138,7 @@ class CommandLineWriter:
         self.name = f"{client.name}:{self._model}"
 
     def write(self, request: WriterRequest) -> WriterAnswer:
-        """See the port."""
+        """Run the client with the request in a private folder, and return its answer. Blocks until it ends, at most for the timeout."""
         client = self._client
         if not self._model:
             raise ProviderError(
@@ -169,14 +169,14 @@ class CommandLineWriter:
         return replace(answer, text=text)
 
     def cancel(self) -> None:
-        """End the clients that run now."""
+        """End the clients that are running."""
         with self._lock:
             running = tuple(self._running)
         for process in running:
             _stop(process)
 
     def close(self) -> None:
-        """Nothing stays open between requests."""
+        """Do nothing: nothing is kept open between requests."""
 
     def _run(self, invocation: Invocation, job: Job) -> Run:
         (job.private / "input").write_text(_plain_start(job.request.user), encoding="utf-8")
@@ -204,7 +204,7 @@ class CommandLineWriter:
         return _run_of(job.private, over=over)
 
     def _wait(self, process: subprocess.Popen[bytes], out: Path) -> bool:
-        """Wait for the guard; whether the client was stopped because its answer was whole."""
+        """Wait until the client has ended. Return whether it was stopped because its answer was already complete."""
         until = time.monotonic() + self._timeout_s + 2 * guard.GRACE_S
         over = False
         while process.poll() is None and time.monotonic() < until:
@@ -218,7 +218,7 @@ class CommandLineWriter:
 
 
 def find_program(name: str, environ: Mapping[str, str], *, section: str = "capture.extractor") -> str:
-    """Path of a client: on PATH, or where clients are usually installed.
+    """Return the path of a client: on PATH, or in a folder where clients are usually installed.
 
     Raises:
         ProviderError: if it is nowhere.
@@ -236,7 +236,7 @@ def find_program(name: str, environ: Mapping[str, str], *, section: str = "captu
 
 
 def failed(client: str, message: str, *, status: object = None) -> ProviderError:
-    """The error for a client that says that its model did not answer; `status` is the HTTP status, where it is known."""
+    """Return the error for a client that reports that its model did not answer. `status` is the HTTP status; None = unknown."""
     no_login = status in (401, 403) or "log in" in message.lower() or "login" in message.lower()
     hint = f"Log in with {client} itself." if no_login else ""
     return ProviderError(
@@ -247,7 +247,7 @@ def failed(client: str, message: str, *, status: object = None) -> ProviderError
 
 
 def unusable(client: str, run: Run) -> ProviderError:
-    """The error for output that is no answer."""
+    """Return the error for a client whose output holds no answer."""
     shown = (run.err or run.out).strip()[:200]
     return ProviderError(
         f"{client} ended with code {run.code} and printed no answer: {shown!r}.", reason="garbage"
@@ -306,7 +306,7 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
 
 @contextlib.contextmanager
 def _scratch() -> Generator[Path]:
-    """A private folder outside any project; capture knows it by its name."""
+    """Create a private folder outside any project for one run, and delete it afterwards. Capture ignores sessions in it, by its name."""
     folder = Path(tempfile.mkdtemp(prefix=SCRATCH_PREFIX)).resolve()
     try:
         yield folder
@@ -315,7 +315,7 @@ def _scratch() -> Generator[Path]:
 
 
 def _guarded(request: WriterRequest, *, by_system: bool) -> WriterRequest:
-    """Return the request without `@`; `by_system` adds the shape of the answer to the instructions."""
+    """Return the request with "@" replaced. `by_system` = describe the schema of the answer in the instructions, because the client takes none."""
     system = request.system
     if by_system and request.schema is not None:
         shape = json.dumps(request.schema, ensure_ascii=False)
@@ -328,5 +328,5 @@ def _guarded(request: WriterRequest, *, by_system: bool) -> WriterRequest:
 
 
 def _plain_start(text: str) -> str:
-    """The text so that no client takes its beginning for a command."""
+    """Return the text with a line before it if a client would take its beginning for a command."""
     return f"Text:\n{text}" if text.lstrip().startswith(_COMMANDS) else text

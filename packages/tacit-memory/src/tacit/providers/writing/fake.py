@@ -13,7 +13,7 @@ MODEL = "fake"
 
 
 class FakeWriter:
-    """Gives its answers one a call; without any, notes what the user's messages mark with "Worth knowing: ...". A token is a word."""
+    """A writer for tests: gives its `answers` one per call. Without answers it notes what the user's messages mark with "Worth knowing: ..."."""
 
     name = "fake-writer@1"
 
@@ -22,7 +22,7 @@ class FakeWriter:
         self.requests: list[WriterRequest] = []
 
     def write(self, request: WriterRequest) -> WriterAnswer:
-        """See the port."""
+        """Record the request in `requests`, and return the next answer or raise it. A token is a word."""
         self.requests.append(request)
         if self._answers:
             answer = self._answers.pop(0)
@@ -39,10 +39,10 @@ class FakeWriter:
         return WriterAnswer(text=text, model=MODEL, tokens_in=tokens_in, tokens_out=len(text.split()))
 
     def cancel(self) -> None:
-        """Nothing runs."""
+        """Do nothing: no request is ever running."""
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: nothing is open."""
 
 
 def _notes(question: str) -> list[dict[str, object]]:

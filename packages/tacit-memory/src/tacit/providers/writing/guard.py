@@ -21,7 +21,7 @@ GRACE_S = 5.0  # between SIGTERM and SIGKILL
 
 
 def main(scratch: Path, seconds: float, command: list[str]) -> None:
-    """Run `command` with `scratch`/input as its standard input, until one of the three ends comes."""
+    """Run `command` with `scratch`/input as its standard input until it ends, is told to stop, or its time is up. Write its output and status to `scratch`."""
     if sys.platform != "win32" and os.getpgrp() != os.getpid():
         return  # not the leader of its own group: the kill below would hit others
     # A handler, not SIG_IGN: the command would inherit the latter.
@@ -51,11 +51,11 @@ def main(scratch: Path, seconds: float, command: list[str]) -> None:
 
 
 def _stay(_number: int, _frame: object) -> None:
-    """Go on: this process ends last."""
+    """Ignore a signal: this process must end last."""
 
 
 def end_all(child: subprocess.Popen[bytes] | None) -> None:
-    """End the remaining processes of the command, and on POSIX also this process."""
+    """End the processes that remain of the command and, on POSIX, this process as well."""
     if sys.platform != "win32":
         os.killpg(os.getpgrp(), signal.SIGKILL)
     elif child is not None:
@@ -68,7 +68,7 @@ def end_tree(pid: int) -> None:
 
 
 def watch(child: subprocess.Popen[bytes], until: float) -> tuple[str, bool]:
-    """Wait for the first of the ends; SIGTERM to the group unless the command ended by itself. Status, and whether the parent is gone."""
+    """Wait until the command ends, is told to stop, or its time is up; then end it. Return the status, and whether the parent is gone."""
     status, orphaned = "", False
     said: list[bytes] = []
     Thread(target=lambda: said.append(os.read(0, 1)), daemon=True).start()  # Windows cannot wait for a pipe

@@ -17,7 +17,7 @@ SCHEMA_NAME = "answer"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """The content of a server's reply in any dialect; `text` is the JSON text where a schema was given."""
+    """The content of a server's reply, the same for all APIs. `text` is JSON if the request has a schema; `ended` = why it is incomplete, "" = it is whole."""
 
     text: str
     tokens_in: int = 0
@@ -27,7 +27,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompletionApi:
-    """The API of one kind of server. The functions are pure."""
+    """The API of one kind of model server: how a request is made and a reply read. The functions are pure."""
 
     name: str
     endpoint: str
@@ -35,14 +35,14 @@ class CompletionApi:
     key_variable: str
     path: str
     headers: Callable[[str], Mapping[str, str]]
-    """What every request with this key ("" = none) carries."""
+    """Returns the headers of every request with this key; "" = no key."""
     body: Callable[[WriterRequest, str], Mapping[str, object]]
-    """The body of a request to a model."""
+    """Returns the body of a request to this model."""
     read: Callable[[Mapping[str, object]], Reply]
 
 
 class HttpWriter:
-    """Asks one model of one server. Safe to share between threads."""
+    """A writer that asks one model of one server over HTTP. Safe to share between threads."""
 
     def __init__(self, dialect: CompletionApi, *, model: str, client: JsonClient) -> None:
         self._dialect = dialect
@@ -51,7 +51,7 @@ class HttpWriter:
         self.name = f"{dialect.name}:{model}"
 
     def write(self, request: WriterRequest) -> WriterAnswer:
-        """See the port."""
+        """Post the request to the server, and return its answer. Blocks. Raises ProviderError if the model refuses, or its answer is cut off or does not fit."""
         reply = self._dialect.read(
             self._client.post(self._dialect.path, self._dialect.body(request, self._model))
         )
@@ -69,10 +69,10 @@ class HttpWriter:
         )
 
     def cancel(self) -> None:
-        """Nothing can be ended early; the timeout ends it."""
+        """Do nothing: a running request ends by itself, at the latest with its timeout."""
 
     def close(self) -> None:
-        """Close connections."""
+        """Close the connections to the server."""
         self._client.close()
 
 
@@ -144,7 +144,7 @@ def _anthropic_body(request: WriterRequest, model: str) -> Mapping[str, object]:
 
 
 def _anthropic_content(request: WriterRequest) -> object:
-    """The user's text; in two blocks where the first is to be cached."""
+    """Return the user's text; as two blocks if its beginning is to be cached."""
     cached, uncached = request.user[: request.stable_chars], request.user[request.stable_chars :]
     if not cached or not uncached:
         return request.user

@@ -10,7 +10,7 @@ ClientName = Literal["claude", "opencode", "codex", "gemini"]
 
 
 def client_named(name: ClientName) -> Client:
-    """The recipe of a client."""
+    """Return the recipe for the command line of a coding agent."""
     match name:
         case "claude":
             from tacit.providers.writing.clients.claude import CLAUDE  # noqa: PLC0415 - loads only its own

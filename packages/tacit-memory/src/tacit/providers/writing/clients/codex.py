@@ -64,7 +64,7 @@ def _prepare(job: Job) -> Invocation:
 
 @lru_cache(maxsize=4)
 def _known_features(executable: str, environ: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
-    """The features to switch off that this version has: it refuses to run with an unknown one. All of them where it does not tell."""
+    """Return the names of the features to switch off that this version of Codex has, because it refuses unknown ones. All of them if it does not list them."""
     try:
         done = subprocess.run(
             [executable, "features", "list"],

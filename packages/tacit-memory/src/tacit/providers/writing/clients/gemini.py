@@ -18,7 +18,7 @@ from tacit.providers.writing.command_line import Client, Invocation, Job, Run, f
 
 TITLE = "Gemini CLI"
 NO_LOGIN_CODES = (41, 145)
-"""Exit codes: no way to log in is set up; status 401, as a byte."""
+"""Exit codes of Gemini CLI without a login: no way to log in is set up, or the HTTP status 401 cut to a byte."""
 _SETTINGS = {
     "hooksConfig": {"enabled": False},
     "tools": {"core": ["none"]},
@@ -75,14 +75,14 @@ def _read(run: Run, job: Job) -> WriterAnswer:
 
 
 def _clean(job: Job) -> None:
-    """Delete what it keeps of this run, and of runs that were killed before they could."""
+    """Delete what Gemini CLI stored about this run in the user's home, and about earlier runs that were killed."""
     for folder in _kept(job):
         shutil.rmtree(folder, ignore_errors=True)
     _forget_folders(job.home / ".gemini" / "projects.json")
 
 
 def _forget_folders(registry: Path) -> None:
-    """Take the folders of headless runs out of the list of projects that it keeps."""
+    """Remove the folders of headless runs from Gemini CLI's list of projects, and write the list back."""
     try:
         content = dict(json_object(registry.read_text(encoding="utf-8")))
     except (OSError, UnicodeDecodeError):

@@ -87,7 +87,7 @@ def _prepare(job: Job) -> Invocation:
 
 
 def _mcp_servers(job: Job, inherited: Mapping[str, object]) -> set[str]:
-    """Names of the MCP servers that the user has set up."""
+    """Return the names of the MCP servers in the user's configuration of OpenCode."""
     config_home = job.environ.get("XDG_CONFIG_HOME")
     folder = (Path(config_home) if config_home else job.home / ".config") / "opencode"
     files = [folder / name for name in ("config.json", "opencode.json", "opencode.jsonc")]
@@ -103,7 +103,7 @@ def _mcp_servers(job: Job, inherited: Mapping[str, object]) -> set[str]:
 
 
 def _jsonc(text: str) -> Mapping[str, object]:
-    """The object in a JSON text with comments; empty where there is none."""
+    """Return the object in a JSON text with comments; empty if there is none."""
     bare = _LAST_COMMA.sub(r"\1", _COMMENT.sub(lambda m: m[1] or "", text))
     return json_object(bare)
 
