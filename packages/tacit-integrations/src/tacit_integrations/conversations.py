@@ -32,7 +32,7 @@ MAX_SAID = 400
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A request for the cache meter: its body as the program wrote it, its blocks, and whether the system text changes with every prompt."""
+    """A request that waits for the cache meter: its body without blocks, its blocks, and whether the system text changes with every prompt."""
 
     body: Body
     system: str
@@ -42,7 +42,7 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """The agent's session and the folder of a conversation. Conversations of different spaces are never confused.
+    """The agent's session and the folder of a request. Conversations are only looked for in the request's own space.
 
     Attributes:
         name: a name that several conversations share, such as the session id of a coding agent; "" = none.
@@ -118,7 +118,7 @@ class Journal(Protocol):
 
 
 class Conversations:
-    """The conversations of one client. Safe to use from several threads."""
+    """Finds the conversation that a request belongs to, among those of one client. Safe to use from several threads."""
 
     def __init__(self, session: Callable[[str, str], Session], *, journal: Journal | None = None) -> None:
         """Create sessions with `session`, which takes a name ("" = a new session) and a folder ("" = that of the client).

@@ -67,7 +67,7 @@ class SentRequest:
 
 
 class Exchange:
-    """Requests and answers of one client. Safe to use from several threads."""
+    """Adds blocks to the requests of one client, and learns from the answers. Safe to use from several threads."""
 
     def __init__(self, conversations: Conversations, *, session: str) -> None:
         """Handle the requests of `conversations`. `session` = the name of the session of every request; "" = conversations are found by their beginning."""
@@ -235,7 +235,7 @@ def _measure(known: KnownConversation) -> None:
 
 
 def _sums(known: KnownConversation) -> list[dict[str, object]]:
-    """Return the counts since the last turn as one entry; none if there is nothing to count. Runs after the answers."""
+    """Return the sums of the cache meter since the last turn as one entry; none if there is nothing to count. Runs after the answers."""
     _measure(known)
     reuse, known.reuse = known.reuse, []
     tokens, known.tokens = known.tokens, []

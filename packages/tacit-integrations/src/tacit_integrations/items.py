@@ -27,7 +27,7 @@ TEXT_PART = "input_text"
 
 
 class ResponseItems:
-    """`input` of the Responses API, and `output` of its replies."""
+    """The message format of the Responses API: the items of `input`, and of a reply's `output`."""
 
     def read(self, message: object) -> MessageFacts:
         """Return the content of an item."""

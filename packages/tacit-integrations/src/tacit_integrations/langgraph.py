@@ -39,7 +39,7 @@ Namespace = tuple[str, ...]
 
 
 class TacitStore(BaseStore):
-    """`create_agent(..., store=TacitStore())`, `builder.compile(store=TacitStore())`. Safe to use from several threads.
+    """A store of LangGraph that keeps items in the memory: `create_agent(..., store=TacitStore())`. Safe to use from several threads.
 
     Items have no time to live: `put` with `ttl` is refused.
     """

@@ -18,7 +18,7 @@ _MORE = ","
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """A value at `text[start:end]`. `items` = the items of a list that was scanned."""
+    """A value in a JSON text, at `text[start:end]`. `items` = the items of a list that was scanned."""
 
     value: object
     start: int

@@ -49,7 +49,7 @@ class PreparedCall(Generic[M]):
 
 
 class ModelCalls:
-    """The model calls of one object of a framework. Safe to use from several threads. No method raises."""
+    """Adds memories to the model calls of one object of a framework, and learns from the answers. Safe to use from several threads. No method raises."""
 
     def __init__(
         self,

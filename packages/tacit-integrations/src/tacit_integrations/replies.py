@@ -28,7 +28,7 @@ Json = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """One answer.
+    """One answer of a model, with what the memory needs of it.
 
     Attributes:
         said: the text and the tool calls.

@@ -15,14 +15,14 @@ from typing import Any
 from tacit.library.message_formats import canonical, sequence
 
 Piece = tuple[int, bytes]
-"""Length in bytes, and a digest."""
+"""A piece of a request: its length in bytes, and a digest of it."""
 _LISTS = ("messages", "input")
 _FIRST = ("tools", "system", "instructions")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reuse:
-    """Counts of one request, in bytes of JSON.
+    """How much of a request was unchanged from the request before it, in bytes of JSON.
 
     Attributes:
         before: size of the request before.
@@ -39,7 +39,7 @@ class Reuse:
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """A request as pieces: tools, system prompt, then message by message."""
+    """A request as a sequence of pieces: tools, system prompt, then message by message."""
 
     system: bytes
     pieces: tuple[Piece, ...]
@@ -67,7 +67,7 @@ def outline(body: Mapping[str, Any], *, system: str = "", texts: Sequence[str] =
 
 
 def kept(current: Outline, before: Outline) -> int:
-    """Return how many bytes of `before` are unchanged at the beginning of `current`."""
+    """Return how many bytes at the beginning of `current` are the same as in `before`, in whole pieces; within the first piece, the length of the common prefix."""
     total = 0
     for mine, theirs in zip(current.pieces, before.pieces, strict=False):
         if mine != theirs:

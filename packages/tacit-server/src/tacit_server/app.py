@@ -41,7 +41,7 @@ A push that reaches the same process wakes the device at once.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoginRequest:
-    """A device that wants to join; see `Login`."""
+    """The body of a request of a device to log in; see `Login`."""
 
     code: str
     key: str
@@ -52,7 +52,7 @@ class LoginRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RenewRequest:
-    """The values with which a home continues as another device."""
+    """The body of a request of a home to continue as another device; `signature` proves that it has that device's key."""
 
     device: str
     signature: bytes
@@ -60,14 +60,14 @@ class RenewRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PushRequest:
-    """Entries of one log, in order."""
+    """The body of a push: entries of one log, in order."""
 
     entries: tuple[Entry, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportRequest:
-    """The number of the last entry that a device has applied, by log."""
+    """The body of a report: the number of the last entry that a device has applied, by log."""
 
     heads: dict[str, int]
 
@@ -145,7 +145,7 @@ def _no_service() -> Principal:
 
 
 class _News:
-    """Wakes the devices of an account that wait in this process. Only for use in the event loop."""
+    """Wakes waiting devices of an account when another one pushes to this process. Only for use in the event loop."""
 
     def __init__(self) -> None:
         self._waiting: dict[str, set[asyncio.Event]] = {}

@@ -8,7 +8,7 @@ from tacit.errors import install_extra
 
 
 def main() -> None:
-    """Run the command."""
+    """Run the command `tacit-server`. If its dependencies are not installed, say how to install them and exit with 1."""
     try:
         from tacit_server.main import main as run  # noqa: PLC0415 - needs the extra
     except ImportError as error:

@@ -517,7 +517,7 @@ class _Announced(uvicorn.Server):
 
 
 def main() -> None:
-    """The console script."""
+    """Run the command line. Print an error of Tacit with its hint, and exit with 1."""
     try:
         app()
     except TacitError as error:

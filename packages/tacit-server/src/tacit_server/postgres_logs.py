@@ -44,7 +44,7 @@ _SET_KEY = """
     INSERT INTO accounts (tenant, key) VALUES (%(tenant)s, %(key)s)
     ON CONFLICT (tenant) DO UPDATE SET key = EXCLUDED.key"""
 _REMOVED = "removed"
-"""Stands in place of the key of an account that was removed; no key has this form."""
+"""Replaces the key of an account that was removed; no key has this form."""
 _REOPEN = "DELETE FROM accounts WHERE tenant = %(tenant)s AND key = %(removed)s"
 _HOLDS = (
     "SELECT device FROM devices WHERE tenant = %(tenant)s AND device = %(device)s AND revoked_at_ms IS NULL"
@@ -104,7 +104,7 @@ _REMOVE_ACCOUNT = (
     "DELETE FROM sso_links WHERE tenant = %(tenant)s",
     "DELETE FROM memberships WHERE tenant = %(tenant)s",
 )
-"""All of an account but its name: the tenant stays, and with it nobody else gets the name."""
+"""Statements that delete everything of an account but its name: the tenant stays, so that nobody else gets the name."""
 
 
 class PostgresLogs:

@@ -116,7 +116,7 @@ class Recent:
 
 
 class Service:
-    """What the endpoints of one application share."""
+    """What all endpoints of one application share: authentication, limits, errors, counters and tracing."""
 
     def __init__(
         self,

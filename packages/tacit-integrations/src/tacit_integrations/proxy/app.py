@@ -40,11 +40,11 @@ _REPLACED = (b"host", b"content-length", b"expect", *_OURS)
 
 
 class ClientGone(Exception):
-    """The program closed its connection before it sent the whole request."""
+    """Raised if the program closed its connection before it sent the whole request."""
 
 
 class Proxy:
-    """The ASGI application. `close` ends its threads; the caller closes the HTTP client."""
+    """The ASGI application of the proxy: sends requests on with blocks, and learns from the answers. `close` ends its threads; the caller closes the HTTP client."""
 
     def __init__(
         self,

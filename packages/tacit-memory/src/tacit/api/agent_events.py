@@ -248,12 +248,12 @@ class AgentEndpoint:
     """The endpoint for one host whose events have this form, with its documentation.
 
     Attributes:
-        host: the name in the path.
-        name: the id of the operation.
+        host: the host's name, which is in the path.
+        name: the operation id.
         about: its purpose.
         description: when to use it.
-        events: the shape of a request.
-        shapes: those of `events` that are listed here and not at the endpoint before.
+        events: the union of the events that it accepts.
+        shapes: the events that the reference lists for this endpoint; those of an earlier one are not repeated.
         reply: the shape of the answer.
         examples: requests, by name.
         answer: the answer to the prompt of the examples.

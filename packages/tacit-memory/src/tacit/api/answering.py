@@ -43,13 +43,13 @@ class Parameters:
     """The facts about a request that a handler needs besides its values: the path's parameters, who asks, and what the process knows.
 
     Attributes:
-        values: by name.
+        values: the parameters of the path by name.
         caller: who asks.
-        counters: numbers of the process.
-        recalls: its open streams.
-        reopened: does something while the store is closed, and opens it again.
-        document: the OpenAPI document of what it serves.
-        waits: whether the client is still there.
+        counters: returns counters of the process by name.
+        recalls: opens a stream of recalls for a speaker.
+        reopened: calls a function while the store is closed, and opens it again.
+        document: returns the OpenAPI document of the served API.
+        waits: returns whether the client is still connected.
     """
 
     values: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -77,10 +77,10 @@ class Answer(Generic[BodyT]):
     """The answer of a handler. The type of `body`, as the handler's signature names it, is the shape in the OpenAPI document.
 
     Attributes:
-        body: a model of `tacit.verbs.answers` or a value of the program; None = no content; `text` instead for what is no JSON.
+        body: a model of `tacit.verbs.answers` or a value of the program; None = no content, or the content is in `text` or `events`.
         status: HTTP status; 0 = the first that the endpoint names.
-        etag: of the thing answered, for `If-Match`; "" = none.
-        text, events, media_type: an answer that is no JSON; `events` are sent as they come.
+        etag: the version of what is answered, for `If-Match`; "" = it has none.
+        text, events, media_type: an answer that is not JSON; `events` are sent as they arrive.
     """
 
     body: BodyT

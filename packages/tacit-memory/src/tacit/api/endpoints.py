@@ -82,13 +82,13 @@ class Endpoint:
         path: below the root, with parameters in braces.
         reads: where the request's values are: the JSON body or the query string.
         handler: the verb that answers, or a function that is given the process as well; its signature names request and answer.
-        group: the heading it stands under.
-        statuses: what it answers when all goes well.
-        matched: what `If-Match` is held to: the memory of the path, or the settings; "" = it is not read.
-        once: whether an `Idempotency-Key` is read.
-        media_type: of the answer.
-        ahead: whether somebody's turn waits for the answer, as for a hook's.
-        max_bytes: of the body.
+        group: its heading in the reference.
+        statuses: HTTP statuses of a success.
+        matched: what `If-Match` is compared with: the memory in the path, or the settings; "" = the header is ignored.
+        once: whether an `Idempotency-Key` is accepted.
+        media_type: media type of the answer.
+        ahead: whether a person's prompt waits for the answer, as for a hook; it is then answered before others.
+        max_bytes: most bytes of the body.
     """
 
     method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"]

@@ -35,15 +35,15 @@ class Described:
 
     Attributes:
         key, section, about: dotted name, the part before its last dot, meaning.
-        type: of the value; of a list's items in `items`.
+        type, items: type of the value; for a list, `items` is the type of its items.
         nullable: whether null is a value.
-        choices: all there are, of the value or of a list's items; () = open.
+        choices: all allowed values, of a list all allowed items; () = any value of the type.
         minimum, maximum: of a number, inclusive unless `above_minimum`.
         default: the shipped value.
         per_agent: whether an agent or a project of one's own may have another value.
         project: in which direction a project's file may move it; "" = not at all.
         restart: whether it takes effect only when the daemon starts anew.
-        guidance: what to bear in mind, or "".
+        guidance: advice on the setting; "" = none.
     """
 
     key: str

@@ -87,47 +87,47 @@ class Home:
 
     @property
     def config_file(self) -> Path:
-        """The user's settings; may be absent."""
+        """Return the path of the user's settings; may be absent."""
         return self.root / "config.yaml"
 
     @property
     def unrelated_cosines_file(self) -> Path:
-        """The cosines that `tacit config tune` measured for an embedder of the user's own; may be absent."""
+        """Return the path of the cosines that `tacit config tune` measured for an embedder of the user's own; may be absent."""
         return self.root / "unrelated_cosines.json"
 
     @property
     def levels_file(self) -> Path:
-        """The levels that `tacit config tune` fitted to this store; may be absent."""
+        """Return the path of the levels that `tacit config tune` fitted to this store; may be absent."""
         return self.root / "levels.json"
 
     @property
     def database(self) -> Path:
-        """The database of the store."""
+        """Return the path of the store's database."""
         return self.root / "tacit.db"
 
     @property
     def lock_file(self) -> Path:
-        """The store's writer lock."""
+        """Return the path of the store's writer lock."""
         return self.root / "tacit.lock"
 
     @property
     def index_dir(self) -> Path:
-        """Derived vectors; may be deleted at any time."""
+        """Return the folder of derived vectors; may be deleted at any time."""
         return self.root / "index"
 
     @property
     def run_dir(self) -> Path:
-        """Folder of the running daemon: lock, facts, and the socket unless its path would be too long."""
+        """Return the folder of the running daemon: lock, facts, and the socket unless its path would be too long."""
         return self.root / "run"
 
     @property
     def prompt_ms_file(self) -> Path:
-        """The file with the milliseconds that hooks wait for the answer to a prompt, if the settings allow more than the default."""
+        """Return the path of the file with the milliseconds that hooks wait for the answer to a prompt, if the settings allow more than the default."""
         return self.run_dir / "prompt_ms"
 
     @property
     def socket(self) -> Path:
-        """The daemon's Unix socket; see the class for the rule."""
+        """Return the path of the daemon's Unix socket; see the class for the rule."""
         socket = self.run_dir / "daemon.sock"
         if sys.platform == "win32" or len(os.fsencode(socket)) <= MAX_SOCKET_BYTES:
             return socket
@@ -166,12 +166,12 @@ class Home:
 
     @property
     def daemon_lock(self) -> Path:
-        """The lock file that the running daemon holds, so that there is only one."""
+        """Return the path of the lock that the running daemon holds, so that there is only one."""
         return self.run_dir / "daemon.lock"
 
     @property
     def daemon_file(self) -> Path:
-        """JSON facts of the running daemon: pid, version, started, http port, token."""
+        """Return the path of the JSON facts of the running daemon: pid, version, started, http port, token."""
         return self.run_dir / "daemon.json"
 
     @property
@@ -185,27 +185,27 @@ class Home:
 
     @property
     def tokens_file(self) -> Path:
-        """Hashes of the user's personal tokens; may be absent."""
+        """Return the path of the hashes of the user's personal tokens; may be absent."""
         return self.root / "tokens.json"
 
     @property
     def terminal_key_file(self) -> Path:
-        """File with the key that the command line sends to the daemon for a person at a terminal; may be absent."""
+        """Return the path of the key that the command line sends to the daemon for a person at a terminal; may be absent."""
         return self.run_dir / "terminal.key"
 
     @property
     def spool_dir(self) -> Path:
-        """Folder with signals and transcripts that wait for a daemon, one file each."""
+        """Return the folder with signals and transcripts that wait for a daemon, one file each."""
         return self.root / "spool"
 
     @property
     def start_dir(self) -> Path:
-        """Pre-rendered start blocks, one file per working folder."""
+        """Return the folder of pre-rendered start blocks, one file per working folder."""
         return self.root / "start"
 
     @property
     def bin_dir(self) -> Path:
-        """The folder of the launcher."""
+        """Return the folder of the launcher."""
         return self.root / "bin"
 
     @property
@@ -215,21 +215,21 @@ class Home:
 
     @property
     def log_file(self) -> Path:
-        """The daemon's log."""
+        """Return the path of the daemon's log."""
         return self.root / "log" / "daemon.log"
 
     @property
     def quarantine_dir(self) -> Path:
-        """Folder with damaged and replaced databases. They are never deleted, but a purge cleans them."""
+        """Return the folder of damaged and replaced databases. They are never deleted, but a purge cleans them."""
         return self.root / "quarantine"
 
     @property
     def backups_dir(self) -> Path:
-        """Automatic backups of the store."""
+        """Return the folder of the automatic backups of the store."""
         return self.root / "backups"
 
     def automatic_backups(self) -> tuple[Path, ...]:
-        """The automatic backups of the store, newest first."""
+        """Return the paths of the automatic backups, newest first."""
         try:
             return tuple(sorted(self.backups_dir.glob("tacit-*.db"), reverse=True))
         except OSError:
@@ -237,12 +237,12 @@ class Home:
 
     @property
     def purge_log(self) -> Path:
-        """The log of purges. It holds only ids, so that purged memories are not brought back by a backup or a damaged file."""
+        """Return the path of the log of purges. It holds only ids, so that purged memories are not brought back by a backup or a damaged file."""
         return self.root / "purges.jsonl"
 
     @property
     def export_key(self) -> Path:
-        """The file with the secret key that signs this home's exports."""
+        """Return the path of the secret key that signs this home's exports."""
         return self.root / "export.key"
 
     def ensure(self) -> None:

@@ -153,8 +153,8 @@ def read_settings(
         agent: name whose section `agents.<name>` of the user's file is the agent's layer.
         overrides: nested values of the caller, the topmost layer.
         environ: the environment; None = the process's own.
-        user_file: read in place of the home's `config.yaml`, to see what it would mean.
-        project_file: read in place of the project's, likewise.
+        user_file: read instead of the home's `config.yaml`, to check a file before it replaces that one.
+        project_file: read instead of the project's file, for the same purpose.
         strict: raise the first problem instead of reporting it. Notes are never raised.
 
     Raises:
@@ -427,7 +427,7 @@ def _own_values(
 ) -> Mapping[str, object]:
     """Return the section of one agent or project, `agents.<name>` or `projects.<folder>`.
 
-    What stands in any of them but may not is noted for everyone, so that no typo hides.
+    Errors in the other sections are noted as well, so that no typo stays hidden.
     """
     layer: LayerName = "agent" if holder == "agents" else "own_project"
     if sections is None:

@@ -35,11 +35,11 @@ class Level:
     """A level: its threshold before a prompt, and what was measured at it.
 
     Attributes:
-        threshold: least relevance that is injected before a prompt.
+        threshold: least relevance of a memory that is injected before a prompt.
         precision: share of the injected memories that were needed; None = not measured, here and below.
         coverage: share of the needed memories that prompts bring, in addition to the start pack.
-        wrongful: share of the prompts that deserve nothing and get something.
-        tokens: mean of all prompts.
+        wrongful: share of the prompts that need no memory and get one.
+        tokens: mean number of injected tokens per prompt.
     """
 
     threshold: float
@@ -85,9 +85,9 @@ class LevelsInUse:
     """The levels that hold in one home.
 
     Attributes:
-        levels: themselves.
-        tuned: fitted to the home's store by `tacit config tune`.
-        problem: why the home's file is not used, where it is damaged.
+        levels: the three levels.
+        tuned: whether they were fitted to the home's store by `tacit config tune`.
+        problem: the error in the home's file, which is then not used; None = it is sound or absent.
     """
 
     levels: Levels

@@ -22,13 +22,13 @@ from tacit.errors import ProviderError
 class PluginGroup:
     """A group of entry points. As an annotation of a setting it accepts only names of the group.
 
-    A built-in name always means what is built in: another package cannot take its place.
+    A built-in name always means the built-in plugin: another package cannot replace it.
 
     Attributes:
         group: name of the entry-point group.
         built_in: names that need no other package.
         refused: names that the group of entry points has, but this setting does not take.
-        why_refused: said where one of them is given.
+        why_refused: the reason, for the error message.
     """
 
     group: str

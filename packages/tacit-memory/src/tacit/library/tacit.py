@@ -532,7 +532,7 @@ class Tacit:
 
     @property
     def engine(self) -> Engine:
-        """The engine, for everything else; only if the memory is open in this process.
+        """Return the engine, for everything else; only if the memory is open in this process.
 
         Raises:
             InvalidInput: if it is in the daemon, or this is one user's memory.
@@ -542,7 +542,7 @@ class Tacit:
 
     @property
     def injection(self) -> Injection:
-        """`inject_context` with its setters for budgets and weights of age; only if the memory is open in this process.
+        """Return `inject_context` with its setters for budgets and weights of age; only if the memory is open in this process.
 
         Raises:
             InvalidInput: if it is in the daemon, or this is one user's memory.
@@ -552,7 +552,7 @@ class Tacit:
 
     @property
     def aio(self) -> AsyncTacit:
-        """The same memory for a program with an event loop: every call runs in a thread."""
+        """Return the same memory for a program with an event loop: every call runs in a thread."""
         return AsyncTacit(self)
 
     def flush(self) -> None:

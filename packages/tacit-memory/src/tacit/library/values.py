@@ -25,7 +25,7 @@ class MemoryRecord:
         sensitivity: where it may appear: public, project, session or restricted.
         files: files that it is about.
         created_at_ms, updated_at_ms: milliseconds since the Unix epoch.
-        valid_from_ms: since when it holds, likewise.
+        valid_from_ms: since when it holds, in milliseconds since the Unix epoch.
         valid_to_ms: until when it held; None = it still does.
     """
 
@@ -81,7 +81,7 @@ class MemoryPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """One memory of an answer.
+    """One memory in the answer to a recall.
 
     Attributes:
         id: `mem_...`.
@@ -92,7 +92,7 @@ class Found:
         tier: who vouches for it: user, teammate, assistant, tool or import.
         source: where it came from, in one word.
         created_at_ms: milliseconds since the Unix epoch.
-        valid_from_ms: since when it holds, likewise.
+        valid_from_ms: since when it holds, in milliseconds since the Unix epoch.
         valid_to_ms: until when it held; None = it still does.
     """
 
@@ -115,7 +115,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recollection:
-    """An answer to a question; empty where nothing is on record.
+    """The answer to a recall; empty if nothing was found.
 
     Attributes:
         text: the block for a model; "" = nothing.
@@ -205,7 +205,7 @@ class RecallRecord:
 
     @property
     def given(self) -> tuple[str, ...]:
-        """Ids of the memories that were given."""
+        """Return the ids of the memories that were given."""
         return tuple(one.id for one in self.considered if one.outcome == GIVEN)
 
     def _repr_html_(self) -> str:
@@ -219,7 +219,7 @@ class RecallRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundItem:
-    """An item.
+    """An item of a program, as it is stored.
 
     Attributes:
         namespace: labels from the widest to the narrowest.
@@ -238,7 +238,7 @@ class FoundItem:
 
 
 GIVEN = "given"
-"""The outcome of a memory that was given."""
+"""The outcome of a memory that a recall gave."""
 
 
 # --- tables for notebooks
@@ -247,7 +247,7 @@ _STYLE = "text-align:left;vertical-align:top"
 
 
 def html_table(headings: Sequence[str], rows: Iterable[Sequence[object]], *, caption: str = "") -> str:
-    """A table; `caption` stands above it."""
+    """Return a table in HTML for notebooks; `caption` is shown above it."""
     head = "".join(_cell("th", heading) for heading in headings)
     body = "".join(f"<tr>{''.join(_cell('td', value) for value in row)}</tr>" for row in rows)
     title = f"<caption>{escape(caption)}</caption>" if caption else ""

@@ -62,15 +62,15 @@ class Tool:
 
     Attributes:
         name: as clients call it.
-        title: as people read it.
-        about: what an agent reads.
-        takes: model of its arguments, or the request of the verb that it asks.
+        title: its name for people.
+        about: its description for agents.
+        takes: the model of its arguments, or the request of the verb that it asks.
         says: of a verb's request, the fields that are its arguments, and what its schema says of them; None = of none.
         gives: JSON schema of the structured part of its answer.
-        answer: what answers; blocking.
+        answer: the function that answers; it blocks.
         lean: whether it is in the lean set.
-        reads: whether it changes nothing.
-        ends: whether it takes something away.
+        reads: whether it only reads.
+        ends: whether it changes or ends an existing memory (a destructive tool, as MCP calls it).
         always: whether a host that shows names alone until a tool is looked for is asked to show it whole: an agent uses
             what it can read. Two of them, because every session pays for it.
     """

@@ -50,12 +50,12 @@ class JsonClient:
         """Set up the client. It does not connect yet.
 
         Args:
-            base: its address.
+            base: address of the server.
             key: sent as a bearer token; empty = none is sent.
             timeout_ms: milliseconds for one answer, all tries together.
             sleep: waits between two tries.
-            headers: what every request carries besides.
-            section: of the settings, for what errors advise.
+            headers: further headers of every request.
+            section: section of the settings that errors name.
 
         Raises:
             ProviderError: if `base` is no address.

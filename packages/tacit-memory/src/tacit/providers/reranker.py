@@ -118,7 +118,7 @@ class CrossEncoder:
         return run_model(session, output_name, {name: offered[name] for name in names}, model=str(self._path))
 
     def score(self, text: str, other: str) -> float:
-        """Return the probability that `other` is what `text` asks for. Blocks while the model is loaded."""
+        """Score how well `other` answers `text`, from 0 to 1. Blocks while the model is loaded."""
         encode = self.loaded().encode
         query = encode(text)
         if len(query) > QUESTION_TOKENS:

@@ -132,7 +132,7 @@ class Shape:
     """A kind of secret that a pattern finds.
 
     Attributes:
-        innocent: judges the matched value.
+        innocent: whether a matched value is no secret.
         reach: for a costly pattern whose every match holds one of `held`: how many lines that are not blank a match spans
             at most before and after that word's own; it is tried there alone. None = tried on the whole text.
         held: in lower case; by default the keywords. Other words may be needed to tell a secret by than to find where it may be.
@@ -163,7 +163,7 @@ class Finder:
     """A kind of secret that takes more than a pattern to find: a function finds it.
 
     Attributes:
-        find: yields where the values stand; looks at each line on its own.
+        find: yields start and end of the values; each line is searched on its own.
         keywords: one of them is on every line with a find, in lower case.
     """
 

@@ -108,11 +108,11 @@ def require_may_change(
     """Return if `speaker` may end or change `memory`, else refuse.
 
     Args:
-        memory: what is to end or to change.
-        what: which of the two.
+        memory: the memory to end or to change.
+        what: whether it is to end or to change.
         speaker: who asks. The user may; for an agent the rest is decided.
         noting: the setting `capture.notes`: with `review` an agent changes nothing that holds.
-        quoted: whether the agent quotes words of the user that ask for it; asked only where they are needed.
+        quoted: returns whether the agent quotes words of the user that ask for it; called only if that decides.
 
     Raises:
         RefusedByTrust: if the user reviews notes first, or the user or a teammate said it and the user's words do not ask for it.

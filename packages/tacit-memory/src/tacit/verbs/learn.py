@@ -122,7 +122,7 @@ def import_transcripts(engine: Engine, caller: Caller, request: Backfill) -> Cap
 
 
 def write_up_session(engine: Engine, caller: Caller, request: WriteUps) -> WrittenUp:
-    """Ask the language model in the settings to write up one waiting session, else to compare new statements, or only show the requests.
+    """Ask the language model in the settings to write up one waiting session; if none waits, to compare new statements.
 
     One request handles one session, so that a caller can stop between two. `waiting` says how many remain.
     With `dry_run` the prepared requests are shown and nothing is sent.

@@ -280,7 +280,7 @@ def list_kinds(engine: Engine, caller: Caller, request: NoBody) -> Kinds:
 
 
 def list_spaces(engine: Engine, caller: Caller, request: NoBody) -> Spaces:
-    """List the spaces that measure closeness.
+    """List the spaces, which are the measures of similarity.
 
     A space is one way to measure how close a memory is to a situation; `high` and `low` are its thresholds.
     Traces name the score of each space.

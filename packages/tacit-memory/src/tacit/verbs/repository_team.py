@@ -42,7 +42,7 @@ def get_repository_team(engine: Engine, caller: Caller, request: AtFolder) -> Te
 
 
 def put_repository_team(engine: Engine, caller: Caller, request: PutRepositoryTeam) -> TeamView:
-    """Take what the team's default branch holds for the word of teammates, or end what came from there.
+    """Believe the memories on the team's default branch as the word of teammates; or stop that, and end those that came from there.
 
     With `joined` the files of the default branch are imported now and after each later change of that branch.
     Without it the memories that came from them end; those that the user made their own stay.

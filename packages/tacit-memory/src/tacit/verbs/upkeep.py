@@ -110,7 +110,7 @@ FIRST_DAYS = {"hour": 2, "day": 30}
 
 
 def get_status(engine: Engine, caller: Caller, request: NoBody) -> EngineStatus:
-    """Get the state and counts.
+    """Get the state of the engine, and counts.
 
     It has the version, the settings that matter, the number of memories, the state of the embedder and the
     language model, counts of silences, and warnings with advice.

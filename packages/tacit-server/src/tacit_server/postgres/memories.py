@@ -71,7 +71,7 @@ _SEARCH = f"""
     (SELECT 'meaning', id, cosine FROM seen WHERE cosine IS NOT NULL ORDER BY cosine DESC, id DESC LIMIT %(limit)s)
     UNION ALL
     (SELECT 'words', id, rank FROM seen WHERE rank IS NOT NULL ORDER BY rank DESC, id DESC LIMIT %(limit)s)"""
-"""`ts_rank(..., 1)` divides by 1 + the logarithm of the length."""
+"""Searches by meaning and by words in one statement. `ts_rank(..., 1)` divides by 1 + the logarithm of the length."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

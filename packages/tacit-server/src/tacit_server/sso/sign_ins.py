@@ -55,7 +55,7 @@ _TAKE = """
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Begun:
-    """A login that a device began.
+    """A login that a device began: what the device needs to continue it and to ask for the result.
 
     Attributes:
         login: the id of the login, for the browser.

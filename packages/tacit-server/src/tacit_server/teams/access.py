@@ -23,7 +23,7 @@ OTHER_REVIEWERS = """
     SELECT count(*) FROM members WHERE tenant = %(tenant)s AND role IN ('reviewer', 'admin') AND NOT service
     AND (ends_at_ms = 0 OR ends_at_ms > %(now_ms)s)
     AND principal NOT IN (%(principal)s, %(server)s)"""
-"""How many members besides one may decide on requests: where there are none, that one may decide on their own."""
+"""Counts the other members who may decide on requests. If there are none, a reviewer may decide on their own requests."""
 
 _ROLE = """
     SELECT role, name FROM members

@@ -28,14 +28,14 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OfTeam:
-    """The name of a team or of an organization."""
+    """The body of a request about a team or an organization."""
 
     team: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PutMember:
-    """A person and their role in a team. `role` "" = as it is, for a new member writer; `name` "" = the name that the organization knows, else the account."""
+    """The body of a request to add or change a member. `role` "" = as it is, for a new member writer; `name` "" = the name that the organization knows, else the account."""
 
     team: str
     principal: str
@@ -45,7 +45,7 @@ class PutMember:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoveMember:
-    """A member to remove."""
+    """The body of a request to remove a member from a team."""
 
     team: str
     principal: str
@@ -53,7 +53,7 @@ class RemoveMember:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PutProject:
-    """A project, by its canonical remote, and the team that its memories are shared with."""
+    """The body of a request to share the memories of a project, named by its canonical remote, with a team."""
 
     team: str
     remote: str
@@ -61,7 +61,7 @@ class PutProject:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PutService:
-    """A service account, and the number of days for which its token is valid."""
+    """The body of a request to create a service account or give it a new token, which is valid for `days`."""
 
     organization: str
     name: str
@@ -71,7 +71,7 @@ class PutService:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskToShare:
-    """A statement that the caller asks a team to share."""
+    """The body of a request that asks a team to share a statement."""
 
     team: str
     statement: SharedStatement
@@ -79,7 +79,7 @@ class AskToShare:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decide:
-    """A decision on a share request; see `Requests.decide`."""
+    """The body of a decision on a share request; see `Requests.decide`."""
 
     team: str
     id: str
@@ -91,7 +91,7 @@ class Decide:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unshare:
-    """A memory that a team should no longer share."""
+    """The body of a request to stop sharing a memory; `purge` = remove it for good."""
 
     team: str
     id: str
@@ -100,7 +100,7 @@ class Unshare:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Search:
-    """A search of shared memories; see `Requests.search`."""
+    """The body of a search of shared memories; see `Requests.search`."""
 
     query: str
     teams: tuple[str, ...] = ()
@@ -109,7 +109,7 @@ class Search:
 
 
 class TeamEndpoints:
-    """The endpoints of teams in one application."""
+    """The HTTP endpoints of teams in one application."""
 
     def __init__(self, teams: Teams, service: Service, *, now_ms: Callable[[], int]) -> None:
         """Answer requests about `teams`."""
@@ -228,7 +228,7 @@ class TeamEndpoints:
 
 
 def _done(work: Callable[[Principal, _T], object], who: Principal, asked: _T) -> object:
-    """Return the result of `work`.
+    """Return the result of `work`. Turn the error for a team that the caller may no longer see into NotFound.
 
     Raises:
         NotFound: also if the caller was removed from the team in the meantime.

@@ -57,7 +57,7 @@ _PUT_MEMBER = """
 _ASK = """
     UPDATE members SET token = %(token)s, until_ms = %(until_ms)s, ends_at_ms = 1
     WHERE tenant = %(tenant)s AND principal = %(principal)s"""
-"""A membership that has ended counts for nothing; its code begins it."""
+"""Sets a new code for a member who is asked to join. `ends_at_ms = 1`: the membership counts as ended until they join with the code."""
 _ASKED = """
     SELECT role FROM members
     WHERE tenant = %(tenant)s AND principal = %(principal)s AND NOT service AND token <> '' AND ends_at_ms = 1"""

@@ -21,15 +21,15 @@ class EmbeddingApi:
     """The API of one kind of embedding server: how a request is made and a reply read. The functions are pure.
 
     Attributes:
-        name: of the provider.
-        server: what errors call it.
-        endpoint, model: where and which, unless the settings say.
-        dimensions: length of the vectors of known models.
-        path: below the endpoint.
+        name: name of the provider.
+        server: name of the server in errors.
+        endpoint, model: address and model if the settings name none.
+        dimensions: length of the vectors by known model.
+        path: path of the request below the endpoint.
         batch: most texts of one request.
         most_chars: most characters of one text.
-        body: a request, of texts, a model and the vectors wanted.
-        rows: a reply's vectors in the order of the texts, unchecked.
+        body: makes the body of a request from texts, the model and the wanted identity.
+        rows: returns the vectors in a reply in the order of the texts, unchecked.
     """
 
     name: str

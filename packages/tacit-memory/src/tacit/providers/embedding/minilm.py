@@ -251,10 +251,10 @@ class TokenAxes:
     """The fitted constants that turn rows of the shipped model's token table into vectors: scale, mean, and the common direction to remove.
 
     Attributes:
-        rows: their place.
-        zero, scale: a value is its byte less `zero`, times `scale`.
-        mean, direction: what is taken away from each.
-        lengths: what is left of each then, as little-endian numbers of half precision.
+        rows: the place of the table in the model's file.
+        zero, scale: a value of the table is (byte - `zero`) * `scale`.
+        mean, direction: what is subtracted from each vector: the mean, then its part along `direction`.
+        lengths: the length of each vector after that, as little-endian half-precision numbers.
     """
 
     rows: TableInModel

@@ -36,11 +36,11 @@ def make_writer(
     """Make the writer that `settings` name; None = it is off.
 
     Args:
-        settings: which model, where.
+        settings: the provider, the model and the endpoint.
         api_key: key of an HTTP provider; empty = none is sent.
         redact: takes secrets out of every text before it leaves the process.
         environ: what a host's command line inherits.
-        section: of the settings, for what errors advise.
+        section: section of the settings that errors name.
 
     Raises:
         ProviderError: if the endpoint is no address.

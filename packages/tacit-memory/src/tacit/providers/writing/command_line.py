@@ -41,13 +41,13 @@ class Job:
     """One request to a coding agent's command line, with the folders and variables that the run uses.
 
     Attributes:
-        request: with `@` replaced; the shape of the answer stands in `system` where the client cannot be held to a schema.
+        request: the request with "@" replaced. If the client takes no schema, `system` describes it.
         model: model to ask.
         executable: the client.
         work: empty folder that the client runs in.
         private: folder for what the client has to read.
-        environ: what the client inherits.
-        timeout_s: when the request ends.
+        environ: environment variables that the client inherits.
+        timeout_s: seconds after which the run is ended.
     """
 
     request: WriterRequest
@@ -97,7 +97,7 @@ class Client:
         name: name of the provider.
         program: name of the executable.
         title: name for people.
-        model: small model to ask where none is set; empty = one has to be set.
+        model: small model to ask if none is set; empty = one must be set.
         takes_schema: whether the client holds the model to a JSON schema.
         prepare: makes the call for a job; writes what the client has to read.
         read: reads what the client printed; raises ProviderError.

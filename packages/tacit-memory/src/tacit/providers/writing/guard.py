@@ -21,7 +21,7 @@ GRACE_S = 5.0  # between SIGTERM and SIGKILL
 
 
 def main(scratch: Path, seconds: float, command: list[str]) -> None:
-    """Run `command` with `scratch`/input as its standard input until it ends, is told to stop, or its time is up. Write its output and status to `scratch`."""
+    """Run `command` with `scratch`/input as its standard input until it ends, is told to stop, its time is up, or the parent is gone. Write output and status to `scratch`; delete it if the parent is gone."""
     if sys.platform != "win32" and os.getpgrp() != os.getpid():
         return  # not the leader of its own group: the kill below would hit others
     # A handler, not SIG_IGN: the command would inherit the latter.
@@ -68,7 +68,7 @@ def end_tree(pid: int) -> None:
 
 
 def watch(child: subprocess.Popen[bytes], until: float) -> tuple[str, bool]:
-    """Wait until the command ends, is told to stop, or its time is up; then end it. Return the status, and whether the parent is gone."""
+    """Wait until the command ends, is told to stop, its time is up, or the parent is gone; then end the command's group. Return the status, and whether the parent is gone."""
     status, orphaned = "", False
     said: list[bytes] = []
     Thread(target=lambda: said.append(os.read(0, 1)), daemon=True).start()  # Windows cannot wait for a pipe

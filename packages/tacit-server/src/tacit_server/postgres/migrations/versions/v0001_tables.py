@@ -151,7 +151,7 @@ _INDEXES = (
 
 _OWN = "tenant = nullif(current_setting('tacit.tenant', true), '')::bigint"
 _NAMED = "name = nullif(current_setting('tacit.tenant_name', true), '')"
-"""Who knows the name of a tenant may learn its number: that is how a transaction gets it."""
+"""Condition under which a transaction may see the row of a tenant: it names the tenant. So it gets the tenant's number."""
 _PRINCIPAL = "nullif(current_setting('tacit.principal', true), '')"
 _IS_MEMBER = f"""EXISTS (
     SELECT 1 FROM members WHERE members.tenant = tenants.tenant AND members.principal = {_PRINCIPAL})"""
@@ -161,7 +161,7 @@ _RULES = {
         SELECT 1 FROM members WHERE members.tenant = share_requests.tenant AND members.principal = {_PRINCIPAL}
         AND members.role IN ('reviewer', 'admin')))""",
 }
-"""The policies of tables that show less than every row of the tenant."""
+"""The policies of tables of which a principal may see only some of the tenant's rows."""
 
 
 def upgrade() -> None:
