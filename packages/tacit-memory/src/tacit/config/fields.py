@@ -364,7 +364,7 @@ def _read_text(setting: Setting, value: object) -> object:
 
 
 def allowed_words(field: Any) -> str:
-    """Describe the allowed values of a setting, such as "whole number ≥ 1, ≤ 200"; choices stand between backticks."""
+    """Return the allowed values of a setting in words, such as "whole number ≥ 1, ≤ 200"; choices are in backticks."""
     annotation = field.annotation
     plugins = plugin_group(field)
     if plugins is not None:

@@ -51,7 +51,7 @@ _PRIVATE = 0o700
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """Paths of one home. Use `Home.find()`; the constructor takes a root that is absolute already.
+    """The paths of the files and folders of one home. Use `Home.find()`; the constructor takes an absolute root.
 
     The socket is `<root>/run/daemon.sock`. Where that path is longer than 100 bytes the socket is
     `/tmp/tacit-<uid>-<hash>/daemon.sock`, with <hash> the first 12 hexadecimal digits of the SHA-256 of the

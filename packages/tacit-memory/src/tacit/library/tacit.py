@@ -60,13 +60,13 @@ class Tacit:
         user: str | None = None,
         shared: Background | None = None,
     ) -> None:
-        """Take a way to an engine; `open` and `connect` know two.
+        """Use the engine behind `access`. Programs call `open` or `connect` instead.
 
         Args:
-            access: the way.
-            cwd: folder whose project is meant where a call names none.
+            access: the access to an engine.
+            cwd: folder of the project for calls that name none.
             user: the user of the program whom it belongs to; None = the program's own.
-            shared: the thread of the object that closes the way; None = this one does.
+            shared: the background thread of the object that closes `access`; None = this object has its own and closes both.
 
         Raises:
             TypeError: without `access`.

@@ -137,7 +137,7 @@ LETTER = r"A-Za-z0-9\u00c0-\u024f\u0400-\u04ff"
 
 
 def _pattern(spaced: str, unspaced: str) -> re.Pattern[str]:
-    """Compile words into one pattern: those of `spaced` languages begin where no letter stands before them, those of `unspaced` ones anywhere."""
+    """Compile words into one pattern: those of `spaced` languages match only as whole words, those of `unspaced` ones anywhere."""
     return lazy_regex(
         rf"(?:(?<![{LETTER}])(?:{_joined(spaced)})(?![{LETTER}])|{_joined(unspaced)})", re.IGNORECASE
     )

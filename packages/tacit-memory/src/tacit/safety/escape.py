@@ -74,7 +74,7 @@ def clean_characters(text: str) -> str:
 
 
 def escape_text(text: str) -> str:
-    """Make `text` safe to stand as one line inside any of our blocks.
+    """Return `text` as one line that cannot end or begin a block, or speak as somebody else, when it is put into a block.
 
     Line breaks become one space and unseen characters go. What could open or close an element, a block, a fence or a
     heading, or start another speaker's turn, is written with look-alike characters (`\u2039`, `\u27e6`, `\u2035`, `\uff03`, `\uff1a`), so

@@ -838,7 +838,7 @@ class OneJob(Shape):
 
 
 class Jobs(Shape):
-    """The background jobs, sorted by name, with their state."""
+    """The background jobs with their state: the last one of each name."""
 
     jobs: Sequence[Job]
 

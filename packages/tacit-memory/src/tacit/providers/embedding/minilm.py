@@ -373,7 +373,7 @@ class MiniLM:
     """An embedder with the shipped model all-MiniLM-L6-v2. Safe to share between threads.
 
     Texts go through the model one by one. In a batch the 8-bit scale is taken over all of its texts, and a vector would
-    depend on its neighbours (cosine down to 0.976 measured) for at most a fifth more speed.
+    depend on its neighbors (cosine down to 0.976 measured) for at most a fifth more speed.
     """
 
     def __init__(self, *, folder: Path = FOLDER, runtime: Runtime = "auto") -> None:

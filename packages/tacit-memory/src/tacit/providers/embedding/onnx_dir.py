@@ -70,7 +70,7 @@ class OnnxFolder:
         """Return unit float32 vectors, shape (len(texts), dimensions). Texts go through the model one at a time (see `MiniLM`).
 
         Raises:
-            ProviderError: if the model or its tokeniser cannot be loaded.
+            ProviderError: if the model or its tokenizer cannot be loaded.
         """
         distinct = {text: row for row, text in enumerate(dict.fromkeys(texts))}
         if not distinct:
@@ -167,7 +167,7 @@ def make_encode(folder: Path, max_tokens: int) -> Encode:
     """Return a function that turns a text into the ids of its tokens, at most `max_tokens` with the first and last mark.
 
     Raises:
-        ProviderError: if the folder holds no tokeniser that can be read.
+        ProviderError: if the folder holds no tokenizer that can be read.
     """
     if (folder / "tokenizer.json").is_file() and importlib.util.find_spec("tokenizers") is not None:
         library = cast(Any, importlib.import_module("tokenizers"))

@@ -1,4 +1,4 @@
-"""BERT's uncased WordPiece tokeniser in plain Python.
+"""BERT's uncased WordPiece tokenizer in plain Python.
 
 In: a text and the vocabulary of a model. Out: token ids, the same as the `tokenizers` library makes, except that
 `[CLS]`, `[SEP]` and their like inside a text are plain text here and can never act as a marker. Never raises on a text,
