@@ -32,7 +32,7 @@ class ItemAccess:
         return item_from(self._way.ask("PUT", ITEMS, body)["item"])
 
     def delete(self, namespace: Namespace, key: str) -> None:
-        """Remove an item and end its memory. Does nothing if there is no such item."""
+        """Remove an item, and end its memory if no other item has the same one. Does nothing if there is no such item."""
         self._way.ask("DELETE", ITEMS, {"namespace": namespace, "key": key})
 
     def search(

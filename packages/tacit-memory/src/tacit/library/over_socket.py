@@ -61,7 +61,7 @@ class DaemonEngine:
         self._misses = 0
 
     def hook(self, payload: Mapping[str, object], deadline_ms: float) -> Mapping[str, object] | None:
-        """Send one event of a conversation to the daemon; None = no answer. After an event without an answer, return None at once for a while, and start a missing daemon in the background."""
+        """Send one event of a conversation to the daemon; None = no answer. After an event without an answer, return None at once for a while; with `start`, a missing daemon is started in the background."""
         if time.monotonic() < self._rest_until:
             return None
         headers = {"X-Tacit-Deadline-Ms": str(max(50, round(deadline_ms - MARGIN_MS)))}

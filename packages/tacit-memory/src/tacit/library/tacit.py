@@ -562,7 +562,7 @@ class Tacit:
             self._way.flush()
 
     def close(self) -> None:
-        """Send what is still waiting, and close the memory. Does nothing if it is closed already."""
+        """Send what is still waiting, and close the memory. Does nothing if it is closed already, or for an object of `for_user`."""
         if not self._is_view and self._behind.close():
             self._way.close()
 

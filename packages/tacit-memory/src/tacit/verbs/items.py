@@ -87,7 +87,10 @@ def put_item(engine: Engine, caller: Caller, request: PutItem) -> OneItem:
 
 
 def delete_item(engine: Engine, caller: Caller, request: ItemName) -> None:
-    """Remove an item and end its memory. Does nothing if there is no such item."""
+    """Remove an item and end its memory.
+
+    It does nothing if there is no such item. The memory ends only if no other item has the same one; its history stays.
+    """
     engine.items.delete(request.namespace, request.key, speaker=caller.speaker)
 
 

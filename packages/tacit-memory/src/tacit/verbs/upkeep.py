@@ -195,5 +195,8 @@ def begin_job(engine: Engine, caller: Caller, request: BeginJob) -> OneJob:
 
 
 def list_jobs(engine: Engine, caller: Caller, request: NoBody) -> Jobs:
-    """List the background jobs: the last one of each name since the daemon started, with its progress or result."""
+    """List the background jobs, with their progress or result.
+
+    There is one job of each name: the last one since the daemon started.
+    """
     return Jobs(jobs=engine.maintenance.jobs.all())
