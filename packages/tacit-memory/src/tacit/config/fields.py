@@ -217,7 +217,7 @@ _DESIGN_SECTIONS = frozenset(
 
 
 def _unknown_keys(key: str, value: object) -> list[str]:
-    """The keys that an error names for one that no setting has: below the sections of a design those that are in it."""
+    """Return the keys to name in errors for an unknown one: of a section of a design the keys in it, else `key` itself."""
     if not isinstance(value, Mapping) or not value or key not in _DESIGN_SECTIONS:
         return [key]
     below = cast("Mapping[str, object]", value)

@@ -115,7 +115,10 @@ def open_in_process(
     token: str | None = None,
     cwd: str = "",
 ) -> LocalEngine:
-    """Open the engine over `home`; `cwd` is the folder of injections that name none. See `tacit.app.wiring.open_engine` and `Tacit.open`."""
+    """Open the engine of `home` in this process. It has the user's authority if the home is the program's own or `token` is valid.
+
+    `token` None = the token of the environment; `cwd` = the folder of injections that name none.
+    """
     from tacit.app.wiring import open_engine, open_injection  # noqa: PLC0415 - the model's libraries come with it
     from tacit.config.home import personal_token  # noqa: PLC0415 - as late as the engine
     from tacit.safety.authority import Authority, own_home  # noqa: PLC0415

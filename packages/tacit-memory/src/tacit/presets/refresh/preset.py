@@ -60,7 +60,7 @@ from tacit.recall.stage import (
 from tacit.safety.escape import escape_text
 from tacit.session import ledger
 
-# The `refresh` preset: similarity with a share of age, a start pool by sections, and the `[MEMORY]` block; its cadence stands in `cadence.py`.
+# The `refresh` preset: similarity with a share of age, a start pool by sections, and the `[MEMORY]` block; its cadence stands above.
 #
 # The block has sections fixed per epoch, and one section refreshed each turn. The order of sections is the seed's (codexfi, context.ts).
 # Each list is cut by the budget stage before it comes here.

@@ -216,7 +216,7 @@ def typed_query(query: Query, settings: RecallSettings, kinds: KindRegistry) -> 
     return query
 
 
-# The `typed` preset. It adds five weighted parts to a relevance, lists fixed kinds of memories at the start, and groups lines by type. `score.py` has the formula.
+# The `typed` preset. It adds five weighted parts to a relevance, lists fixed kinds of memories at the start, and groups lines by type. The formula stands at the top.
 #
 # The blocks have sections by type at the start, prefixed lines before a prompt (section 3.3 of the seed). They stand inside the usual
 # delimiters, which stand for the seed's own (`<relevant_context>`). Dates are absolute and who said it stays on the line. A long memory is

@@ -186,7 +186,7 @@ def make_encode(folder: Path, max_tokens: int) -> Encode:
     uncased = read_json(folder / "tokenizer_config.json").get("do_lower_case", True) is True
     if not uncased or not (folder / "vocab.txt").is_file():
         raise ProviderError(
-            f"The tokeniser of {folder} needs the library tokenizers.",
+            f"The tokenizer of {folder} needs the library tokenizers.",
             hint=install_extra("onnx-dir"),
         )
     try:
