@@ -339,7 +339,7 @@ export interface paths {
          */
         get: operations["get_repository_team"];
         /**
-         * Take what the team's default branch holds for the word of teammates, or end what came from there.
+         * Believe the memories on the team's default branch as the word of teammates; or stop that, and end those that came from there.
          * @description With `joined` the files of the default branch are imported now and after each later change of that branch. Without it the memories that came from them end; those that the user made their own stay.
          */
         put: operations["put_repository_team"];
@@ -862,7 +862,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the spaces that measure closeness.
+         * List the spaces, which are the measures of similarity.
          * @description A space is one way to measure how close a memory is to a situation; `high` and `low` are its thresholds. Traces name the score of each space.
          */
         get: operations["list_spaces"];
@@ -1107,14 +1107,14 @@ export interface paths {
          */
         get: operations["get_item"];
         /**
-         * Store an item, and replace the one with the same key. Secrets in it are redacted; its text becomes a memory of the namespace's agent.
+         * Store an item. It replaces the item with the same key.
          * @description Secrets in it are redacted. Its `text` becomes a memory of the namespace's agent, which recall may find.
          */
         put: operations["put_item"];
         post?: never;
         /**
-         * Remove an item and end its memory. Without such an item it does nothing.
-         * @description Without such an item it does nothing.
+         * Remove an item and end its memory.
+         * @description It does nothing if there is no such item. The memory ends only if no other item has the same one; its history stays.
          */
         delete: operations["delete_item"];
         options?: never;
@@ -1132,7 +1132,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Find items below a namespace: with a query the nearest in meaning first, else the newest.
+         * Find items in a namespace and all namespaces below it.
          * @description With `query` the nearest in meaning come first, else the newest. `where` filters by the fields of the value.
          */
         post: operations["search_items"];
@@ -1340,7 +1340,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Ask the language model in the settings to write up one waiting session, else to compare new statements, or only show the requests.
+         * Ask the language model in the settings to write up one waiting session; if none waits, to compare new statements.
          * @description One request handles one session, so that a caller can stop between two. `waiting` says how many remain. With `dry_run` the prepared requests are shown and nothing is sent.
          */
         post: operations["write_up_session"];
@@ -1430,7 +1430,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get the state and counts.
+         * Get the state of the engine, and counts.
          * @description It has the version, the settings that matter, the number of memories, the state of the embedder and the language model, counts of silences, and warnings with advice.
          */
         get: operations["get_status"];
@@ -1654,13 +1654,13 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Long work that was begun since the store was opened, the last of every name: how far it is, or how it ended.
-         * @description It has the last job of each name since the daemon started, with its progress and its result.
+         * List the background jobs, with their progress or result.
+         * @description There is one job of each name: the last one since the daemon started.
          */
         get: operations["list_jobs"];
         put?: never;
         /**
-         * Begin long work, or join what goes on under that name already; `GET /v1/jobs` tells how far it is.
+         * Begin a background job, and return at once with its state; `GET /v1/jobs` shows its progress.
          * @description The job runs in the background. A job that is already running is joined, not begun again.
          */
         post: operations["begin_job"];
@@ -1716,7 +1716,7 @@ export interface components {
     schemas: {
         /**
          * AbsenceView
-         * @description Where a recall left a memory out.
+         * @description The stage at which a recall left a memory out, and the reason: `value` was measured, and compared with `bound`.
          */
         AbsenceView: {
             /**
@@ -1769,14 +1769,14 @@ export interface components {
         };
         /**
          * AddedMemberView
-         * @description A member who was added or changed.
+         * @description The answer after a member or a service account was added or changed, with a code of invitation or a token where one was made.
          */
         AddedMemberView: {
             added: components["schemas"]["AddedMember"];
         };
         /**
          * AgentReply
-         * @description The text for the model now. An empty body means that there is none.
+         * @description The text for the model at this moment; an empty body = no text.
          */
         AgentReply: {
             /**
@@ -1838,7 +1838,7 @@ export interface components {
         };
         /**
          * Agents
-         * @description Agents that are known: from settings and from sessions.
+         * @description A page of the known agents: those with settings, and those of sessions.
          */
         Agents: {
             /** Agents */
@@ -1851,7 +1851,7 @@ export interface components {
         };
         /**
          * AskToShare
-         * @description A memory to share.
+         * @description A request to ask a team to share a memory.
          * @example {
          *       "id": "mem_1m8m7hxgsefmhbzd",
          *       "team": "acme/core"
@@ -1979,7 +1979,7 @@ export interface components {
         };
         /**
          * Backfill
-         * @description Learn from past transcripts.
+         * @description A request to learn from past transcripts.
          * @example {
          *       "paths": [
          *         "/home/ana/s-40.jsonl"
@@ -2040,7 +2040,7 @@ export interface components {
         };
         /**
          * Backup
-         * @description Where the copy goes.
+         * @description A request to write a backup.
          * @example {
          *       "target": "/home/ana/tacit-2026-11-26.db"
          *     }
@@ -2054,7 +2054,7 @@ export interface components {
         };
         /**
          * BeginJob
-         * @description Which long work.
+         * @description A request to begin a background job: `reindex` or `check`.
          * @example {
          *       "name": "reindex"
          *     }
@@ -2069,7 +2069,7 @@ export interface components {
         };
         /**
          * BeginRescan
-         * @description Take secrets out of everything stored, by the rules that hold now.
+         * @description A request to redact everything stored by today's rules.
          * @example {
          *       "dry_run": true
          *     }
@@ -2084,7 +2084,7 @@ export interface components {
         };
         /**
          * BeginSignIn
-         * @description A server at which the user begins a single sign-on.
+         * @description A request to begin a single sign-on at a server.
          * @example {
          *       "url": "https://tacit.example.com",
          *       "name": "laptop"
@@ -2148,7 +2148,7 @@ export interface components {
         };
         /**
          * BlockView
-         * @description A block.
+         * @description The answer with a block, such as the start pack.
          */
         BlockView: {
             block: components["schemas"]["Block"];
@@ -2185,7 +2185,7 @@ export interface components {
         };
         /**
          * CacheShare
-         * @description Share (0-1) of the request before that stood unchanged at the beginning of the next, by placement.
+         * @description How much of a placement's requests a prompt cache could keep: `share` (0-1) of each request that began the next one unchanged.
          *
          *     `bare` = the same share of the requests as the program wrote them: what memory costs is the difference. `cached_tokens` of
          *     `input_tokens` came from the provider's cache, as its API counted them; 0 of 0 = it did not say. With a `host`, the counts of
@@ -2221,7 +2221,7 @@ export interface components {
         };
         /**
          * CaptureReport
-         * @description The result of one capture run.
+         * @description Counts of what one capture run did; `+` adds two reports.
          *
          *     `handovers` counts sessions worked through, `failed` those (or whole files) that could not be, `files` tells more of
          *     each where a run reads files.
@@ -2311,7 +2311,7 @@ export interface components {
         };
         /**
          * ChangeAgent
-         * @description An agent's injection settings.
+         * @description A request to change the injection settings of an agent.
          * @example {
          *       "memory_injection": {
          *         "level": "quiet"
@@ -2341,7 +2341,7 @@ export interface components {
         ChangeCause: "stored_words" | "hidden" | "new" | "duplicate" | "newer" | "contradicts" | "edited" | "forgotten" | "forgotten_by_agent" | "replaced_by_user" | "not_useful" | "deleted_from_export" | "undone" | "accepted" | "rejected" | "kept" | "other_accepted" | "merged_by_review" | "merged_into" | "faded" | "over_limit" | "consolidated" | "says_same" | "denies" | "replaces" | "gives_other_value" | "may_be_opposite" | "may_replace_words" | "may_give_other_value" | "may_correct" | "may_replace" | "may_contradict" | "replaces_waiting" | "took_over" | "replaced_by" | "said_to_replace" | "settled" | "confirmed_by_words" | "other_kind" | "keeps_its_words" | "captured_already" | "said_before" | "stored_already" | "older" | "quoted" | "own_note" | "lower_tier" | "unconfirmed" | "not_spoken_of" | "holds_elsewhere" | "neither_newer" | "branch_merged" | "branch_gone" | "branch_back" | "branch_renamed" | "holds_on_all" | "read_off" | "confirmed_in_file" | "changed_in_file" | "changed_by_others" | "removed_from_file" | "file_removed" | "session_note" | "session_went_on" | "nothing_left" | "synced" | "shared" | "changed_by_team" | "unshared" | "team_left" | "quotes_ended" | "empty" | "secret" | "too_long" | "tool_kind" | "unwanted_kind" | "rejected_before" | "no_such_message" | "not_quoted" | "wrong_length" | "names_unnamed" | "says_unsaid" | "repeats_given" | "enough_waiting" | "bad_handover" | "headless_run" | "capture_off" | "unreadable_transcript" | "unreadable_file";
         /**
          * ChangeEntry
-         * @description One version as it was written, and what stood before it; versions of one change share its id.
+         * @description An entry of the change log: one written version of a memory, and the version before it. Versions of the same change share `change_id`.
          */
         ChangeEntry: {
             /** Change Id */
@@ -2356,7 +2356,7 @@ export interface components {
         };
         /**
          * ChangeLog
-         * @description What was written last.
+         * @description A page of the change log, newest first.
          */
         ChangeLog: {
             /** Changes */
@@ -2369,7 +2369,7 @@ export interface components {
         };
         /**
          * ChangeSettings
-         * @description Values for one layer.
+         * @description A request to write settings into one layer.
          * @example {
          *       "values": {
          *         "recall.level": "quiet"
@@ -2400,7 +2400,7 @@ export interface components {
         };
         /**
          * Changed
-         * @description What was changed.
+         * @description The changes that a request made.
          */
         Changed: {
             /** Changes */
@@ -2414,7 +2414,7 @@ export interface components {
         };
         /**
          * Check
-         * @description One thing that was looked at.
+         * @description The result of one health check; `hint` says what to do if it is not `ok`.
          */
         Check: {
             /** Name */
@@ -2499,7 +2499,7 @@ export interface components {
         };
         /**
          * Contradicted
-         * @description A memory was stored that contradicts others.
+         * @description The change that stored a memory which contradicts others; the user has to decide between them.
          */
         Contradicted: {
             /**
@@ -2518,7 +2518,7 @@ export interface components {
         };
         /**
          * Contrast
-         * @description One measure. `difference` = mean with memory less mean without; `low`, `high` = its 95 % interval.
+         * @description One measure compared. `difference` = mean with memory less mean without; `low`, `high` = its 95 % interval.
          *
          *     `clear` = there are enough sessions, and the interval does not hold 0.
          */
@@ -2540,7 +2540,7 @@ export interface components {
         };
         /**
          * Copies
-         * @description Copies of the store.
+         * @description The backups and replaced databases that can be restored.
          */
         Copies: {
             /** Copies */
@@ -2548,7 +2548,7 @@ export interface components {
         };
         /**
          * CosineReport
-         * @description The cosine bars of the preset in use, as this store has them. `pairs` 0 = the embedder's cosines ship; no bars = too few pairs.
+         * @description The cosine bars measured on this store. `pairs` 0 = the embedder's cosines ship with Tacit; no bars = too few pairs.
          */
         CosineReport: {
             /**
@@ -2616,7 +2616,7 @@ export interface components {
         };
         /**
          * DecideRequest
-         * @description A decision on a request to share.
+         * @description A request to accept, refuse or withdraw a share request.
          * @example {
          *       "id": "req_1m8m7k5cq2398m0n",
          *       "decision": "accept"
@@ -2655,7 +2655,7 @@ export interface components {
         };
         /**
          * Decided
-         * @description How many statements were decided on; for one statement, what became of it.
+         * @description The result of a decision in the review queue: the number of decided statements and, for a single statement, the changes.
          */
         Decided: {
             /** Decided */
@@ -2680,19 +2680,19 @@ export interface components {
         Decider: "local" | "armed" | "judge";
         /**
          * Described
-         * @description The allowed values of one setting, and facts about it.
+         * @description A description of one setting: its allowed values, its default, and who may set it.
          *
          *     Attributes:
          *         key, section, about: dotted name, the part before its last dot, meaning.
-         *         type: of the value; of a list's items in `items`.
+         *         type, items: type of the value; for a list, `items` is the type of its items.
          *         nullable: whether null is a value.
-         *         choices: all there are, of the value or of a list's items; () = open.
+         *         choices: all allowed values, of a list all allowed items; () = any value of the type.
          *         minimum, maximum: of a number, inclusive unless `above_minimum`.
          *         default: the shipped value.
          *         per_agent: whether an agent or a project of one's own may have another value.
          *         project: in which direction a project's file may move it; "" = not at all.
          *         restart: whether it takes effect only when the daemon starts anew.
-         *         guidance: what to bear in mind, or "".
+         *         guidance: advice on the setting; "" = none.
          */
         Described: {
             /** Key */
@@ -2782,7 +2782,7 @@ export interface components {
         };
         /**
          * DigestLine
-         * @description One line: `code` is impl, dec, block, next, done or fix.
+         * @description One line of a digest: `code` is impl, dec, block, next, done or fix.
          */
         DigestLine: {
             /** Code */
@@ -2792,7 +2792,7 @@ export interface components {
         };
         /**
          * DigestPage
-         * @description Digests, newest first. `reason` says why there is none at all, or why the newest session has none yet.
+         * @description A page of session digests, newest first. `reason` says why there are none, or why the newest session has none yet.
          */
         DigestPage: {
             /** Digests */
@@ -2827,7 +2827,7 @@ export interface components {
         };
         /**
          * Document
-         * @description A document of its own, such as a JSON schema.
+         * @description An answer that is a document of its own with any fields, such as the OpenAPI document.
          */
         Document: {
             [key: string]: unknown;
@@ -2878,7 +2878,7 @@ export interface components {
         };
         /**
          * Edge
-         * @description One relation between two nodes.
+         * @description One relation as an edge of the graph.
          */
         Edge: {
             /** Source */
@@ -2895,7 +2895,7 @@ export interface components {
         };
         /**
          * Edit
-         * @description Change a memory; what is left out stays.
+         * @description A request to change a memory. Fields that are left out stay as they are.
          * @example {
          *       "content": "Run `make check` before every commit."
          *     }
@@ -3213,7 +3213,7 @@ export interface components {
         };
         /**
          * Exported
-         * @description Where an export was written.
+         * @description The path, format and size of a written export.
          */
         Exported: {
             /** Target */
@@ -3225,7 +3225,7 @@ export interface components {
         };
         /**
          * ExposurePage
-         * @description What was handed over, newest first; `next_cursor` is null at the end.
+         * @description A page of injected memories, newest first; `next_cursor` is null at the end.
          */
         ExposurePage: {
             /** Exposures */
@@ -3287,7 +3287,7 @@ export interface components {
         };
         /**
          * Feedback
-         * @description Whether a memory was of use.
+         * @description A request to report whether a memory was useful.
          * @example {
          *       "useful": true,
          *       "trace_id": "trc_1m8m7j7y3tywkzc7"
@@ -3322,7 +3322,7 @@ export interface components {
         };
         /**
          * FileReport
-         * @description The result for one transcript file.
+         * @description What was learned from one transcript file.
          *
          *     Attributes:
          *         path: the file.
@@ -3363,7 +3363,7 @@ export interface components {
         };
         /**
          * FinishSignIn
-         * @description A single sign-on that was begun.
+         * @description A request for the result of a single sign-on.
          * @example {
          *       "url": "https://tacit.example.com",
          *       "login": "lgn_7",
@@ -3389,7 +3389,7 @@ export interface components {
         };
         /**
          * FolderProject
-         * @description The project of a folder, and what else may belong to it. `notice` is what the user has not answered yet, or empty.
+         * @description The project of a folder, and other projects that may belong to it. `notice` is the question that the user has not answered yet; empty = none.
          */
         FolderProject: {
             project: components["schemas"]["ProjectRecord"];
@@ -3400,7 +3400,7 @@ export interface components {
         };
         /**
          * FoundMemory
-         * @description A memory as an answer hands it over.
+         * @description A memory that a recall gave: the text as the block shows it, its tokens, and why it was chosen.
          */
         FoundMemory: {
             /** Id */
@@ -3482,7 +3482,7 @@ export interface components {
         };
         /**
          * Get
-         * @description Memories by their ids.
+         * @description A request for memories by their ids.
          * @example {
          *       "ids": [
          *         "mem_1m8m7hxgsefmhbzd"
@@ -3505,7 +3505,7 @@ export interface components {
         };
         /**
          * Got
-         * @description Memories as an agent reads them, their ids in the same order, and the ids that name no memory that may be seen here.
+         * @description The memories as text for an agent, their ids in the same order, and the ids under which the caller may see no memory.
          */
         Got: {
             /** Text */
@@ -3531,14 +3531,14 @@ export interface components {
         };
         /**
          * GraphView
-         * @description Memories and relations.
+         * @description The answer with a graph: memories as nodes, and the relations between them as edges.
          */
         GraphView: {
             graph: components["schemas"]["Graph"];
         };
         /**
          * GroupCount
-         * @description How many entries are of one group.
+         * @description The number of review entries with one value of a property, such as one kind.
          */
         GroupCount: {
             /** Value */
@@ -3548,7 +3548,7 @@ export interface components {
         };
         /**
          * Health
-         * @description Whether all is well, and numbers of the process.
+         * @description The health checks, and counters of the process. `ok` = all checks passed.
          */
         Health: {
             /** Ok */
@@ -3586,7 +3586,7 @@ export interface components {
         };
         /**
          * Holdout
-         * @description A trial: `share` = the share of sessions that go without now; sessions of each group; a contrast per measure.
+         * @description The comparison: `share` = the share of sessions that go without now; sessions of each group; a contrast per measure.
          */
         Holdout: {
             /** Share */
@@ -3605,14 +3605,14 @@ export interface components {
         };
         /**
          * HoldoutView
-         * @description Sessions with memory and without.
+         * @description The comparison of sessions with memory and sessions of the holdout, which have none.
          */
         HoldoutView: {
             holdout: components["schemas"]["Holdout"];
         };
         /**
          * ImportLine
-         * @description The result for one statement.
+         * @description The result of an import for one statement.
          *
          *     Attributes:
          *         action: what happened; `removed` = it is gone from an edited file and nobody said to forget it.
@@ -3653,7 +3653,7 @@ export interface components {
         };
         /**
          * ImportMemories
-         * @description What to import, and how.
+         * @description A request to import memories from a file, or from text that it holds.
          * @example {
          *       "content": "{\"results\": [{\"id\": \"a1\", \"memory\": \"Prefers tabs over spaces\", \"created_at\": \"2026-01-02T03:04:05Z\"}]}",
          *       "name": "mem0.json",
@@ -3744,7 +3744,7 @@ export interface components {
         };
         /**
          * Imported
-         * @description What an import of rule files did.
+         * @description The result of an import of rule files: each file, and all changes.
          */
         Imported: {
             /** Files */
@@ -3754,7 +3754,7 @@ export interface components {
         };
         /**
          * ImportedFile
-         * @description What an import did, or with `dry_run` would do.
+         * @description The result of an import, or with `dry_run` what it would do.
          */
         ImportedFile: {
             /** Formats */
@@ -3791,7 +3791,7 @@ export interface components {
         };
         /**
          * ImportedFormat
-         * @description A file that was read, and the tool that wrote it.
+         * @description A file that was read in an import, and the tool whose format it has.
          */
         ImportedFormat: {
             /** Path */
@@ -3801,7 +3801,7 @@ export interface components {
         };
         /**
          * InitProject
-         * @description A project to set up.
+         * @description A request to import the rule files of a folder's project.
          * @example {
          *       "cwd": "/work/shop"
          *     }
@@ -3827,7 +3827,7 @@ export interface components {
         };
         /**
          * Inject
-         * @description A prompt of a conversation that a program keeps.
+         * @description A request for the text to put before a prompt of a conversation that a program keeps.
          * @example {
          *       "text": "Commit the fix of the rounding.",
          *       "session_id": "chat-7",
@@ -3870,7 +3870,7 @@ export interface components {
         };
         /**
          * Injected
-         * @description What to put before a prompt; with a failure, what may be used all the same.
+         * @description The text to put before a prompt. After a failure `result` holds what can still be used.
          */
         Injected: {
             result: components["schemas"]["InjectionResult"];
@@ -3878,7 +3878,7 @@ export interface components {
         };
         /**
          * InjectedMemory
-         * @description One injected memory. `used` = null until the session was read.
+         * @description One injected memory. `used` = null until the session's transcript was assessed.
          */
         InjectedMemory: {
             /** Session */
@@ -3899,7 +3899,7 @@ export interface components {
         };
         /**
          * InjectionFailure
-         * @description What broke: `reason` is embedding, store or timeout.
+         * @description The reason why an injection failed: `reason` is `embedding`, `store` or `timeout`.
          */
         InjectionFailure: {
             /** Reason */
@@ -3999,7 +3999,7 @@ export interface components {
         };
         /**
          * InviteView
-         * @description A code for one more device.
+         * @description The answer with a code for one more device of the account.
          */
         InviteView: {
             /** Code */
@@ -4007,7 +4007,7 @@ export interface components {
         };
         /**
          * ItemList
-         * @description Items, best or newest first.
+         * @description A page of items, best match first for a query, else newest first.
          */
         ItemList: {
             /** Items */
@@ -4020,7 +4020,7 @@ export interface components {
         };
         /**
          * ItemView
-         * @description An item of a program. `score` is null if a query did not determine the order.
+         * @description An item of a program. `score` is null unless a query determined the order.
          */
         ItemView: {
             /** Namespace */
@@ -4042,7 +4042,7 @@ export interface components {
         };
         /**
          * Job
-         * @description One piece of long work.
+         * @description One piece of long work, with its progress and its result.
          *
          *     Attributes:
          *         name: `reindex` renews vectors of another embedder, `check` reads the whole store for damage; `backup`, `import`, `purge`
@@ -4093,7 +4093,7 @@ export interface components {
         };
         /**
          * Jobs
-         * @description Long work, by name.
+         * @description The background jobs with their state: the last one of each name.
          */
         Jobs: {
             /** Jobs */
@@ -4101,7 +4101,7 @@ export interface components {
         };
         /**
          * KindRow
-         * @description A kind of memory.
+         * @description A kind of memory: its label, prefix, base importance and half-life. `standing` = it holds until it is superseded; `episodic` = it tells what happened.
          */
         KindRow: {
             /** Name */
@@ -4121,7 +4121,7 @@ export interface components {
         };
         /**
          * Kinds
-         * @description The kinds that hold.
+         * @description The defined kinds: the built-in ones and those of the settings.
          */
         Kinds: {
             /** Kinds */
@@ -4155,7 +4155,7 @@ export interface components {
         };
         /**
          * KnownTeamsView
-         * @description The teams that the user joined, as this home knows them.
+         * @description The teams that the user joined, as this home knows them without asking the server.
          */
         KnownTeamsView: {
             /** Teams */
@@ -4266,7 +4266,7 @@ export interface components {
         };
         /**
          * LevelRow
-         * @description One level of `recall.level`.
+         * @description One level of `recall.level`, with what was measured at it.
          *
          *     Attributes:
          *         name: of the level.
@@ -4298,7 +4298,7 @@ export interface components {
         };
         /**
          * LibraryMessageEndEvent
-         * @description The agent ended its turn. No answer; Tacit may learn from the turn.
+         * @description The agent ended its turn, with measurements of the turn's requests to the model. No answer; Tacit may learn from the turn.
          */
         LibraryMessageEndEvent: {
             /**
@@ -4389,7 +4389,7 @@ export interface components {
         };
         /**
          * LibraryReply
-         * @description The text for the model in every request from now on. An empty body means that there is none.
+         * @description The text for the model in every request from now on; an empty body = no text.
          */
         LibraryReply: {
             /**
@@ -4420,7 +4420,7 @@ export interface components {
         };
         /**
          * LogIn
-         * @description A server's account to join.
+         * @description A request to join an account of a server.
          * @example {
          *       "url": "https://tacit.example.com",
          *       "code": "ana-8ta9662v",
@@ -4460,7 +4460,7 @@ export interface components {
         };
         /**
          * LoggedInView
-         * @description A login, or with `dry_run` what it would send.
+         * @description The answer to a login. With `dry_run` only `shared` is filled: nothing was sent.
          */
         LoggedInView: {
             /**
@@ -4510,11 +4510,11 @@ export interface components {
         };
         /**
          * Mark
-         * @description Something that charts are annotated with.
+         * @description An event that charts are annotated with: settings were changed, or memories imported.
          *
          *     Attributes:
          *         at_ms: when.
-         *         what: settings were changed, or memories imported.
+         *         what: which of the two.
          *         about: names of the settings, or the tools imported from.
          *         count: how many memories were imported.
          */
@@ -4539,7 +4539,7 @@ export interface components {
         };
         /**
          * MeasuredBar
-         * @description One cosine bar of the preset in use.
+         * @description One cosine bar of the preset in use, before and after.
          *
          *     Attributes:
          *         setting: its dotted name, with the kind where it is a mapping.
@@ -4610,7 +4610,7 @@ export interface components {
         };
         /**
          * Membership
-         * @description Whether the user takes part in a team.
+         * @description A request to join or leave a team.
          * @example {
          *       "team": "acme",
          *       "joined": true
@@ -4630,7 +4630,7 @@ export interface components {
         };
         /**
          * MemoryPage
-         * @description One page; `next_cursor` is null at the end. `total` counts all memories that match; in a search, the best 200.
+         * @description A page of a list of memories; `next_cursor` is null at the end. `total` counts all memories that match; in a search, the best 200.
          */
         MemoryPage: {
             /** Memories */
@@ -4716,7 +4716,7 @@ export interface components {
         };
         /**
          * MergeInto
-         * @description Which memory says the same.
+         * @description A request to merge a memory into another one that says the same.
          * @example {
          *       "into": "mem_1m8m7j3y5bgp96yr"
          *     }
@@ -4815,7 +4815,7 @@ export interface components {
         };
         /**
          * Mute
-         * @description Stop or resume injecting.
+         * @description A request to stop or resume injecting into a session.
          * @example {
          *       "muted": true
          *     }
@@ -4830,7 +4830,7 @@ export interface components {
         };
         /**
          * Muted
-         * @description Whether a session is muted.
+         * @description Whether a session is muted, which means that nothing is injected into it.
          */
         Muted: {
             /** Session */
@@ -4840,7 +4840,7 @@ export interface components {
         };
         /**
          * NamespaceList
-         * @description The namespaces that hold items, sorted.
+         * @description A page of the namespaces that hold items, sorted.
          */
         NamespaceList: {
             /** Namespaces */
@@ -4915,7 +4915,7 @@ export interface components {
         };
         /**
          * NewMember
-         * @description A person to add to a team, or a member whose role or name changes.
+         * @description A request to add a person to a team, or to change their role or name.
          * @example {
          *       "team": "acme/core",
          *       "principal": "bo",
@@ -4949,7 +4949,7 @@ export interface components {
         };
         /**
          * NewServiceAccount
-         * @description A service account to make, or to give a new token.
+         * @description A request to create a service account, or to give it a new token.
          * @example {
          *       "team": "acme",
          *       "name": "ci",
@@ -4983,7 +4983,7 @@ export interface components {
         };
         /**
          * Node
-         * @description One memory. `label` = its first words.
+         * @description One memory as a node of the graph. `label` = its first words.
          */
         Node: {
             /** Id */
@@ -5052,7 +5052,7 @@ export interface components {
         NoteCause: "surface" | "proposal_read" | "short_prompt_enriched" | "nothing_asked" | "space_asked" | "kinds_asked" | "listed" | "ordered_by_need" | "whole_store" | "indexed" | "shortened" | "no_person" | "refused" | "nothing_proposed" | "small_talk" | "no_action" | "no_clear_words" | "accepts_proposal" | "error_pasted" | "says" | "denies" | "call" | "command" | "armed" | "judged" | "judge_late" | "judge_failed" | "judge_paused" | "judge_over_budget" | "judge_no_list" | "judge_busy" | "judge_no_time" | "not_read" | "memories_not_read";
         /**
          * OfTeam
-         * @description A team on the server.
+         * @description A request about a team on the server.
          * @example {
          *       "team": "acme/core"
          *     }
@@ -5080,14 +5080,14 @@ export interface components {
         };
         /**
          * OneJob
-         * @description How long work stands.
+         * @description The state of a background job.
          */
         OneJob: {
             job: components["schemas"]["Job"];
         };
         /**
          * OneMember
-         * @description A member of a team.
+         * @description A request about a member of a team.
          * @example {
          *       "team": "acme/core",
          *       "principal": "bo"
@@ -5120,14 +5120,14 @@ export interface components {
         };
         /**
          * OneSession
-         * @description One session turn by turn.
+         * @description A session turn by turn: prompts, injected and dropped memories.
          */
         OneSession: {
             session: components["schemas"]["SessionView"];
         };
         /**
          * OneTrace
-         * @description One recall, with what was said of it.
+         * @description A recall with the verdicts on it. `replayed` repeats the decision at the threshold of the request; null if it names none.
          */
         OneTrace: {
             trace: components["schemas"]["TraceView"];
@@ -5195,7 +5195,7 @@ export interface components {
         };
         /**
          * OwnedView
-         * @description Everything that the server holds about the user in their teams.
+         * @description The answer with everything that the server holds about the user in their teams.
          */
         OwnedView: {
             owned: components["schemas"]["Owned"];
@@ -5223,7 +5223,7 @@ export interface components {
         };
         /**
          * PingEvent
-         * @description Nothing happened. No answer; it shows that the daemon answers.
+         * @description An event without effect, with which a host checks that the daemon answers. The answer is empty.
          */
         PingEvent: {
             /**
@@ -5260,7 +5260,7 @@ export interface components {
         };
         /**
          * Problems
-         * @description Problems of the store, as sentences.
+         * @description The problems that a check of the store found, as sentences; empty = the store is sound.
          */
         Problems: {
             /** Problems */
@@ -5346,7 +5346,7 @@ export interface components {
         };
         /**
          * Projects
-         * @description Projects by name.
+         * @description A page of projects, sorted by name.
          */
         Projects: {
             /** Projects */
@@ -5447,7 +5447,7 @@ export interface components {
         };
         /**
          * Purge
-         * @description What to forget for good: memories, a project, a session, a source, or what holds words; one of these.
+         * @description A request to remove memories for good: by ids, project, session, source or exact words. Exactly one of these must be given.
          * @example {
          *       "text": "dark theme",
          *       "dry_run": true
@@ -5565,7 +5565,7 @@ export interface components {
         };
         /**
          * PutFolderProject
-         * @description Whether a folder shares the memories of related ones.
+         * @description A request to decide whether a folder shares the memories of related projects (`joined`) or is a project of its own.
          * @example {
          *       "cwd": "/home/ana/second-clone",
          *       "joined": true
@@ -5585,7 +5585,7 @@ export interface components {
         };
         /**
          * PutItem
-         * @description An item to store.
+         * @description A request to store an item.
          * @example {
          *       "namespace": [
          *         "shop",
@@ -5625,7 +5625,7 @@ export interface components {
         };
         /**
          * PutRepositoryTeam
-         * @description Whether the team's files are believed here.
+         * @description A request to believe the team's files in this repository, or to stop believing them.
          * @example {
          *       "cwd": "/work/shop",
          *       "joined": true
@@ -5645,7 +5645,7 @@ export interface components {
         };
         /**
          * PutTeamProject
-         * @description A project, and whether its memories may be shared with a team.
+         * @description A request to allow that memories of a project are shared with a team, or to end that. The project is named by its folder or its remote.
          * @example {
          *       "team": "acme/core",
          *       "cwd": "/work/shop"
@@ -5689,7 +5689,7 @@ export interface components {
         };
         /**
          * Recall
-         * @description Ask the memory.
+         * @description A request for a recall.
          * @example {
          *       "text": "commit the fix",
          *       "cwd": "/work/shop",
@@ -5935,7 +5935,7 @@ export interface components {
         };
         /**
          * RecalledView
-         * @description The block as a host would get it, its memories best first, the trace with all ten stages.
+         * @description The answer to a recall: the block as a host would get it, its memories best first, and the trace with all ten stages.
          */
         RecalledView: {
             block: components["schemas"]["Block"];
@@ -5994,9 +5994,9 @@ export interface components {
         };
         /**
          * Related
-         * @description Memories that a folder does not see and may belong to it.
+         * @description A project whose memories a folder does not see and that may belong to it.
          *
-         *     Args:
+         *     Attributes:
          *         project: whose they are: the git remote is the same, or the first commit, and the folder of the project is gone.
          *         declined: the user said that they are not this folder's.
          *         text: what the user is told, one or two sentences.
@@ -6033,7 +6033,7 @@ export interface components {
         };
         /**
          * Relations
-         * @description Relations of a memory, and the memories at their other ends.
+         * @description A page of the relations of a memory, and the memories at their other ends.
          */
         Relations: {
             /** Relations */
@@ -6054,7 +6054,7 @@ export interface components {
         RemedyKind: "setting" | "accept" | "confirm" | "scope" | "sensitivity" | "all_branches" | "when" | "pin" | "new_session" | "unmute" | "opt_in";
         /**
          * RemedyStepView
-         * @description One change. `target` and `value`: the setting and its new value, or what of the memory changes and to what.
+         * @description One change of a remedy. `target` is the setting or the field of the memory that changes, and `value` its new value.
          */
         RemedyStepView: {
             kind: components["schemas"]["RemedyKind"];
@@ -6075,7 +6075,7 @@ export interface components {
         };
         /**
          * RemedyView
-         * @description Changes that together let the memory through; the same recall was tried with them.
+         * @description Changes that together let the memory through. The recall was repeated with them, and gave the memory.
          */
         RemedyView: {
             /** Steps */
@@ -6085,7 +6085,7 @@ export interface components {
         };
         /**
          * Remember
-         * @description Store a statement.
+         * @description A request to store a statement.
          * @example {
          *       "content": "Run `make lint` before every commit.",
          *       "when": "commit",
@@ -6179,7 +6179,7 @@ export interface components {
         };
         /**
          * ReplayEvent
-         * @description Ask for the blocks of earlier messages, which this process does not know. The answer holds the same bytes again.
+         * @description Asks for the blocks that earlier messages of the conversation got, after the process was restarted. The answer holds the same bytes again.
          */
         ReplayEvent: {
             /**
@@ -6249,14 +6249,14 @@ export interface components {
         };
         /**
          * Replayed
-         * @description One recall decided again.
+         * @description One recall, decided again with another threshold.
          *
          *     Attributes:
          *         trace_id, surface, at_ms, text: of the trace.
-         *         threshold: asked with now; `was` then.
+         *         threshold, was: the threshold now, and the one of the trace.
          *         before: memory ids handed over then; in shadow mode those that would have been.
          *         after: memory ids that pass now, best first.
-         *         added, gone: the difference.
+         *         added, gone: ids only in `after`, and only in `before`.
          *         unsure: of `added`, those that might have been in the context already.
          *         shadow: nothing was handed over then, whatever `before` says.
          */
@@ -6318,7 +6318,7 @@ export interface components {
         };
         /**
          * Restore
-         * @description The backup that becomes the store.
+         * @description A request to replace the store by a backup.
          * @example {
          *       "source": "/home/ana/tacit-2026-11-26.db",
          *       "dry_run": true
@@ -6339,7 +6339,7 @@ export interface components {
         };
         /**
          * Restored
-         * @description A store that was replaced, or with `dry_run` could be.
+         * @description The result of a restore, or with `dry_run` what it would do.
          */
         Restored: {
             /** Source */
@@ -6359,7 +6359,7 @@ export interface components {
         };
         /**
          * Retired
-         * @description A memory is recalled no more.
+         * @description The change that ended a memory: it is no longer recalled.
          */
         Retired: {
             /**
@@ -6377,7 +6377,7 @@ export interface components {
         };
         /**
          * Reverted
-         * @description Whether there was anything to take back, and what holds now.
+         * @description Whether a setting was reset, and the settings that hold now; `reverted` is false if there was nothing to reset.
          */
         Reverted: {
             /** Reverted */
@@ -6386,7 +6386,7 @@ export interface components {
         };
         /**
          * ReviewEntry
-         * @description One question to the user.
+         * @description An entry of the review queue: a memory about which the user has to decide; `other` is the second one of a pair.
          */
         ReviewEntry: {
             memory: components["schemas"]["MemoryView"];
@@ -6406,7 +6406,7 @@ export interface components {
         };
         /**
          * ReviewGroups
-         * @description How many of the entries asked for, by group, most first.
+         * @description The number of matching review entries for each kind, source, tier, cause and scope, most first.
          */
         ReviewGroups: {
             /** Kind */
@@ -6422,7 +6422,7 @@ export interface components {
         };
         /**
          * ReviewQueue
-         * @description What waits: a part of what fits, how many fit and how many wait in all; `next_cursor` is null at the end.
+         * @description A page of the review queue. `total` counts the entries that match the filters, `waiting` all entries; `next_cursor` is null at the end.
          */
         ReviewQueue: {
             /** Review */
@@ -6437,7 +6437,7 @@ export interface components {
         };
         /**
          * ReviewWhere
-         * @description Which entries of the review queue; what is left out asks for all.
+         * @description Filters for entries of the review queue. A filter that is left out matches all entries.
          */
         ReviewWhere: {
             /**
@@ -6485,7 +6485,7 @@ export interface components {
         };
         /**
          * Revoke
-         * @description A device to refuse.
+         * @description A request to revoke a device of the account.
          * @example {
          *       "device": "tablet"
          *     }
@@ -6664,14 +6664,14 @@ export interface components {
         };
         /**
          * SeriesView
-         * @description Numbers over time, for charts.
+         * @description The answer with counts per bucket of time, for charts.
          */
         SeriesView: {
             series: components["schemas"]["Series"];
         };
         /**
          * SessionDigest
-         * @description The digest of one session.
+         * @description The digest of one session, or why it has none.
          *
          *     Attributes:
          *         session: `host/id`.
@@ -6736,14 +6736,14 @@ export interface components {
         };
         /**
          * SessionLearned
-         * @description What a session taught; null where there was no session yet.
+         * @description What was learned from a session; null if there was no session yet.
          */
         SessionLearned: {
             learned: components["schemas"]["LearnedView"] | null;
         };
         /**
          * SessionName
-         * @description A session by its host and the host's id.
+         * @description The name of a session: the host, and the host's id of the session.
          */
         SessionName: {
             /**
@@ -6759,7 +6759,7 @@ export interface components {
         };
         /**
          * SessionPage
-         * @description Sessions, newest signal first; `next_cursor` is null at the end.
+         * @description A page of sessions, the one with the newest signal first; `next_cursor` is null at the end.
          */
         SessionPage: {
             /** Sessions */
@@ -6769,7 +6769,7 @@ export interface components {
         };
         /**
          * SessionRow
-         * @description One session. `title` = its first prompt; `exposures` = number of injected memories, `tokens` = their tokens.
+         * @description One session as a row. `title` = its first prompt; `exposures` = number of injected memories, `tokens` = their tokens.
          */
         SessionRow: {
             /** Key */
@@ -6852,14 +6852,14 @@ export interface components {
         };
         /**
          * SettingsAnswer
-         * @description Settings with the layer of every value.
+         * @description The settings, with the layer of every value.
          */
         SettingsAnswer: {
             settings: components["schemas"]["SettingsView"];
         };
         /**
          * SettingsView
-         * @description Everything for a page of settings.
+         * @description Everything that a page of settings shows.
          *
          *     Attributes:
          *         etag: for `If-Match`; changes with the user's file.
@@ -6902,7 +6902,7 @@ export interface components {
         };
         /**
          * Share
-         * @description A memory to write into the team's folder.
+         * @description A request to write a memory into the team's folder.
          * @example {
          *       "id": "mem_1m8m7hxgsefmhbzd",
          *       "cwd": "/work/shop",
@@ -7002,14 +7002,14 @@ export interface components {
         };
         /**
          * ShareRequestView
-         * @description A request to share in its present state.
+         * @description A share request in its present state.
          */
         ShareRequestView: {
             request: components["schemas"]["ShareRequest"];
         };
         /**
          * ShareRequestsView
-         * @description Requests to share, oldest first.
+         * @description A page of share requests, oldest first.
          */
         ShareRequestsView: {
             /** Requests */
@@ -7022,7 +7022,7 @@ export interface components {
         };
         /**
          * SharedFile
-         * @description A file of the team.
+         * @description A file of the team's folder.
          *
          *     Attributes:
          *         path: relative to the project root.
@@ -7095,7 +7095,7 @@ export interface components {
         };
         /**
          * SharedMemoryView
-         * @description A memory that a team shares or has just stopped sharing.
+         * @description A memory that a team shares, or that it has just stopped sharing.
          */
         SharedMemoryView: {
             memory: components["schemas"]["SharedMemory"];
@@ -7152,7 +7152,7 @@ export interface components {
         };
         /**
          * SharedView
-         * @description The file of a shared memory, as it was written or removed.
+         * @description The answer with the team file of a memory that was written or removed.
          */
         SharedView: {
             file: components["schemas"]["SharedFile"];
@@ -7353,14 +7353,14 @@ export interface components {
         };
         /**
          * SignInView
-         * @description A single sign-on that was begun.
+         * @description The answer with a single sign-on that was begun: where the user continues it, and how its result is asked for.
          */
         SignInView: {
             sign_in: components["schemas"]["SignInBegun"];
         };
         /**
          * SignedInView
-         * @description The result of a single sign-on.
+         * @description The answer with the present result of a single sign-on.
          */
         SignedInView: {
             sign_in: components["schemas"]["SignInResult"];
@@ -7408,7 +7408,7 @@ export interface components {
         };
         /**
          * Skipped
-         * @description Nothing was stored, and why; `memory_id` names the memory that says it already, "" where none does.
+         * @description A statement that was not stored, and the reason; `memory_id` is the memory that already says the same, "" = there is none.
          */
         Skipped: {
             /**
@@ -7461,7 +7461,7 @@ export interface components {
         };
         /**
          * SpaceRow
-         * @description A space: one way to measure closeness. `high` and `low` are thresholds on its own scale.
+         * @description A space, which is one measure of similarity. `high` and `low` are its thresholds, on its own scale.
          */
         SpaceRow: {
             /** Name */
@@ -7482,7 +7482,7 @@ export interface components {
         };
         /**
          * Spaces
-         * @description The spaces in their fixed order.
+         * @description All spaces, in a fixed order.
          */
         Spaces: {
             /** Spaces */
@@ -7756,7 +7756,7 @@ export interface components {
         };
         /**
          * Supersede
-         * @description Another statement in its place.
+         * @description A request to replace a memory by another statement.
          * @example {
          *       "content": "The billing port is 9090."
          *     }
@@ -7788,7 +7788,7 @@ export interface components {
         };
         /**
          * Superseded
-         * @description A memory was stored in place of others.
+         * @description The change that stored a memory which replaces others. `old_id` and `further` are the replaced memories.
          */
         Superseded: {
             /**
@@ -7886,14 +7886,14 @@ export interface components {
         };
         /**
          * SyncView
-         * @description What is known of the sync of this home.
+         * @description The answer with the state of this home's sync, as it was known without asking the server.
          */
         SyncView: {
             sync: components["schemas"]["SyncStatus"];
         };
         /**
          * SyncedView
-         * @description What an exchange with the server did.
+         * @description The answer to an exchange with the server: what was sent and received, and the state of the sync afterwards.
          */
         SyncedView: {
             sync: components["schemas"]["SyncStatus"];
@@ -7901,7 +7901,7 @@ export interface components {
         };
         /**
          * Target
-         * @description Where a copy was written.
+         * @description The path of the written backup.
          */
         Target: {
             /** Target */
@@ -7980,7 +7980,7 @@ export interface components {
         };
         /**
          * TeamView
-         * @description What a team shares in its repository. `problem` is why that is not known, or empty.
+         * @description What a team shares through its repository. `problem` says why that is not known; empty = it is known.
          */
         TeamView: {
             project: components["schemas"]["ProjectRecord"];
@@ -8001,7 +8001,7 @@ export interface components {
         };
         /**
          * TeamsView
-         * @description The teams of the user on the server.
+         * @description The answer with the teams of the user on the server.
          */
         TeamsView: {
             /** Teams */
@@ -8009,7 +8009,7 @@ export interface components {
         };
         /**
          * TimelinePage
-         * @description Recalls in one line each, newest first; `next_cursor` is null at the end.
+         * @description A page of recalls in one line each, newest first; `next_cursor` is null at the end.
          */
         TimelinePage: {
             /** Recalls */
@@ -8341,7 +8341,7 @@ export interface components {
          *     Attributes:
          *         shown, used: memories handed over, and those of them that were used.
          *         before: of those not used, how many had their cues in the conversation already.
-         *         control_shown, control_used: the same question of memories that were not handed over.
+         *         control_shown, control_used: the same for memories that were not handed over, as a comparison.
          *         tokens, tokens_used: tokens handed over, and of what was used.
          *         sessions: sessions with an injection.
          *         by_cue, by_surface: used ones by cue; used ones by surface.
@@ -8398,7 +8398,7 @@ export interface components {
         };
         /**
          * TraceFeedback
-         * @description The owner's word on a recall.
+         * @description The user's verdict on a recall: whether memories that it injected were useful.
          * @example {
          *       "useful": true,
          *       "memory_ids": [
@@ -8498,7 +8498,7 @@ export interface components {
         };
         /**
          * Traces
-         * @description Recalls, newest first; `replayed` where a threshold was given.
+         * @description A page of recall traces, newest first. `replayed` repeats the decisions at the threshold of the request; empty if it names none.
          */
         Traces: {
             /** Traces */
@@ -8513,7 +8513,7 @@ export interface components {
         };
         /**
          * TranscriptInfo
-         * @description A file of past sessions.
+         * @description What is known of a file (or server) of past sessions before it is read.
          *
          *     Attributes:
          *         host: whose it is; empty where only its content tells.
@@ -8556,7 +8556,7 @@ export interface components {
         };
         /**
          * Transcripts
-         * @description Past transcripts.
+         * @description A page of past transcripts that can be learned from.
          */
         Transcripts: {
             /** Transcripts */
@@ -8661,7 +8661,7 @@ export interface components {
         TrustTier: 0 | 1 | 2 | 4 | 3;
         /**
          * Tune
-         * @description Fit the levels before a prompt to this store, and the cosine bars of the preset to an embedder of the user's own.
+         * @description A request to fit the levels before a prompt to this store and, for an embedder of the user's own, the cosine bars of the preset.
          * @example {
          *       "bound": 0.12
          *     }
@@ -8682,7 +8682,7 @@ export interface components {
         };
         /**
          * TuneReport
-         * @description The result of tuning.
+         * @description The result of `tacit config tune`: for each level the present and the proposed threshold, with their measured effects.
          *
          *     Attributes:
          *         surface: the surface it is about.
@@ -8753,7 +8753,7 @@ export interface components {
         };
         /**
          * TunedLevel
-         * @description One level before and after.
+         * @description One level before and after tuning.
          *
          *     Attributes:
          *         name: of the level.
@@ -8812,7 +8812,7 @@ export interface components {
         };
         /**
          * Undo
-         * @description Take back one change, or all that a session taught.
+         * @description A request to take back one change, or all that was learned from a session.
          * @example {
          *       "id": "chg_1m8m7j5f2whs6ga4"
          *     }
@@ -8844,7 +8844,7 @@ export interface components {
         };
         /**
          * UnshareMemory
-         * @description A memory that teams stop sharing.
+         * @description A request that teams stop sharing a memory.
          * @example {
          *       "id": "mem_1m8m7hxgsefmhbzd"
          *     }
@@ -8864,7 +8864,7 @@ export interface components {
         };
         /**
          * Use
-         * @description Use of injected memories over all sessions: `used` of `shown`, and the same share of memories that were not injected.
+         * @description Use of injected memories over all sessions: `used` of `shown`, as `rate`; `baseline` = the same share of memories that were not injected.
          */
         Use: {
             /** Shown */
@@ -8905,10 +8905,10 @@ export interface components {
         };
         /**
          * Verdict
-         * @description The owner's word on a memory of a recall.
+         * @description The owner's verdict on one memory of one recall.
          *
          *     Attributes:
-         *         trace_id, memory_id: which.
+         *         trace_id, memory_id: the recall and the memory.
          *         useful: it belongs there; False = it should not have come.
          *         injected: whether it was handed over; useful and not injected = it was missed.
          *         surface, relevance, threshold: of the recall.
@@ -8936,7 +8936,7 @@ export interface components {
         };
         /**
          * Verdicts
-         * @description What was said of injections, newest first.
+         * @description The user's verdicts on injected memories, newest first.
          */
         Verdicts: {
             /** Verdicts */
@@ -8950,7 +8950,7 @@ export interface components {
         };
         /**
          * Versions
-         * @description All versions, oldest first.
+         * @description A page of the versions of a memory, oldest first.
          */
         Versions: {
             /** Versions */
@@ -8963,7 +8963,7 @@ export interface components {
         };
         /**
          * WhyNotRequest
-         * @description Ask why a recall does not give a memory.
+         * @description A request to explain why a recall does not give a memory.
          * @example {
          *       "memory": "mem_1m8m7hxgsefmhbzd",
          *       "text": "What is a depot?",
@@ -9105,7 +9105,7 @@ export interface components {
         };
         /**
          * WhyNotView
-         * @description Why a recall does not give a memory: the stage, numbers, and what would let it through.
+         * @description The explanation why a recall does not give a memory: the stage, the measured numbers, and remedies.
          */
         WhyNotView: {
             memory: components["schemas"]["MemoryView"];
@@ -9145,7 +9145,7 @@ export interface components {
         };
         /**
          * WriteExport
-         * @description An export, and where it goes.
+         * @description A request to write an export of memories to a file.
          * @example {
          *       "target": "/home/ana/memories.md",
          *       "format": "markdown"
@@ -9173,7 +9173,7 @@ export interface components {
         };
         /**
          * WriteUpRequest
-         * @description One request to the language model, word by word. `tokens` is estimated.
+         * @description The exact text of one request to the language model. `tokens` is estimated.
          */
         WriteUpRequest: {
             /** Session */
@@ -9189,7 +9189,7 @@ export interface components {
         };
         /**
          * WriteUps
-         * @description Have a session that waits written up by the language model.
+         * @description A request to have the language model write up one waiting session.
          * @example {
          *       "past": true,
          *       "dry_run": true
@@ -9211,7 +9211,7 @@ export interface components {
         };
         /**
          * Written
-         * @description A memory was stored or changed.
+         * @description The change that stored, merged or edited a memory.
          */
         Written: {
             /**
@@ -9226,7 +9226,7 @@ export interface components {
         };
         /**
          * WrittenUp
-         * @description What was sent to the language model, or what would be: `session`, or what else was sent; "" = nothing was sent now.
+         * @description The result of asking the language model once, or with `dry_run` what would be sent. `session` names the session or the other work that was sent; "" = nothing was.
          *
          *     `waiting` counts the requests that can be sent after it, `tokens` what they would cost, estimated.
          */
