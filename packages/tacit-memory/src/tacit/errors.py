@@ -41,7 +41,7 @@ UPGRADE = "Upgrade this Tacit: in a clone of its newest version, run `uv tool in
 
 
 def install_extra(extra: str) -> str:
-    """What to do about a missing extra. Nothing is on a package index yet, and `tacit` there is a stranger's package: the clone is named."""
+    """Return the hint for a missing optional dependency group `extra`: the command that installs it from the user's clone, as Tacit is on no package index yet."""
     return f'Install `tacit-memory[{extra}]` from your clone of Tacit: run `uv tool install --reinstall "./packages/tacit-memory[{extra}]"` there.'
 
 
@@ -60,7 +60,7 @@ class TacitError(Exception):
 
 
 class InvalidInput(TacitError):
-    """The input cannot be used."""
+    """What the caller gave cannot be used."""
 
     code = "invalid_input"
 
@@ -108,7 +108,7 @@ class NotFound(TacitError):
 
 
 class RefusedByTrust(TacitError):
-    """The trust tier does not allow this."""
+    """The caller's trust tier, or that of a statement, does not allow this change."""
 
     code = "refused_by_trust"
 
@@ -138,7 +138,7 @@ class StoreCorrupt(StoreError):
 
 
 class StoreFull(StoreError):
-    """No space is left on the device."""
+    """The store could not write because no space is left on the device."""
 
     code = "store_full"
 
@@ -156,7 +156,7 @@ class StoreBusy(StoreError):
 
 
 class StoreNewer(StoreError):
-    """The schema was written by a newer Tacit; this one reads nothing."""
+    """The store's schema was written by a newer Tacit; this version refuses to open it."""
 
     code = "store_newer"
 
@@ -200,7 +200,7 @@ class DaemonUnavailable(DaemonError):
 
 
 class DaemonNewer(DaemonError):
-    """A newer daemon runs; this version steps back."""
+    """A daemon of a newer version runs; this version sends it nothing and does not replace it."""
 
     code = "daemon_newer"
 
@@ -212,13 +212,13 @@ class SyncError(TacitError):
 
 
 class LogForked(SyncError):
-    """Two devices wrote to the log of one: a home was copied, or restored from an old backup."""
+    """Two different entries of one device's log have the same number: its home was copied, or restored from an old backup."""
 
     code = "log_forked"
 
 
 class UnreadableEntry(SyncError):
-    """An entry of a log cannot be decrypted, or does not say inside what it says outside."""
+    """An entry of a log cannot be decrypted, or its encrypted content contradicts its open header."""
 
     code = "unreadable_entry"
 
@@ -242,7 +242,10 @@ class HostError(TacitError):
 
 
 def error_of(problem: object, status: int) -> TacitError:
-    """The error that a problem response describes; a `DaemonError` where its code is unknown or there is none."""
+    """Return the error that `problem`, the JSON body of a failed reply, describes by its `code`; without a known code a `DaemonError`.
+
+    Without a message in it, the error names the HTTP `status`.
+    """
     fields = cast("dict[str, object]", problem) if isinstance(problem, dict) else {}
     kinds: dict[str, type[TacitError]] = {}
     for each in _kinds(TacitError):

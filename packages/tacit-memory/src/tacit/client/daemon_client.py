@@ -29,9 +29,9 @@ _Value = TypeVar("_Value")
 READY_S = 10.0
 """How long a request that may start a daemon waits for it to answer."""
 START_AGAIN_S = 30.0
-"""After a start in the background there is no second one for so long."""
+"""Least seconds between two starts of a daemon in the background."""
 LAST_MOMENTS_S = 5.0
-"""How long a daemon that let its lock go is waited for: its number may be somebody else's, seen from a container."""
+"""Longest wait, in seconds, for the process of a daemon that released its lock to end; in a container its id may be another process's."""
 
 HOOK_COUNT_SIGNS: Mapping[str, str] = {
     "n": "no daemon in time",
@@ -49,7 +49,7 @@ HOOK_COUNT_SIGNS: Mapping[str, str] = {
 
 
 class DaemonClient:
-    """Talks to the daemon of one home. Safe to use from several threads."""
+    """The client of one home's daemon: sends requests, and starts and stops the daemon. Thread-safe."""
 
     def __init__(
         self,
@@ -112,7 +112,7 @@ class DaemonClient:
         timeout_s: float = 30.0,
         start: bool = False,
     ) -> tuple[int, Any]:
-        """As `request`, but a status of 400 and above is returned with its value.
+        """Send one request as `request` does, but return a status of 400 and above with its value instead of raising.
 
         Raises:
             DaemonUnavailable: nothing answers.
@@ -125,7 +125,7 @@ class DaemonClient:
         )
 
     def request_text(self, method: str, path: str, *, timeout_s: float = 30.0, start: bool = False) -> str:
-        """As `request`, for an answer that is a text.
+        """Send one request as `request` does, and return the reply's body as text.
 
         Raises:
             DaemonUnavailable: nothing answers.
@@ -149,7 +149,9 @@ class DaemonClient:
         timeout_s: float,
         start: bool,
     ) -> tuple[int, _Value]:
-        """Send a request, to a daemon that is started where none runs if `start`; the status, and what `read` makes of the bytes."""
+        """Call `send` with the seconds left until it is answered; return the status and what `read` makes of the bytes. Blocks.
+
+        With `start`, start a daemon if none runs, and try again for up to `READY_S`. Raises DaemonUnavailable if nothing answers.
         began = time.monotonic()
         until = began + timeout_s
         while True:
@@ -175,7 +177,7 @@ class DaemonClient:
         timeout_s: float,
         headers: Mapping[str, str] | None = None,
     ) -> tuple[int, bytes]:
-        """Send one request to a daemon that runs; return status and the reply's bytes.
+        """Send one request to a running daemon; return status and the reply's bytes. Starts nothing.
 
         Raises:
             OSError: nobody listens, the time is over (`TimeoutError`), or the connection broke.
@@ -213,7 +215,7 @@ class DaemonClient:
             )
 
     def ensure_running(self, timeout_s: float = 10.0) -> None:
-        """Have a daemon that answers: start one where there is none, replace one that is older.
+        """Make sure that a daemon of this version or newer answers: start one if none runs, stop and replace an older one. Blocks.
 
         Raises:
             DaemonUnavailable: it could not be started in time; the message says where it wrote why.
@@ -250,7 +252,7 @@ class DaemonClient:
         )
 
     def start_in_background(self) -> None:
-        """Start a daemon on a thread, at most every `START_AGAIN_S`; nobody waits for it."""
+        """Start a daemon on a thread, at most once every `START_AGAIN_S`. Does not wait for it."""
         if time.monotonic() - self._started_at < START_AGAIN_S:
             return
         # Two threads at once start it twice at worst: the second one leaves at once.
@@ -302,7 +304,7 @@ class DaemonClient:
             os.close(handle)
 
     def status(self) -> Mapping[str, object]:
-        """What `GET /health` says, and `running`, `http_port`, `hook_failures`, `spooled`; works without a daemon."""
+        """Return the answer of `GET /health` with `running`, `http_port` (0 = none), `hook_failures` and `spooled` (waiting events); works without a daemon."""
         health = ask_health(self.home, timeout_s=2.0)
         facts = read_facts(self.home)
         return {
@@ -325,7 +327,7 @@ def hook_failures(home: Home) -> Mapping[str, int]:
 
 
 def _value_of(status: int, data: bytes) -> object:
-    """The JSON value of a reply. A problem may come without one: then its status says enough.
+    """Return the JSON value of a reply's body; None = no body, or a failed reply (400 and above) whose body is not JSON.
 
     Raises:
         ValueError: what came back is no reply of a daemon.

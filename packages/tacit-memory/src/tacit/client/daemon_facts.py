@@ -36,12 +36,12 @@ class DaemonFacts:
 
 
 def version_key(text: str) -> tuple[int, ...]:
-    """`1.10.2.dev3` -> (1, 10, 2), as the hook client reads it."""
+    """Return a version's numbers for comparison: `1.10.2.dev3` -> (1, 10, 2); segments that are not numbers are dropped."""
     return tuple(int(segment) for segment in text.split(".") if segment.isdigit())
 
 
 def read_facts(home: Home) -> DaemonFacts | None:
-    """The facts as written last, or None; they may speak of a daemon that is gone."""
+    """Return the facts in `run/daemon.json`, or None if there are none. The daemon that wrote them may have ended."""
     try:
         value: object = json.loads(home.daemon_file.read_bytes())
     except (OSError, ValueError):
@@ -56,7 +56,7 @@ def read_facts(home: Home) -> DaemonFacts | None:
 
 
 def ask_health(home: Home, *, timeout_s: float) -> Mapping[str, object] | None:
-    """Return the answer to `GET /health`; None = there is no valid answer."""
+    """Return the daemon's answer to `GET /health`; None = no valid answer within `timeout_s`. Never raises for it, and starts nothing."""
     from http.client import HTTPException  # noqa: PLC0415 - a daemon that starts alone asks nobody
 
     from tacit.client.http_request import send_request  # noqa: PLC0415
@@ -93,7 +93,7 @@ START_TIMEOUT_S = 10.0
 
 
 def start_daemon(home: Home) -> None:
-    """Start the daemon of `home` unless one runs or is on its way.
+    """Start the daemon of `home`, unless one runs or is being started. Does not wait until it answers.
 
     Raises:
         HostError: if this installation lacks the hook client.
@@ -112,7 +112,7 @@ def start_daemon(home: Home) -> None:
 
 
 def hook_source() -> Path:
-    """The hook client of this installation.
+    """Return the path of this installation's hook client, `tacit_hook.py`.
 
     Raises:
         HostError: if there is none.

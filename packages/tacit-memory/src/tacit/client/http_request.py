@@ -31,7 +31,7 @@ class _Connection(http.client.HTTPConnection):
         self.bound()
 
     def bound(self) -> None:
-        """Set the timeout of the socket to the remaining time."""
+        """Set the timeout of the socket to the remaining time; raise TimeoutError if there is none."""
         remaining_s = self._until - time.monotonic()
         if remaining_s <= 0:
             raise TimeoutError("timed out")
@@ -102,5 +102,5 @@ def describe_failure(error: BaseException) -> str:
 
 
 def _as_utf8(value: object) -> bytes:
-    """Encode a value as JSON in UTF-8. Lone surrogates, which a path may hold, are escaped."""
+    """Encode a value as JSON in UTF-8. Lone surrogates, which a path may hold, become the replacement character U+FFFD."""
     return _SURROGATE.sub("\ufffd", json.dumps(value, ensure_ascii=False)).encode()

@@ -14,7 +14,9 @@ import sys
 
 
 def main() -> int:
-    """Run until told to stop, idle for long, or without a home."""
+    """Become the daemon of the home and serve until it is told to stop, was idle for long, or its home is gone. Blocks; ends the process itself.
+
+    Return 0 at once if another daemon runs already, 1 if the home cannot be used.
     parser = argparse.ArgumentParser(prog="tacit.daemon")
     parser.add_argument(
         "--start-handle", type=int, default=-1, help="handle of the start lock, closed once we hold ours"

@@ -17,7 +17,7 @@ largest block that was ever freed, which is the model's file. Below 4 MB the mod
 
 
 def limit_arenas() -> bool:
-    """Let all threads share two areas without large blocks; call it before threads are started. Whether all was accepted."""
+    """Limit glibc's malloc to two arenas, with large blocks mapped on their own. Call it before threads start. Return whether glibc accepted all options."""
     options = (
         (_M_ARENA_MAX, _ARENAS),
         (_M_MMAP_THRESHOLD, _MAPPED_BYTES),
@@ -28,7 +28,7 @@ def limit_arenas() -> bool:
 
 
 def release_free_memory() -> bool:
-    """Give back what is free: reading the model leaves 11 MB behind. Takes some milliseconds. Whether anything was."""
+    """Return free heap memory to the system (glibc's `malloc_trim`). Blocks for some milliseconds. Return whether any was released."""
     return _call("malloc_trim", 0)
 
 

@@ -11,7 +11,7 @@ NAMES = ("requests", "hooks", "injections", "silences", "busy", "late", "refused
 
 
 class Counters:
-    """Counts since the daemon started, and when somebody last asked something."""
+    """Counters of what the daemon did since it started, and the time of the last request. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -20,12 +20,12 @@ class Counters:
         self._active_s = self._started_s
 
     def add(self, name: str, count: int = 1) -> None:
-        """Count one more of `name`."""
+        """Add `count` to the counter `name`."""
         with self._lock:
             self._counts[name] += count
 
     def touch(self) -> None:
-        """Note that somebody asked something."""
+        """Note that a request came now: `idle_s` begins again at 0."""
         self._active_s = time.monotonic()
 
     @property
@@ -35,7 +35,7 @@ class Counters:
 
     @property
     def idle_s(self) -> float:
-        """Seconds since somebody asked something."""
+        """Seconds since the last request (`touch`), or since the start."""
         return time.monotonic() - self._active_s
 
     @property
@@ -44,6 +44,6 @@ class Counters:
         return time.monotonic() - self._started_s
 
     def values(self) -> Mapping[str, int]:
-        """The counts, in a fixed order."""
+        """Return a copy: counter name -> count, in a fixed order."""
         with self._lock:
             return dict(self._counts)

@@ -65,7 +65,7 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class _ParsedRequest:
-    """What the parser has read of a request."""
+    """The parts of a request that the HTTP parser has read; the parser calls its `on_` methods. A body above `MAX_BODY_BYTES` is counted, not kept."""
 
     path: bytes = b""
     headers: list[tuple[bytes, bytes]] = field(default_factory=list[tuple[bytes, bytes]])
@@ -100,7 +100,7 @@ class _Request:
         self._parser = httptools.HttpRequestParser(self.parsed)
 
     def read(self, *, until: float) -> State:
-        """Read on until then (monotonic seconds).
+        """Read the request until it is complete, at most until `until` (of `time.monotonic()`). Blocks.
 
         Returns:
             `complete`; `foreign`: the ASGI server must answer, and nothing was read; `broken`: the client closed the connection, does
@@ -136,7 +136,7 @@ class _Request:
 
 
 class HookListener:
-    """Threads that accept connections of one bound socket."""
+    """The threads that accept connections on the daemon's socket, answer hooks and `GET /health`, and pass other connections on."""
 
     def __init__(
         self,
@@ -161,13 +161,13 @@ class HookListener:
         ]
 
     def start(self) -> None:
-        """Begin to accept connections."""
+        """Start the threads, which accept connections. Does not block."""
         self._bound.setblocking(True)
         for thread in self._threads:
             thread.start()
 
     def close(self, *, timeout_s: float) -> bool:
-        """Stop accepting, and wait `timeout_s` for replies under way; whether all of them finished."""
+        """Stop accepting, and wait up to `timeout_s` for replies under way. Return whether all of them finished."""
         self._over.set()
         with contextlib.suppress(OSError):
             self._bound.shutdown(socket.SHUT_RDWR)
@@ -276,7 +276,9 @@ class HookListener:
 
 
 def _was_taken(connection: socket.socket, reply: bytes, *, until_s: float | None) -> bool:
-    """Send a reply. Return whether the client took it: it says so, or (`until_s` is None: it says nothing) it was still there."""
+    """Send a reply and return whether the client took it. Blocks.
+
+    With `until_s`, the client must confirm it (`ACK`) by then, plus `ACK_GRACE_S`. None = the client sends no confirmation: it need only be connected.
     try:
         if until_s is None:
             if _is_closed(connection):

@@ -48,7 +48,9 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(slots=True, kw_only=True)
 class DaemonParts:
-    """The parts of the daemon's application. The process that runs it provides `stop` and `listen`."""
+    """What the daemon's listeners and its application share: engine source, worker threads, counters, spool and page sessions.
+
+    The process that runs them provides `stop` (end the daemon), `leaving` (whether it ends) and `listen` (open a loopback port).
 
     source: EngineSource
     pool: WorkerPool
@@ -79,7 +81,7 @@ class HookReply:
 
 
 def begin_hook(parts: DaemonParts, headers: Iterable[tuple[bytes, bytes]]) -> float:
-    """Count a hook, and return the moment of `time.monotonic()` until which its client waits; header names in lower case."""
+    """Count a hook and return its deadline, a moment of `time.monotonic()`, from the client's header or `DEADLINE_MS`. Header names in lower case."""
     parts.counters.add("hooks")
     deadline = next((value for name, value in headers if name == DEADLINE_HEADER), b"")
     deadline_ms = (
@@ -97,10 +99,10 @@ def serve_hook(
     until_s: float,
     send: Callable[[HookReply], bool],
 ) -> HookReply:
-    """Ask the engine for one event's exact reply, within what is left of its deadline. Blocking. Never raises.
+    """Have the engine handle one event of `host` and return the reply, within what is left of its deadline. Blocks. Never raises.
 
-    `send` sends a reply with a block and returns whether the client took it; the engine counts only such a block as given.
-    The caller sends every other reply.
+    A reply with a block is sent by `send`, which returns whether the client took it; only then the engine counts the block as given.
+    The caller sends every other reply: those whose `sent` is false.
     """
     sent: list[HookReply] = []
 
@@ -138,7 +140,7 @@ def _reply_of(text: str) -> HookReply:
 
 
 def refuse_hook(host: str, error: Exception) -> HookReply:
-    """The reply to a hook that gets no text because of `error`, which is logged without text."""
+    """Return the reply to a hook that failed with `error`: 503, 504, 500 or a problem, with the counter's name. Logs it without text."""
     match error:
         case Busy():
             return _empty(503, "busy")
@@ -165,18 +167,18 @@ def _empty(status: int, outcome: str) -> HookReply:
 
 
 def text_headers(body: bytes) -> list[tuple[bytes, bytes]]:
-    """Headers of a reply with `body`, which is JSON or text."""
+    """Return `content-length` and `content-type` for `body`: JSON if it begins with `{`, else plain text."""
     kind = b"application/json" if body[:1] == b"{" else b"text/plain; charset=utf-8"
     return [(b"content-length", str(len(body)).encode()), (b"content-type", kind)]
 
 
 def too_large() -> TacitError:
-    """The error for a body above `MAX_BODY_BYTES`."""
+    """Return (not raise) the error for a body above `MAX_BODY_BYTES`."""
     return InvalidPayload(f"The payload is larger than {MAX_BODY_BYTES} bytes.", hint="Send less at once.")
 
 
 def health_of(parts: DaemonParts) -> dict[str, object]:
-    """What `GET /health` says."""
+    """Return the JSON object that `GET /health` answers: version, pid, uptime, home, whether the engine is open, idle time, memory, counters."""
     return {
         "version": __version__,
         "pid": os.getpid(),

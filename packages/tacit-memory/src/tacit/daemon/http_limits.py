@@ -27,7 +27,7 @@ MAX_CONNECTIONS = 512
 
 
 class LimitedHttpProtocol(HttpToolsProtocol):
-    """One connection. Runs on the event loop alone."""
+    """uvicorn's HTTP protocol for one connection, with limits for time, head size and the number of connections. Runs on the event loop only."""
 
     head_s = HEAD_S
     body_s = BODY_S
@@ -39,7 +39,7 @@ class LimitedHttpProtocol(HttpToolsProtocol):
         self._in_head = True
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin to wait for a head. Close the connection at once where there are too many."""
+        """Start the timer for the head. If there are `MAX_CONNECTIONS` already, close the connection at once."""
         if len(self.connections) >= MAX_CONNECTIONS:
             cast(asyncio.Transport, transport).abort()
             self.transport = cast(asyncio.Transport, transport)
@@ -49,12 +49,12 @@ class LimitedHttpProtocol(HttpToolsProtocol):
         self._wait(self.head_s)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop waiting."""
+        """Cancel the timer of the request, as the connection is closed."""
         self._wait(None)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Read on, and refuse a head that does not end."""
+        """Pass the bytes to the parser. Refuse a head above `MAX_HEAD_BYTES` with status 431."""
         if self.parser is None:
             return
         if self._in_head:
@@ -69,18 +69,18 @@ class LimitedHttpProtocol(HttpToolsProtocol):
             )
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what is not HTTP, with a problem as the API writes it."""
+        """Answer a request that is not HTTP with a problem of status 400, and close the connection."""
         self._refuse(400, "invalid_payload", msg)
 
     def on_headers_complete(self) -> None:
-        """The head is whole: wait for the body."""
+        """Start the timer for the body, as the head is complete."""
         self._in_head = False
         self._head_bytes = 0
         self._wait(self.body_s)
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
-        """The request is whole; a further one begins with a head."""
+        """Cancel the timer, as the request is complete; the next bytes begin a new head."""
         self._in_head = True
         self._wait(None)
         super().on_message_complete()
@@ -106,11 +106,11 @@ class LimitedHttpProtocol(HttpToolsProtocol):
 
 
 async def read_body(receive: Receive) -> bytes:
-    """The body, bounded.
+    """Return the whole body of an ASGI request.
 
     Raises:
-        InvalidPayload: if it is too long.
-        ClientDisconnect: whoever asked has gone.
+        InvalidPayload: if it has more than `MAX_BODY_BYTES`.
+        ClientDisconnect: the client closed the connection.
     """
     chunks: list[bytes] = []
     size = 0

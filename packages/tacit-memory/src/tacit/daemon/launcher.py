@@ -75,7 +75,7 @@ _AS_OF = (1980, 1, 1, 0, 0, 0)
 
 
 def write_launcher(home: Home | Path, *, python: str = "") -> Path:
-    """Write the launcher and the hook client; safe to call again and while hooks run.
+    """Write the launcher and the hook client into `bin` of the home; safe to call again and while hooks run.
 
     Args:
         home: the home, or its folder.
@@ -114,7 +114,7 @@ def write_launcher(home: Home | Path, *, python: str = "") -> Path:
 
 
 def windows_program(home: Home, python: str, hook_text: str, *, arm: bool | None = None) -> bytes:
-    """Return the launcher for Windows. The same arguments give the same bytes.
+    """Return the bytes of the launcher for Windows, an `.exe` file. The same arguments give the same bytes.
 
     Args:
         home: the home that it uses if TACIT_HOME is not set.
@@ -161,7 +161,7 @@ def _make_room(launcher: Path) -> None:
 
 
 def launcher_problem(home: Home) -> str:
-    """Why the launcher of a home is not the one that this version writes; "" where it is."""
+    """Return, as a sentence, why the launcher of a home is not the one that this version writes; "" = it is."""
     try:
         version = version_in(home.launcher.read_text("utf-8", "surrogateescape"))
         hook = (home.bin_dir / HOOK_NAME).read_text("utf-8", "surrogateescape")
@@ -172,7 +172,7 @@ def launcher_problem(home: Home) -> str:
 
 
 def refresh_launcher(home: Home) -> bool:
-    """Renew a launcher that an older version wrote, so that an upgrade needs no second step; whether it was needed."""
+    """Write the launcher anew if an older version wrote it. Return whether it did; False also if the files cannot be read or written."""
     try:
         written = _version_of((home.bin_dir / HOOK_NAME).read_text("utf-8"))
         script = home.launcher.read_text("utf-8", "surrogateescape")
@@ -199,7 +199,7 @@ def _version_of(text: str) -> str:
 
 
 def _bytecode(hook: Path, *, shown_as: str = "") -> bytes:
-    """Compile `hook`, so that the interpreter does not compile it at each call. The bytecode does not depend on the time of the file.
+    """Return the compiled bytecode of `hook`, so that no call compiles it. It does not depend on the time of the file.
 
     `shown_as` is the name of the file in error messages; "" = its path.
     """

@@ -26,12 +26,16 @@ PATIENCE_S = 20.0
 
 
 def write_facts(home: Home, facts: DaemonFacts) -> None:
-    """Replace `run/daemon.json`, private from its first byte."""
+    """Write `run/daemon.json` with `facts`, readable by its owner only.
+
+    Raises:
+        StoreReadOnly: if it cannot be written.
+    """
     write_private(home.daemon_file, json.dumps(asdict(facts)).encode())
 
 
 def write_private(path: Path, data: bytes, *, mode: int = 0o600) -> None:
-    """Write a file whole or not at all, readable by its owner alone.
+    """Write a file atomically, by default readable by its owner only.
 
     Raises:
         StoreReadOnly: if it cannot be written.
@@ -45,7 +49,7 @@ def write_private(path: Path, data: bytes, *, mode: int = 0o600) -> None:
 
 
 class Claim:
-    """The right to be the daemon of a home. Use `claim()`; release it when done."""
+    """The right to be the daemon of a home: it holds the lock and the bound socket. Get it by `claim()`, and `release` it when done."""
 
     def __init__(self, home: Home, lock: int) -> None:
         self.home = home
@@ -66,7 +70,7 @@ class Claim:
         self._file_id = None
 
     def release(self) -> None:
-        """Give everything back; the lock last."""
+        """Remove the socket or key file and this daemon's fact file, close the socket, and at last free the lock."""
         self.hide()
         self.socket.close()
         facts = read_facts(self.home)
@@ -77,9 +81,9 @@ class Claim:
 
 
 def claim(home: Home, *, patience_s: float = PATIENCE_S) -> Claim | None:
-    """Become the daemon of `home`; None when one of this version or a newer one runs already.
+    """Take the lock and bind the socket of `home`; return None if a daemon of this version or a newer one runs already.
 
-    An older one, or one that is on its way out, is waited for.
+    Blocks up to `patience_s` while an older daemon, or one that is stopping, holds the lock.
 
     Raises:
         StoreReadOnly: if the home cannot be used.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class McpMount:
-    """The ASGI application for `/mcp`."""
+    """The ASGI application for `/mcp`. It loads the MCP SDK's application at the first request, and again when the engine was exchanged."""
 
     def __init__(self, parts: DaemonParts) -> None:
         self._parts = parts
@@ -34,7 +34,7 @@ class McpMount:
         self._life: asyncio.Task[None] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
+        """Answer one ASGI request; a body that is too large gets status 413."""
         request = Request(scope, receive)
         body = b""
         if request.method == "POST":
@@ -65,7 +65,7 @@ class McpMount:
             await leave.wait()
 
     async def close(self) -> None:
-        """End the SDK's own tasks."""
+        """End the SDK's application and its tasks, if it was started, and wait for that."""
         self._leave.set()
         if self._life is not None:
             await self._life
@@ -78,7 +78,7 @@ def _load(engine: Engine) -> McpApp:
 
 
 def _again(body: bytes, receive: Receive) -> Receive:
-    """Give out a body that was read already, then whatever comes."""
+    """Return a `receive` that first gives the body that was read already, then what the real one gives."""
     sent = False
 
     async def replay() -> Message:

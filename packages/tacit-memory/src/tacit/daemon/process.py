@@ -48,14 +48,14 @@ _MOST_CHARS = 2_000
 
 
 class JsonLines(logging.Formatter):
-    """One record as one line of JSON."""
+    """A log formatter that writes each record as one line of JSON. With `debug`, messages of errors are included."""
 
     def __init__(self, *, debug: bool = False) -> None:
         super().__init__()
         self._debug = debug
 
     def format(self, record: logging.LogRecord) -> str:
-        """`{"at", "level", "name", "message"}`, and `where` for an exception."""
+        """Return a JSON object with `at`, `level`, `name`, `message`; maybe `detail`; for an exception `error` and `where`."""
         at = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
         line: dict[str, object] = {
             "at": f"{at}.{int(record.msecs):03d}Z",
@@ -85,7 +85,7 @@ class PrivateFileHandler(RotatingFileHandler):
 
 
 def start_log(home: Home, *, max_bytes: int, files: int, debug: bool = False) -> logging.Handler:
-    """Send every record to the log of `home`."""
+    """Send all log records of the process to the log file of `home`, rotated at `max_bytes`; return the handler."""
     handler = PrivateFileHandler(Path(home.log_file), maxBytes=max_bytes, backupCount=files, encoding="utf-8")
     logging.raiseExceptions = False  # a full disk must not spill records, texts and all, onto standard error
     handler.setFormatter(JsonLines(debug=debug))
@@ -120,7 +120,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class DaemonProcess:
-    """One daemon. `run` returns when it is over."""
+    """The daemon of a claimed home: its listener, engine and background work. `run` blocks until it ends."""
 
     def __init__(
         self, home: Home, claimed: Claim, *, http_port: int | None = None, debug: bool = False
@@ -158,7 +158,7 @@ class DaemonProcess:
         self._listener: HookListener | None = None
 
     def run(self) -> int:
-        """Serve; return the exit code."""
+        """Serve until `stop`, then finish running work and release the claim; return the exit code. Blocks."""
         write_facts(self._home, self._facts)
         self._source.begin()
         keeper = Thread(target=self._keep_house, name="tacit-house", daemon=True)
@@ -171,7 +171,7 @@ class DaemonProcess:
         return self._code
 
     def stop(self) -> None:
-        """Begin to leave; safe from any thread."""
+        """Begin to end the daemon: no new connections, and `run` returns when running work is done. Does not block; thread-safe."""
         self._over.set()
         self._wanted.set()
         self._claim.hide()
@@ -180,11 +180,11 @@ class DaemonProcess:
             server.leave()
 
     def _told(self, *_: object) -> None:
-        """Stop, for a signal; on a thread of its own, because the one that is interrupted may hold any lock."""
+        """Handle a stop signal: call `stop` on a new thread, because the interrupted thread may hold any lock."""
         _thread.start_new_thread(self.stop, ())
 
     def _hand_over(self, connection: socket.socket) -> None:
-        """Have the ASGI server answer; while it is not there yet, keep the connection for it."""
+        """Pass a connection to the ASGI server; if it is not loaded yet, keep the connection and have it loaded. Does not block."""
         with self._lock:
             server = self._server
             if server is None:
@@ -195,7 +195,7 @@ class DaemonProcess:
             server.adopt(connection)
 
     def _serve(self) -> None:
-        """Hooks at once; everything else as soon as it is asked for, or nobody waits any more."""
+        """Start the hook listener; load the ASGI server when something else is asked for or the engine is warm, and run it. Blocks until the end."""
         on_stop(self._told)
         self._listener = HookListener(
             self._claim.socket,
@@ -225,7 +225,7 @@ class DaemonProcess:
         return open_engine(self._home.root)
 
     def _settled(self, _: Engine | None) -> None:
-        """The start went as far as it could: hooks need not hold back from starting another daemon."""
+        """Empty the start lock's file once the engine was opened or failed, so that hooks may start a daemon again."""
         with contextlib.suppress(OSError):
             os.truncate(self._home.run_dir / "start.lock", 0)
 
@@ -236,7 +236,7 @@ class DaemonProcess:
     # --- housekeeping --------------------------------------------------------------------------------------------
 
     def _keep_house(self) -> None:
-        """Background work, and the reasons to leave by itself."""
+        """Loop until the end: do the background work when it is due, and stop the daemon if it should leave. Runs on a thread of its own."""
         engine, begun = None, False
         ready_s = spooled_s = rendered_s = released_s = written_s = 0.0
         kept_s = -UPKEEP_EVERY_S
@@ -285,7 +285,7 @@ class DaemonProcess:
                 _LOG.exception("background work failed")
 
     def _begin_work(self, engine: Engine) -> None:
-        """What an engine that was opened does first."""
+        """Do the first work with a newly opened engine: warm it up, handle spooled events and pending handovers, start sync."""
         gc.enable()  # `python -m tacit.daemon` starts without
         refresh_launcher(self._home)
         engine.warm()  # first what prompts need
@@ -321,7 +321,7 @@ class DaemonProcess:
             _LOG.info("spool: %d taken, %d refused, %d left", report.taken, report.refused, report.left)
 
     def _finish(self, keeper: Thread) -> None:
-        """Finish running work, keep what waits, give everything back."""
+        """Wait for running work (each part at most `GRACE_S`), close the engine and the log, and release the claim. Never raises."""
         try:
             if self._listener is not None:
                 self._listener.close(timeout_s=GRACE_S)

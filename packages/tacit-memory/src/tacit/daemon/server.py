@@ -63,7 +63,7 @@ SEND_S = 2.0
 
 
 def build_app(parts: DaemonParts) -> ASGIApp:
-    """Make the application for the Unix socket."""
+    """Return the daemon's whole ASGI application for its socket: hooks, `/health`, `/stop`, `/listen`, `/mcp`, `/ui` and `/v1`."""
 
     async def health(_: Request) -> Response:
         return JSONResponse(health_of(parts))
@@ -98,7 +98,7 @@ def _not_posted(request: Request) -> Response:
 
 
 def _with_speaker(app: ASGIApp, authority: Authority) -> ASGIApp:
-    """Say who speaks, for every request: the user by a token or at a terminal, else an agent. A page's word is known before."""
+    """Wrap `app`: note in each request's scope who speaks: the user (by token or terminal key), else an agent. A speaker noted before stays."""
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         if SPEAKER_KEY not in scope:
@@ -110,11 +110,10 @@ def _with_speaker(app: ASGIApp, authority: Authority) -> ASGIApp:
 
 
 def guarded(app: ASGIApp, token: str, page: PageSessions, authority: Authority) -> ASGIApp:
-    """Let requests through that name a loopback host and carry a token, or come from a signed-in page; for loopback TCP.
+    """Wrap `app` for loopback TCP: pass on requests to a loopback host that carry a token or come from a signed-in page; refuse others.
 
-    The port's own token opens the port and no more; a personal token speaks as the user, too.
-
-    The page's own files need neither: they hold nothing of the user's, and signing in begins with them.
+    The port's own `token` only opens the port; a personal token also makes the user the speaker.
+    The page's own files need neither, because signing in begins with them.
     """
     expected = f"Bearer {token}".encode()
 
@@ -170,25 +169,25 @@ def _refused(code: str) -> Response:
 
 
 def _is_foreign(headers: Mapping[bytes, bytes]) -> bool:
-    """Whether a browser says that another origin's page asks. Programs say nothing of the kind."""
+    """Whether the headers say that a browser sends the request for a page of another origin. Programs send no such headers."""
     origin = headers.get(b"origin")
     cross_origin = origin is not None and origin.lower() != b"http://" + headers.get(b"host", b"").lower()
     return cross_origin or headers.get(b"sec-fetch-site", b"none") not in (b"same-origin", b"none")
 
 
 def _is_open(path: str) -> bool:
-    """Whether the loopback port serves `path`; stopping and listening belong to the socket alone."""
+    """Whether the loopback port serves `path`; `/stop` and `/listen` are served on the socket only."""
     served = path in ("/health", "/mcp") or path.startswith(("/mcp/", "/hook/", "/v1/")) or _is_page(path)
     return served and path.isprintable() and ".." not in path
 
 
 def _is_page(path: str) -> bool:
-    """Whether `path` is a file of the page or its sign-in; codes are given out on the socket alone."""
+    """Whether `path` belongs to the page or its sign-in; not the path that gives out codes, which only the socket serves."""
     return (path == "/ui" or path.startswith("/ui/")) and path != CODE_PATH
 
 
 def _hooks_first(app: ASGIApp, parts: DaemonParts) -> ASGIApp:
-    """Answer hooks here, without a router and its request objects: somebody's turn waits for each of them."""
+    """Wrap `app`: answer hooks directly, without the slower router, on a worker thread; pass other requests to `app`."""
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         path: str = scope["path"]
@@ -259,7 +258,7 @@ def _serve_hook(
 
 
 class _Api:
-    """The API, built when somebody first asks for it: it needs the engine, and pydantic models nobody else needs."""
+    """The ASGI application for `/v1`. It builds the API's routes at the first request, and again when the engine was exchanged."""
 
     def __init__(self, parts: DaemonParts) -> None:
         self._parts = parts
@@ -322,7 +321,7 @@ def _build_api(engine: Engine, parts: DaemonParts) -> Router:
 
 
 class _Mcp:
-    """MCP, loaded when somebody first asks for it: its SDK takes most of a second and tens of megabytes."""
+    """The ASGI application for `/mcp`, loaded at the first request: its SDK takes most of a second and tens of megabytes."""
 
     def __init__(self, parts: DaemonParts) -> None:
         self._parts = parts
@@ -339,7 +338,7 @@ class _Mcp:
 
 
 def _counted(app: ASGIApp, counters: Counters) -> ASGIApp:
-    """Count requests, keep the daemon alive while it is asked, and name the version in every answer."""
+    """Wrap `app`: count requests, note that the daemon is in use (not for `/health`), and add the version header to every reply."""
 
     async def counted(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -370,7 +369,7 @@ class _Server(uvicorn.Server):
         yield
 
     async def adopt(self, connection: socket.socket) -> None:
-        """Serve a connection that somebody else accepted."""
+        """Serve a connection that the hook listener accepted."""
         config, state = self.config, self.server_state
         loop = asyncio.get_running_loop()
 
@@ -381,7 +380,7 @@ class _Server(uvicorn.Server):
 
 
 class AsgiServer:
-    """Serves until `over` is set. `run` belongs to one thread, everything else to any."""
+    """The daemon's ASGI server: it serves adopted connections and maybe a loopback port, until `over` is set. `run` is for one thread; the rest is thread-safe."""
 
     def __init__(self, parts: DaemonParts, *, facts: DaemonFacts, home: Home, over: Event) -> None:
         parts.listen = self._listen
@@ -396,12 +395,12 @@ class AsgiServer:
         self._serving: list[asyncio.Task[None]] = []
 
     def run(self, waiting: Iterable[socket.socket], *, http_port: int | None) -> None:
-        """Serve, beginning with the connections that wait already."""
+        """Serve until `over` is set, first the `waiting` connections; `http_port` None = no loopback port, 0 = any. Blocks."""
         with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
             runner.run(self._serve(waiting, http_port))
 
     def adopt(self, connection: socket.socket) -> None:
-        """Have `connection` served; a loop that is over leaves it to nobody. Does not block."""
+        """Have the event loop serve `connection`; close it if the loop has ended. Does not block."""
         coming = self._first.adopt(connection)
         try:
             asyncio.run_coroutine_threadsafe(coming, self._loop)
@@ -410,7 +409,7 @@ class AsgiServer:
             connection.close()
 
     def leave(self) -> None:
-        """Answer what is being asked, and no more."""
+        """Tell all servers to finish the requests under way and end. Does not block."""
         for server in self._servers:
             server.should_exit = True
 
@@ -432,7 +431,7 @@ class AsgiServer:
         self._serving.append(task)
 
     async def _listen(self, port: int) -> dict[str, object]:
-        """Listen on a loopback port as well, once; return its number and the token."""
+        """Listen on a loopback port, too, unless one is open already; return its number and its token."""
         if not self._facts.http_port:
             try:
                 bound = listen_on_loopback(port, backlog=64)

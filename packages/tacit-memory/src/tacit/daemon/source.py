@@ -28,7 +28,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class EngineSource:
-    """Opens the engine once and hands it out."""
+    """The holder of the daemon's engine: opens it on a thread of its own, gives it to all who wait, and can reopen it. Thread-safe."""
 
     def __init__(
         self,
@@ -58,12 +58,12 @@ class EngineSource:
 
     @property
     def ready(self) -> Engine | None:
-        """The engine if it is open."""
+        """The engine if it is open now, else None. Never waits."""
         future = self._future
         return future.result() if future and future.done() and future.exception() is None else None
 
     def begin(self) -> Future[Engine]:
-        """Open on a thread, unless that is done or under way."""
+        """Return a future of the engine. Start opening it on a thread, unless it is open, being opened, or failed less than `retry_s` ago. Does not block."""
         with self._lock:
             future = self._future
             failed = future is not None and future.done() and future.exception() is not None
@@ -73,9 +73,9 @@ class EngineSource:
             return future
 
     def reopen(self, between: Callable[[], T]) -> T:
-        """Close the engine, do `between` while nobody has the store open, and open it again. Blocking; who asks meanwhile waits.
+        """Close the engine, call `between` while the store is closed, open the engine again, and return the result of `between`. Blocks; requests wait.
 
-        Requests at work (`used`) are finished before; the caller may be one of them.
+        Requests under way (`used`) are waited for, at most `FINISH_S`; the caller may be one of them.
 
         Raises:
             DaemonUnavailable: if no engine is open.
@@ -114,7 +114,7 @@ class EngineSource:
                 self._unused.notify_all()
 
     async def get(self, *, until_s: float | None = None) -> Engine:
-        """Wait for the engine.
+        """Wait for the engine and return it, opening it if needed.
 
         Raises:
             DaemonUnavailable: `until_s` (of `time.monotonic()`) has passed.

@@ -23,7 +23,7 @@ from tacit.text.decoding import decode_text
 MOST_AT_ONCE = 200
 KEPT_S = 7 * 86_400.0
 UNFINISHED_S = 10.0
-"""A hook that began to write a file is gone after this."""
+"""Seconds after which the hook that began to write a file is assumed to have ended."""
 TEXT_KEPT_S = 3_600.0
 """Events with words in them are deleted unread after this; `tacit_hook` does the same while no daemon runs."""
 EVENT, WITH_TEXT, START_GIVEN, UNFINISHED = ".event", "-text.event", "-start.event", ".tmp"
@@ -34,7 +34,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class Take(Protocol):
-    """Handles one event, at the time when it happened; `given` = the session has its start block already."""
+    """A function that handles one kept event. `at_ms` = when it happened, None = unknown; `given` = the session has its start block already."""
 
     def __call__(
         self, host: str, payload: Mapping[str, object], *, at_ms: int | None, given: bool, project_dir: str
@@ -45,7 +45,7 @@ class Take(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrainReport:
-    """How many events were taken, thrown away as unreadable, and left for later."""
+    """How many events of a drain were handled, deleted as unusable, and left for later."""
 
     taken: int = 0
     refused: int = 0
@@ -53,14 +53,14 @@ class DrainReport:
 
 
 class Spool:
-    """The events in a folder. Safe to use from several threads; each event is taken once."""
+    """The folder of events that hooks kept while no daemon answered. Thread-safe; each event is handled once."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._lock = Lock()
 
     def drain(self, take: Take, *, now_s: float | None = None) -> DrainReport:
-        """Hand every waiting event to `take`, oldest first; stops at the first that cannot be taken yet."""
+        """Hand the waiting events to `take`, oldest first, at most `MOST_AT_ONCE`, and delete their files; stop at the first that cannot be handled yet."""
         now = time.time() if now_s is None else now_s
         counts = {"taken": 0, "refused": 0, "left": 0}
         paths = sorted(self._folder.iterdir()) if self._folder.is_dir() else []
@@ -79,7 +79,9 @@ class Spool:
         return DrainReport(**counts)
 
     def take_start(self, payload: Mapping[str, object], take: Take, *, timeout_s: float) -> None:
-        """Hand over the start of the session of `payload` if its block was given without a daemon, so that what follows knows of it."""
+        """Have `take` handle the kept start event of the session of `payload`, if a hook gave its start block without a daemon, and delete its file.
+
+        `timeout_s` is the longest wait for a drain on another thread. It must come before the event of `payload`.
         if not self._folder.is_dir():
             return
         for path in sorted(self._folder.glob(f"*{START_GIVEN}")):
@@ -95,7 +97,7 @@ class Spool:
 
 
 def _taken(path: Path, take: Take, now_s: float) -> str:
-    """Handle one event and remove its file. Return how that went; "" = it was gone."""
+    """Handle one event and delete its file. Return `taken`, `refused` (unusable) or `left` (kept for later, up to a week); "" = the file was gone."""
     outcome = "taken"
     try:
         host, payload, at_ms, project_dir = _read_event(path)
@@ -116,7 +118,7 @@ def _taken(path: Path, take: Take, now_s: float) -> str:
 
 
 def _read_event(path: Path) -> tuple[str, Mapping[str, object], int | None, str]:
-    """Host, payload, time and project folder of one file.
+    """Return host, payload, time (None = unknown) and project folder ("" = unknown) of one event file.
 
     Raises:
         InvalidPayload: if it is not what a hook writes.
@@ -146,7 +148,7 @@ def _session_of(payload: Mapping[str, object]) -> object:
 
 
 def parse_payload(body: bytes) -> Mapping[str, object]:
-    """A host's payload.
+    """Return a host's payload, parsed from JSON.
 
     Raises:
         InvalidPayload: if it is no JSON object.
@@ -165,12 +167,12 @@ def parse_payload(body: bytes) -> Mapping[str, object]:
 
 
 def _is_due(path: Path, now_s: float) -> bool:
-    """Whether an event can be read: it is finished, or the hook that wrote it is gone."""
+    """Whether an event can be read now: its file is complete, or so old that the hook that wrote it has ended."""
     return path.suffix == EVENT or (path.suffix == UNFINISHED and not _is_younger(path, UNFINISHED_S, now_s))
 
 
 def _is_younger(path: Path, age_s: float, now_s: float) -> bool:
-    """Whether a file was written at most `age_s` ago; not if the clock was set back by more than that since."""
+    """Whether a file was written less than `age_s` seconds before or after `now_s`; False if there is no file."""
     try:
         return abs(now_s - path.stat().st_mtime) <= age_s
     except OSError:

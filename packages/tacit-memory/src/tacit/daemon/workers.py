@@ -17,11 +17,11 @@ T = TypeVar("T")
 
 
 class Busy(Exception):
-    """The line is full; whoever asked stays silent."""
+    """The queue of jobs is full, so the job was not taken."""
 
 
 class _Line:
-    """Threads, and who waits for one of them. Safe to use from several threads."""
+    """A thread pool with a bounded queue: at most `threads` jobs run and `queue` more wait. Thread-safe."""
 
     def __init__(self, name: str, *, threads: int, queue: int) -> None:
         self._executor = ThreadPoolExecutor(max_workers=threads, thread_name_prefix=name)
@@ -30,10 +30,10 @@ class _Line:
         self.count = 0
 
     def submit(self, work: Callable[[], T]) -> Future[T]:
-        """Begin `work`, or have it wait.
+        """Run `work` on a thread, now or when one is free; return its future. Does not block.
 
         Raises:
-            Busy: the line is full, or shut.
+            Busy: the queue is full, or the pool is shut.
         """
         with self._lock:
             if self.count >= self._most:
@@ -52,34 +52,34 @@ class _Line:
             self.count -= 1
 
     def shut(self) -> None:
-        """Take no more, and drop what waits."""
+        """Take no more jobs and cancel those that wait. Does not block."""
         self._executor.shutdown(wait=False, cancel_futures=True)
 
 
 class WorkerPool:
-    """Threads behind the event loop, in two lines."""
+    """The daemon's worker threads for blocking work of the event loop, in two pools: for urgent jobs (`ahead`) and for the rest."""
 
     def __init__(self, *, threads: int, queue: int) -> None:
-        """Have two lines, for what goes ahead and for the rest: `threads` jobs at once and `queue` more waiting, in each."""
+        """Create two pools; in each, `threads` jobs run at once and `queue` more may wait."""
         self._rest = _Line("tacit-worker", threads=threads, queue=queue)
         self._ahead = _Line("tacit-ahead", threads=threads, queue=queue)
 
     @property
     def count(self) -> int:
-        """Jobs that run or wait, in both lines."""
+        """Number of jobs that run or wait, in both pools."""
         return self._rest.count + self._ahead.count
 
     async def run(self, work: Callable[[], T], *, until_s: float | None = None, ahead: bool = False) -> T:
-        """Run `work` on a thread.
+        """Run `work` on a thread and return its result.
 
         Args:
-            work: blocking; bounds itself.
-            until_s: moment of `time.monotonic()` after which the result is worth nothing; None = wait.
-            ahead: somebody's turn waits for it: it stands in the line of its own, which other work cannot fill.
+            work: may block; must limit its own time, because it cannot be stopped once it runs.
+            until_s: moment of `time.monotonic()` after which the result is not needed; None = wait without limit.
+            ahead: urgent: it uses a pool of its own, which other work cannot fill.
 
         Raises:
-            Busy: the line is full.
-            TimeoutError: the moment has passed.
+            Busy: the queue is full.
+            TimeoutError: `until_s` has passed.
         """
         import asyncio  # noqa: PLC0415 - whoever waits this way has it loaded; the hook listener's threads do not need it
 
@@ -89,7 +89,7 @@ class WorkerPool:
         return await asyncio.wait_for(asyncio.wrap_future(future), max(0.0, until_s - time.monotonic()))
 
     def close(self, *, timeout_s: float) -> bool:
-        """Take no more, drop what waits, give what runs `timeout_s`; whether all of it finished."""
+        """Take no more jobs, cancel those that wait, and wait up to `timeout_s` for those that run. Return whether all of them finished. Blocks."""
         for line in (self._rest, self._ahead):
             line.shut()
         until = time.monotonic() + timeout_s

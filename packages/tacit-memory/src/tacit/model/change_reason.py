@@ -170,12 +170,12 @@ class ChangeReason:
     further: tuple[ChangeReason, ...] = ()
 
     def parts(self) -> tuple[ChangeReason, ...]:
-        """This reason and all that it holds."""
+        """Return this reason and all reasons nested in it (`further` and `but`), depth first."""
         nested = (*self.further, self.but) if self.but else self.further
         return (self, *(part for reason in nested for part in reason.parts()))
 
     def cleaned(self, clean: Callable[[str], str]) -> ChangeReason:
-        """The reason with `clean` over all words that are not ours."""
+        """Return a copy with `clean` (such as redaction) applied to every `terms` and `detail`, also in nested reasons."""
         return replace(
             self,
             terms=tuple(map(clean, self.terms)),
@@ -186,6 +186,6 @@ class ChangeReason:
 
 
 def joined(reasons: tuple[ChangeReason, ...]) -> ChangeReason:
-    """Several reasons for one change, as one; there is at least one."""
+    """Return one reason for several: the first one, with the others added to its `further`. `reasons` must not be empty."""
     first, *more = reasons
     return replace(first, further=(*first.further, *more)) if more else first

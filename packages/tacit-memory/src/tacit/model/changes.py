@@ -74,7 +74,7 @@ class Add:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Merge:
-    """The draft says what a stored memory says; `memory` is the stored one with raised frequency and evidence."""
+    """Count a draft that says the same as a stored memory. `memory` = the stored one with raised frequency and added evidence, to be written over it."""
 
     memory: Memory
     reason: ChangeReason = DUPLICATE
@@ -82,7 +82,7 @@ class Merge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Supersede:
-    """`memory` replaces `old_id`, which stops holding at `at_ms`.
+    """Store `memory` in place of the memory `old_id`, which stops holding at `at_ms`.
 
     `further` are other memories that it replaces with it, `contested` those that it contradicts and may not end.
     """
@@ -97,7 +97,7 @@ class Supersede:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contradict:
-    """`memory` is stored, and the pair is marked for review; with every one of `further` likewise."""
+    """Store `memory`, and mark it for review as a possible contradiction of `other_id` and of each id in `further`."""
 
     memory: Memory
     other_id: str
@@ -107,7 +107,7 @@ class Contradict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edit:
-    """A stored memory was changed, by the user or by a comparison; `memory` is the new version under the same id."""
+    """Write a new version of a stored memory: `memory` has the id of the old one. The user changed it, or a comparison with another memory."""
 
     memory: Memory
     reason: ChangeReason = EDITED
@@ -115,7 +115,7 @@ class Edit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retire:
-    """A memory stops being recalled at `at_ms`; history keeps it."""
+    """End the memory `memory_id` at `at_ms`: it is no longer recalled, but stays in the history."""
 
     memory_id: str
     at_ms: int
@@ -124,7 +124,7 @@ class Retire:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Skip:
-    """Nothing is stored, and why; `memory_id` is the memory that says it already, "" where none does."""
+    """A draft that is not stored, with the reason. `memory_id` = the memory that already says it, "" = none does."""
 
     content: str
     reason: ChangeReason

@@ -17,13 +17,13 @@ TokenMatches: TypeAlias = "Callable[[str, Sequence[str]], NDArray[np.float32]]"
 """Best cosine (0-1) of each token of a text in each of the others, shape (others, tokens of the text)."""
 
 PINNED = "pinned"
-NEAR = "near another"
-"""The pack may hold a statement in nearly the same words: they stand together, each with its day."""
 """Reason of a candidate that is handed over because it or its kind is pinned, not because of what was asked."""
+NEAR = "near another"
+"""Reason of a candidate that is kept although the pack may hold a statement in nearly the same words: both are shown, each with its day."""
 
 
 class Hit(NamedTuple):
-    """A memory in a ranking. Higher is better; scores are comparable only within their space.
+    """A memory id and its score in one ranking. Higher is better; scores are comparable only within their space.
 
     A named tuple, because a recall makes hundreds of them while somebody waits.
     """
@@ -34,7 +34,7 @@ class Hit(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Background:
-    """Scores of any memories of the scope: mean and deviation of `count` of its `total` memories, near and far alike."""
+    """The usual score in a scope, which shows how far a hit stands out: mean and standard deviation over a sample of `count` of its `total` memories."""
 
     count: int
     mean: float
@@ -44,14 +44,14 @@ class Background:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ranking:
-    """The ranking of one space, best first, ties broken by id.
+    """The result of one space's search: the hits (memory id and score) with the best first. Ties are broken by id, the newest first.
 
     Attributes:
         space: its name.
         hits: the memories found.
         took_ms: milliseconds.
         complete: False = cut off by the deadline.
-        background: what the hits stand out from, where the space knows it.
+        background: mean and deviation of the scores of the scope, to see how far a hit stands out; None = not known.
     """
 
     space: str
@@ -108,7 +108,7 @@ class Candidate:
     similarity_z: float | None = 0.0
 
     def judged(self, relevance: float, reasons: tuple[str, ...]) -> Candidate:
-        """The same with its relevance. Not by `replace`, which takes four times as long for every one of a short list."""
+        """Return a copy with this relevance and these reasons. Built by hand, as `dataclasses.replace` takes four times as long."""
         return Candidate(
             memory=self.memory,
             scores=self.scores,
@@ -126,20 +126,20 @@ class Candidate:
 
 
 class CosineReference(Protocol):
-    """Mean and deviation of the cosines of a prompt with the memories of its project."""
+    """The expected cosine of a prompt with the memories of its project, and the prompt transform that it was measured with."""
 
     @property
     def mean(self) -> float:
-        """The usual value of such a cosine."""
+        """The mean of these cosines."""
         ...
 
     @property
     def deviation(self) -> float:
-        """Its usual distance from the mean."""
+        """The standard deviation of these cosines."""
         ...
 
     def transform(self, vector: NDArray[np.float32]) -> NDArray[np.float32]:
-        """The vector of a prompt, shape (dimensions,), as it is compared with memories; of unit length."""
+        """Return the prompt's vector after the prompt transform, shape (dimensions,), unit length: memories are compared with this one."""
         ...
 
 
@@ -149,9 +149,9 @@ class Shortlist:
 
     Attributes:
         memories: the short list, best first.
-        found: scores by space and memory id, as retrieved; a space that did not find a memory has no score for it.
+        found: space -> memory id -> score, as retrieved; a space that did not find a memory has no score for it.
         relations: edges that touch the short list; empty when the graph is off.
-        token_matches: of a text in others; None when the embedder knows no tokens.
+        token_matches: compares the tokens of a text with other texts; None when the embedder knows no tokens.
         kinds: the kinds, for half-lives.
     """
 

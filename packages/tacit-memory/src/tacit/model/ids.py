@@ -47,10 +47,10 @@ def ids_called(wanted: str, ids: Iterable[str]) -> list[str]:
 
 
 def short_ids(ids: Collection[str], *, among: int) -> dict[str, str]:
-    """Return an ending for each id by which it can be asked for: as short as is safe in a store of `among` memories, and each once.
+    """Return `{id: short id}`: the ending of each id, as short as is safe in a store of `among` memories. Where two of `ids` share it, the whole id.
 
-    Ids end with chance. The ending is so long that another memory of the store has it with a chance below 1 in `RARE`; who asks by an ending
-    that two memories have is told so. A store that grows makes the endings longer, and an earlier, shorter one still names its memory.
+    Ids end in random characters, so another memory of the store has the ending with a chance of at most 1 in `RARE`; a request for an ending that
+    two memories have is told so. Endings get longer as the store grows, and earlier, shorter ones stay valid.
     """
     length = LEAST_ENDING
     while len(_ALPHABET) ** length < RARE * among:
@@ -60,7 +60,7 @@ def short_ids(ids: Collection[str], *, among: int) -> dict[str, str]:
 
 
 def new_id(prefix: str, *, now_ms: int, entropy: bytes) -> str:
-    """Make a sortable id such as `mem_06f3k2v9qhz8w4t1`: nine digits of time, seven of chance.
+    """Return a new id that sorts by time, such as `mem_06f3k2v9qhz8w4t1`: nine base32 digits of time, seven random ones.
 
     Args:
         prefix: what the id names (`mem`, `trc`, ...).
@@ -72,7 +72,7 @@ def new_id(prefix: str, *, now_ms: int, entropy: bytes) -> str:
 
 
 class _Turned(dict[int, int]):
-    """Code point -> the one as far from the last as it is from the first, made when it is first met."""
+    """A table for `str.translate` that reverses the order of all characters: code point -> `sys.maxunicode` - code point, filled on demand."""
 
     def __missing__(self, code: int) -> int:
         self[code] = sys.maxunicode - code
@@ -88,7 +88,7 @@ def newest_id_first(name: str) -> str:
 
 
 def normalize_text(text: str) -> str:
-    """Fold Unicode form (NFC), case and white space, to find a quotation in what was said. It does not tell whether two statements are the same."""
+    """Return the text in Unicode form NFC, in lower case, with single spaces, to find a quotation in what was said. To compare statements, use `canonical_text`."""
     return " ".join(unicodedata.normalize("NFC", text).split()).casefold()
 
 
@@ -100,9 +100,9 @@ _PLAIN_FIRST_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*(?=[\s,:;]|$)")
 
 @lru_cache(maxsize=8192)
 def canonical_text(text: str) -> str:
-    """Return the text by which statements are compared, in Unicode form NFC, for use as a key.
+    """Return the key by which statements are compared: two statements with the same key are the same.
 
-    Blanks are folded, punctuation at the end goes, and a capital that opens a plain word becomes small
+    It is in Unicode form NFC, with single spaces and no punctuation at the end, and a capital that opens a plain word becomes small
     (`Use` and `use` are equal; `CI` and `cI`, `FooBar` and `fooBar` are not).
     """
     folded = _END.sub(r"\g<last>", " ".join(unicodedata.normalize("NFC", text).split()))
@@ -112,5 +112,5 @@ def canonical_text(text: str) -> str:
 
 
 def content_hash(text: str) -> str:
-    """Hash of the canonical text, 16 hexadecimal digits of SHA-256: equal for statements that are the same."""
+    """Return a hash of the statement's `canonical_text`, 16 hexadecimal digits of SHA-256: equal for statements that are the same."""
     return hashlib.sha256(canonical_text(text).encode("utf-8", "surrogatepass")).hexdigest()[:16]

@@ -41,7 +41,7 @@ class Item:
 
 
 def mapped(value: object, change: Callable[[str], str]) -> Any:
-    """Return a JSON value with all its texts changed, including the names of fields."""
+    """Return a copy of a JSON value with `change` applied to every text in it at any depth, including the names of fields."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, Mapping):
@@ -92,7 +92,7 @@ def namespace_path(namespace: Iterable[str]) -> str:
 
 
 def agent_of(namespace: Iterable[str]) -> str:
-    """Return the agent whose scope contains the memories of a namespace: conversations of this agent get them.
+    """Return the name of the agent whose scope holds the memories of a namespace's items: conversations of this agent get them.
 
     Two namespaces never have the same agent. A path that is too long for the name of an agent is hashed.
     """

@@ -199,11 +199,11 @@ class KindRegistry:
         return kind
 
     def of_stored(self, name: str) -> Kind:
-        """Return the kind of a stored memory; a kind that was removed has default weights under its own name."""
+        """Return the kind called `name` for a stored memory. A kind that the settings no longer define gets default weights under its own name; never raises."""
         return self._by_name.get(name) or _removed(name)
 
     def unknown(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Return those of `names` that no kind has, sorted."""
+        """Return the names among `names` that no registered kind has, sorted."""
         return tuple(sorted(set(names) - self._by_name.keys()))
 
     def extended(self, kinds: Iterable[Kind]) -> KindRegistry:
@@ -219,6 +219,6 @@ BUILTIN_KINDS = KindRegistry()
 
 @lru_cache(maxsize=256)
 def _removed(name: str) -> Kind:
-    """A stand-in for a kind that no configuration has any more; its name is shown, so it is held to plain characters."""
+    """Return a stand-in for a kind that the settings no longer define, with default weights. Its label is shown, so only plain characters of `name` go into it."""
     label = _NOT_PLAIN.sub("", name)[:40] or "memory"
     return Kind(name=name, label=label, prefix="MEM", importance=0.5)

@@ -60,7 +60,7 @@ _TEAM = "team "
 
 
 def team_source(team: str) -> str:
-    """The `source` of a memory that a team shares through a server."""
+    """Return the `Provenance.source` of memories that `team` shares through a server; `Provenance.team` reads it back."""
     return f"{_TEAM}{team}"
 
 
@@ -85,7 +85,7 @@ class Sensitivity(IntEnum):
 
     @classmethod
     def parse(cls, name: str) -> Sensitivity:
-        """The level called `name`.
+        """Return the level called `name`, in any case.
 
         Raises:
             InvalidInput: naming the known levels.
@@ -132,13 +132,13 @@ class Provenance:
 
     @property
     def speaker(self) -> str:
-        """Who said it: the tier, but `agent` for what an agent stated, which is believed no more than an import."""
+        """Who said it, in one word: the name of the tier in lower case, but `agent` for an agent's statement of tier IMPORT."""
         by_agent = self.tier is TrustTier.IMPORT and (self.source in AGENT_SOURCES or self.extractor)
         return "agent" if by_agent else self.tier.name.lower()
 
     @property
     def read_from(self) -> str:
-        """The file that nobody vouches for it was read from, `commits` for those of the project; "" = somebody said it."""
+        """The file that an import nobody vouches for was read from; `commits` = from the project's commits; "" = somebody said it."""
         if self.tier is not TrustTier.IMPORT or self.source in AGENT_SOURCES or self.extractor:
             return ""
         return "commits" if self.source == ".git" else self.source
@@ -154,17 +154,17 @@ class Provenance:
 
     @property
     def by_agent(self) -> bool:
-        """Whether an agent, or a program without the user's authority, handed it in, whoever vouches for it."""
+        """Whether an agent, or a program without the user's authority, handed it in, whatever its trust tier."""
         return self.source in AGENT_SOURCES
 
     @property
     def own_note(self) -> bool:
-        """Whether it is a note that an agent took in its session on its own, which nobody confirmed."""
+        """Whether it is an agent's own note from its session that nobody confirmed."""
         return self.tier is TrustTier.ASSISTANT and self.source in AGENT_SOURCES
 
     @property
     def vouched(self) -> bool:
-        """Whether an agent stated it with words of the user's that say the same."""
+        """Whether an agent handed it in and proved it with a quotation of the user that says the same, so that it has the user's tier."""
         return self.tier is TrustTier.USER and self.source in AGENT_SOURCES
 
 
@@ -292,18 +292,18 @@ class Memory:
 
     @property
     def ranks_behind(self) -> str:
-        """The id of the memory that ranks before this one, which an agent saw hold instead; "" = none. Only the user's words would have ended it."""
+        """The id of the memory that ranks before this active one, because an agent saw that one hold instead; "" = none. An agent cannot end this one."""
         return (self.validity.superseded_by or "") if self.status == "active" else ""
 
     def leading(self) -> Memory:
-        """The memory as it ranks behind nothing."""
+        """Return a copy that ranks behind no other memory, or the memory itself if it does not anyway."""
         if not self.ranks_behind:
             return self
         return replace(self, validity=replace(self.validity, superseded_by=None))
 
     @property
     def newest_first(self) -> tuple[int, str]:
-        """The key that puts the later of two otherwise equal memories first: by the time it was stated, then by id."""
+        """A sort key that puts the newest memory first: by the time it was stated, then by id."""
         return (-(self.validity.valid_from_ms or self.created_at_ms), newest_id_first(self.id))
 
     @property
@@ -330,7 +330,7 @@ class Memory:
 
     @property
     def search_text(self) -> str:
-        """The words that a search may meet: the statement, and its writer's headline where there is one."""
+        """The text that the word indexes hold: the statement, and its headline below it where there is one."""
         return f"{self.content}\n{self.headline}" if self.headline else self.content
 
     @property
@@ -354,10 +354,10 @@ class Relation:
 
     @property
     def asks(self) -> bool:
-        """Whether it is a question which of the two holds."""
+        """Whether it is an open question which of the two holds: a contradiction of weight 1."""
         return self.type == "contradicts" and self.weight >= 1
 
     @property
     def may_disagree(self) -> bool:
-        """Whether the two may not both hold, as far as anybody knows: it is a question, or they are near."""
+        """Whether the two possibly cannot both hold: a contradiction of any weight above 0, so not yet settled."""
         return self.type == "contradicts" and self.weight > 0

@@ -33,7 +33,7 @@ class DivergenceAlert:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sections:
-    """Sections of a block that hold no memory. `tokens` = what they cost together."""
+    """The parts of a block that hold no memory: alerts of a change of topic, and time hints (`badges`). `tokens` = what they cost together."""
 
     alerts: tuple[DivergenceAlert, ...] = ()
     badges: tuple[str, ...] = ()
@@ -120,11 +120,11 @@ class Index:
 
     @property
     def empty(self) -> bool:
-        """Whether it says nothing."""
+        """Whether it has no lines and counts none as left out."""
         return not (self.lines or self.left)
 
     def without_last(self) -> Index:
-        """The index without its last line, which is counted as left; without any line it is empty."""
+        """Return a copy without the last line, which `left` then counts. If it had at most one line: an empty index."""
         if len(self.lines) <= 1:
             return NO_INDEX
         counts = Counter(dict(self.left))
@@ -133,7 +133,7 @@ class Index:
 
 
 def by_size(counts: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
-    """The topics of what is not listed, the largest first, and last those without one."""
+    """Return (topic, count) pairs, the largest count first and the topic "" last."""
     return tuple(sorted(counts.items(), key=lambda entry: (not entry[0], -entry[1], entry[0])))
 
 
@@ -156,7 +156,7 @@ class Pack:
 
     @property
     def shown_pairs(self) -> tuple[Pair, ...]:
-        """The pairs of which both memories stand in the block."""
+        """The pairs of which both memories are in the block, as items or in the index; only these get a line."""
         there = {line.candidate.memory.id for line in (*self.items, *self.index.lines)} if self.pairs else ()
         return tuple(pair for pair in self.pairs if pair.first in there and pair.second in there)
 
@@ -168,7 +168,7 @@ class Pack:
 
     @property
     def given(self) -> tuple[PackItem, ...]:
-        """Its items, and the lines of the index that say all of their memory."""
+        """The memories that the reader gets whole: its items, and the lines of the index that say all of their memory."""
         lines = (
             PackItem(candidate=line.candidate, text=line.candidate.memory.content, tokens=line.tokens)
             for line in self.index.lines
@@ -178,7 +178,7 @@ class Pack:
 
     @property
     def held(self) -> tuple[str, ...]:
-        """Ids of the memories that it gives."""
+        """Ids of the memories in `given`, each once, in order."""
         return tuple(dict.fromkeys(item.candidate.memory.id for item in self.given))
 
     @property

@@ -14,7 +14,7 @@ from tacit.model.trigger import Situation
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BranchView:
-    """The branches at hand: memories bound to one of `names` may appear unasked, and the memories with an id in `replaced`, which they replace, may not."""
+    """The git branches at hand. Memories bound to a branch in `names` may appear unasked; those with an id in `replaced` may not, because a memory of such a branch replaces them."""
 
     names: frozenset[str] = frozenset()
     replaced: frozenset[str] = frozenset()
@@ -83,7 +83,7 @@ class Query:
     matching: object | None = field(default=None, repr=False, compare=False)
 
     def elsewhere(self, memory: Memory) -> DropReason | None:
-        """Why `memory` must not appear unasked on the branch at hand; None = it may. A query on demand finds the memories of every branch."""
+        """Return the reason why `memory` must not appear unasked on the branch at hand, or None if it may. On demand, the memories of every branch may."""
         if self.branches is None or self.surface is Surface.ON_DEMAND:
             return None
         if memory.branch is not None and memory.branch.name not in self.branches.names:

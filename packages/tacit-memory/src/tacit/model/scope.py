@@ -66,7 +66,7 @@ class Scope:
 
     @classmethod
     def parse(cls, text: str) -> Scope:
-        """Read `kind:key`; languages in any case.
+        """Return the scope that `kind:key` names; the key of a language is folded to lower case.
 
         Raises:
             InvalidScope: if the kind is unknown or a needed key is missing.
@@ -89,7 +89,7 @@ UNIVERSAL = Scope(kind=ScopeKind.UNIVERSAL)
 
 
 def project_scope(project_id: str) -> Scope:
-    """Scope of a whole project."""
+    """Return the scope of a whole project."""
     return Scope(kind=ScopeKind.PROJECT, key=project_id)
 
 
@@ -99,14 +99,14 @@ def is_user_name(name: object) -> bool:
 
 
 def user_project_id(user: str) -> str:
-    """The id of the project that stands for one user of a program with many: readable words, and 32 hexadecimal digits of SHA-256."""
+    """Return the id of the project that holds the memories of one user of a program: readable words of the name, and 32 hexadecimal digits of its SHA-256."""
     words = re.sub(r"[^a-z0-9._-]+", "-", user.lower()).strip("-")[:40] or "user"
     digest = hashlib.sha256(user.encode("utf-8", "surrogatepass")).hexdigest()[:32]
     return f"{_USER_PROJECT}{words}-{digest}"
 
 
 def path_scopes(project_id: str, paths: Iterable[str]) -> tuple[Scope, ...]:
-    """Scopes of every folder above `paths` (relative to the project root), sorted, without the root itself."""
+    """Return the path scopes of each of `paths` (relative to the project root) and of every folder above it, sorted, without the root. Paths with `..` are skipped."""
     folders: set[str] = set()
     for path in paths:
         segments = [segment for segment in path.replace("\\", "/").split("/") if segment not in ("", ".")]
@@ -124,12 +124,12 @@ class ScopeFilter:
 
     @classmethod
     def of(cls, *scopes: Scope) -> ScopeFilter:
-        """Filter that shows exactly these scopes (sorted, without repeats)."""
+        """Return a filter that shows exactly these scopes (sorted, without repeats)."""
         return cls(scopes=tuple(sorted(set(scopes))))
 
     @classmethod
     def compared_with(cls, scope: Scope) -> ScopeFilter:
-        """The scopes whose memories a statement of `scope` is compared with: its own and the universal one; for a user of a program, its own alone."""
+        """Return the scopes whose memories a new statement of `scope` is compared with: its own and the universal one; for a user of a program, its own alone."""
         return cls.of(scope) if scope.of_user else cls.of(scope, UNIVERSAL)
 
     def allows(self, scope: Scope) -> bool:

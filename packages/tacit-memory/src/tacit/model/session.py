@@ -10,7 +10,7 @@ from tacit.model.trigger import Situation
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionKey:
-    """A session is known by its host and the host's session id."""
+    """The name of a session: its host and the host's session id; written `host/id`."""
 
     host: str
     session_id: str
@@ -43,7 +43,7 @@ class Exposure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RenderedBlock:
-    """The exact text handed over for one message, for byte-stable replay."""
+    """The exact text handed over with one message, kept so that a host that lost it gets the same bytes again."""
 
     message_id: str
     epoch: int
@@ -64,12 +64,12 @@ class PendingFailure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartPack:
-    """The last start pack that a session was answered with, even an empty one, and when it was told what changed since.
+    """When and how a session last got a start pack, even an empty one, or was told what changed since.
 
     Attributes:
         epoch: in which epoch.
-        at_ms: when; what is older was seen.
-        change: the store's number of changes then; 0 = not known.
+        at_ms: when; memories that are older were considered.
+        change: the store's change counter at that time; 0 = not known.
         surface: `start`, or `compaction` for the pack after one.
         resumed: whether a resume came since, so that what a compaction dropped was handed over again.
     """
@@ -112,7 +112,7 @@ class Armed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentTask:
-    """A task for a subagent of type `agent` that has not started yet."""
+    """The task text of a call that starts a subagent of type `agent`, kept until that subagent starts."""
 
     agent: str
     text: str

@@ -31,7 +31,7 @@ def may(role: str, least: Role) -> bool:
 
 
 def organization_of(team: str) -> str:
-    """The organization of a team: `acme` for both `acme/core` and `acme`."""
+    """Return the organization of a team: `acme` for both `acme/core` and `acme`."""
     return team.partition("/")[0]
 
 
@@ -61,7 +61,7 @@ class SharedStatement:
 
 
 def too_long(statement: SharedStatement) -> str:
-    """The reason to refuse a statement for its length; "" = it is short enough."""
+    """Return the reason to refuse a statement because one of its fields is too long, or "" if all are short enough."""
     for name, value, most in (
         ("content", statement.content, MAX_CONTENT),
         ("kind", statement.kind, MAX_TERM),
@@ -79,7 +79,7 @@ def too_long(statement: SharedStatement) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TeamProject:
-    """A project and the team that its memories may be shared with."""
+    """A project, by the canonical name `remote` of its git repository, and the `team` that its memories may be shared with."""
 
     remote: str
     team: str

@@ -102,9 +102,9 @@ SESSION_TOOLS = frozenset({"memory_add", "memory_update", "memory_forget", FETCH
 
 
 def mark_of_write(tool: str, argument: Callable[[str], object]) -> str:
-    """Return what a call of one of `SESSION_TOOLS` is recognized by: a hash of the tool, the ids, the statement and the user's words.
+    """Return the mark that links a host's hook to the MCP call it is about: a hash of the tool, the ids, the statement and the user's words.
 
-    `argument` gives an argument by its name. "" for another tool. The host's hook and the call itself give the same mark.
+    `argument` returns an argument of the call by its name. "" = `tool` is not one of `SESSION_TOOLS`. Hook and call give the same mark.
     """
     if tool not in SESSION_TOOLS:
         return ""
@@ -122,7 +122,7 @@ class ToolStarting(_Common):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolFinished(_Common):
-    """A tool ran without failing."""
+    """A tool ran and did not fail; `output` is what it printed or returned."""
 
     call: ToolCall
     output: str = ""
@@ -153,12 +153,12 @@ class SubagentStarted(_Common):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestUsage:
-    """The requests that a host sent to the model since the turn before; sizes in bytes of JSON.
+    """How much of its requests a host could send unchanged (for the model's prompt cache) since the turn before; sizes in bytes of JSON.
 
     Attributes:
         placement: where our blocks stood in them: default, system_every_call, or none.
-        requests: how many that another one had gone before.
-        before, kept: size of those before, and how much of it stood unchanged at the beginning of the next.
+        requests: number of requests that followed another one.
+        before, kept: size of the preceding requests, and how many of these bytes the next one begins with unchanged.
         before_bare, kept_bare: the same without our blocks.
         input_tokens, cached_tokens: as the API counted them.
     """

@@ -16,7 +16,7 @@ STAGES: tuple[str, ...] = (
 
 
 class SilenceCause(StrEnum):
-    """Why a recall handed nothing over: what statistics count. See `SilenceReason` for the fields beside it."""
+    """Why a recall handed nothing over, as statistics count it. See `SilenceReason` for the fields beside it."""
 
     OFF = "off"
     OFF_IN_PRESET = "off_in_preset"
@@ -53,7 +53,7 @@ class Decider(StrEnum):
 
 
 class NotAsked(StrEnum):
-    """Signals that ask for nothing."""
+    """Why a signal asks for no memories: its sort, or what it lacks."""
 
     BEFORE_COMPACTION = "before_compaction"
     MESSAGE_END = "message_end"
@@ -182,12 +182,12 @@ class Drop:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loss:
-    """Something that a stage had to do without.
+    """A space or model that gave a stage nothing or only a part, because it was late or failed.
 
     Attributes:
         source: a space or a second-stage model.
         cause: it was too late, or it failed.
-        detail: how far it came, or what it said.
+        detail: how far it came, or the text of its error.
     """
 
     source: str
@@ -317,7 +317,7 @@ class Trace:
 
     @property
     def silent(self) -> bool:
-        """Whether the signal got nothing."""
+        """Whether nothing was injected."""
         return self.why is not None
 
     @property

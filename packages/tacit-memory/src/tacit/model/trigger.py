@@ -26,7 +26,7 @@ ACTION_PARENTS: dict[str, str] = {
     "ci_pipeline": "ops", "generated_files": "ops", "delegate_agent": "ops", "naming_terms": "refactor",
     "parsing_formats": "feature",
 }  # fmt: skip
-"""Action class -> parent task type (`model.kinds.TASKS`). Open: settings may add classes."""
+"""Action class -> parent task type. Open: settings may add classes."""
 
 ACTIONS: tuple[str, ...] = tuple(ACTION_PARENTS)
 
@@ -80,7 +80,7 @@ class Trigger:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing says when the memory applies."""
+        """Whether it has no condition that says when the memory applies; `objects`, `phrases` and `breadth` alone are none."""
         return not (
             self.always
             or self.actions
@@ -98,7 +98,7 @@ class Trigger:
 
     @property
     def places_only(self) -> bool:
-        """Whether it names where or with what, but no action: it may apply to any action there."""
+        """Whether it names places, tools or topics but no action: the memory may apply to any action there."""
         return not self.always and not self.actions and not self.empty
 
 

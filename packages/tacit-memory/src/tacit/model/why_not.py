@@ -27,7 +27,7 @@ class Absence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpaceRank:
-    """What one space says of a memory.
+    """The rank and score of one memory in one space.
 
     Attributes:
         space: its name; `error` and `moment` are the rankings by an exact error and by the moment that a rule names.
@@ -96,7 +96,7 @@ class RemedyKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemedyStep:
-    """One change. `target` and `value` are as the kind says."""
+    """One change of a remedy. What `target` and `value` hold is said beside each `RemedyKind`."""
 
     kind: RemedyKind
     target: str = ""
@@ -112,7 +112,7 @@ class Remedy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WhyNot:
-    """The answer about one memory and one recall.
+    """Why one recall does or does not give one memory, and what would change that.
 
     Attributes:
         memory: the memory.

@@ -9,17 +9,17 @@ class Clock(Protocol):
     """The source of time and randomness."""
 
     def now_ms(self) -> int:
-        """Milliseconds since the Unix epoch. Never goes backwards within one process."""
+        """Return the time in milliseconds since the Unix epoch. It never goes backwards within one process."""
         ...
 
     def monotonic_ms(self) -> float:
-        """Monotonic milliseconds, for durations and deadlines."""
+        """Return a monotonic time in milliseconds, for durations and deadlines; it has no date."""
         ...
 
     def local_offset_ms(self, at_ms: int) -> int:
-        """Milliseconds from UTC to the user's own clock at a moment."""
+        """Return how many milliseconds the user's local time is ahead of UTC at `at_ms`; negative to the west."""
         ...
 
     def entropy(self, size: int) -> bytes:
-        """`size` random bytes."""
+        """Return `size` random bytes."""
         ...

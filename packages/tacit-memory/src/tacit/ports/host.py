@@ -18,7 +18,7 @@ BESIDE_RESULTS: tuple[tuple[Surface, Arrival], ...] = tuple(
     for surface in Surface
     if surface is not Surface.HOST
 )
-"""The arrival of hosts that hand over what belongs to a tool call with its result, all else before the model reads on."""
+"""The `arrival` of hosts that deliver the block for a tool call only with its result (after the action), and all other blocks in time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +42,7 @@ class MemoryFile:
         return os.path.normpath(os.path.join(folder, self.path)) if os.path.isabs(folder) else ""  # noqa: PTH117, PTH118
 
     def key(self, transcript_path: str, root: str) -> str:
-        """Return the key of the notes on the project at `root` in a session with this transcript; "" if the transcript is not known."""
+        """Return the key under which the state of this file's notes on the project at `root` is kept: its path, for Codex with the root. "" if the transcript is not known."""
         path = self.at(transcript_path)
         return f"{path}#{root}" if path and self.form == "codex" else path
 
@@ -118,7 +118,7 @@ class HostCapabilities:
         return not self.cap_bytes or 4 * len(text) <= self.cap_bytes or _bytes(text) <= self.cap_bytes
 
     def besides(self, line: str) -> HostCapabilities:
-        """These capabilities with room left for a line below the block; "" = none."""
+        """Return these capabilities with caps lowered by the size of `line`, which is added below the block; unchanged for ""."""
         if not line:
             return self
         room = len(line.encode("utf-8")) + 1
@@ -157,7 +157,7 @@ class Host(Protocol):
         ...
 
     def parse(self, payload: Mapping[str, object], *, at_ms: int) -> Signal | None:
-        """Read a payload; None = an event that means nothing to us.
+        """Return the signal that a payload describes, or None for an event that Tacit does not use.
 
         Raises:
             InvalidPayload: naming the field that is missing or wrong.
@@ -165,7 +165,7 @@ class Host(Protocol):
         ...
 
     def encode(self, payload: Mapping[str, object], block: Block, *, notice: str = "") -> str:
-        """The reply that makes the host hand over `block`; the empty string when there is nothing to say.
+        """Return the reply that makes the host hand `block` to the model, or "" when there is nothing to say.
 
         `notice` is one line for the person (not the model), where the host can show one.
         """
@@ -174,7 +174,7 @@ class Host(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayRequest:
-    """A host lost its copy of what was handed over in this epoch and asks for the same bytes again."""
+    """A host's request for the exact text that these messages got in this epoch, because it lost its copy."""
 
     session: SessionKey
     message_ids: tuple[str, ...]
@@ -188,7 +188,7 @@ class ReplayingHost(Protocol):
     """
 
     def parse_replay(self, payload: Mapping[str, object]) -> ReplayRequest | None:
-        """Read a request for a replay; None = the payload is something else.
+        """Return the request for a replay that a payload holds, or None if the payload is something else.
 
         Raises:
             InvalidPayload: naming the field that is missing or wrong.
@@ -196,7 +196,7 @@ class ReplayingHost(Protocol):
         ...
 
     def encode_replay(self, texts: Mapping[str, str]) -> str:
-        """The reply: message id -> exact text, only those of the request that are known and not empty."""
+        """Return the reply that hands over `texts` (message id -> exact text): those of the request that are known and not empty."""
         ...
 
 

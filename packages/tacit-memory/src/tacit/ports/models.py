@@ -57,7 +57,7 @@ class EmbedderFactory(Protocol):
     """Makes an embedder; another package registers one as an entry point of `tacit.embedders`."""
 
     def __call__(self, settings: EmbedderSettings, *, api_key: str) -> Embedder:
-        """Build it without loading or calling the model; `api_key` is the value of `settings.api_key_env`, or "".
+        """Return an embedder without loading or calling the model; `api_key` is the value of `settings.api_key_env`, or "".
 
         Raises:
             ProviderError: if it cannot be used as configured.
@@ -88,7 +88,7 @@ class Reranker(Protocol):
 
     @property
     def ready(self) -> bool:
-        """Whether it answers at once; False while it is being loaded, which the first look at this begins. Never waits.
+        """Whether it can answer now. The first access starts loading the model in the background; False until it is loaded. Never waits.
 
         Raises:
             ProviderError: if it cannot be loaded.
@@ -110,5 +110,5 @@ class TokenCounter(Protocol):
     """Counts tokens of the o200k vocabulary, or an upper estimate."""
 
     def count(self, text: str) -> int:
-        """Tokens of `text`, 0 for the empty text, never negative."""
+        """Return the number of tokens of `text`; 0 for the empty text."""
         ...

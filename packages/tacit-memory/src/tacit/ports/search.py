@@ -50,9 +50,9 @@ class Search(Protocol):
         kinds: Sequence[str] | None = None,
         common: bool = True,
     ) -> WordTable:
-        """Return the score that `lexical` would give each word by itself: for the `limit` best by the sum, and for those of `also`.
+        """Return a table of the score that `lexical` would give each word by itself, for the `limit` memories with the best sum and for the ids in `also`.
 
-        `words` are single words, one for each stem; what is none scores nothing. The weight of each word comes with them. An id
+        `words` are single words, one for each stem; anything else scores 0. The table also has the weight (idf) of each word. An id
         of `also` is left out if its memory is not in scope or is no longer valid.
 
         `common` = read common words, too. It takes long in a large store: leave it on for a question that somebody asks, and turn it
@@ -96,12 +96,12 @@ class Search(Protocol):
     def standing(
         self, kinds: Sequence[str], *, scope: ScopeFilter, limit: int, broadest: bool = False
     ) -> Ranking:
-        """Memories of these kinds by importance (0 to 1), pinned first; the start pack's pool.
+        """Rank the memories of these kinds by importance (0 to 1), pinned first, whatever is asked; this is the start pool.
 
         With `broadest` the breadth of the trigger comes before importance (`always` counts as the greatest).
         """
         ...
 
     def error(self, signature: str, *, scope: ScopeFilter, limit: int) -> Ranking:
-        """Memories stored for exactly this error signature (score 1)."""
+        """Return the memories stored for exactly this error signature, each with score 1."""
         ...

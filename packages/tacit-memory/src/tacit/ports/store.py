@@ -31,18 +31,18 @@ ValueName = NewType("ValueName", str)
 ValueChanges = Mapping[ValueName, str | None]
 """Named values to store; None deletes."""
 Step = Callable[[str], None]
-"""Called by name at each point of work that stores, so that a test can end the process there. It decides nothing and is never skipped."""
+"""A hook for tests: work that stores calls it with the name of each point that it passes, so that a test can end the process there."""
 
 
 def no_step(name: str) -> None:
-    """Go on: the step of whoever is given none."""
+    """Do nothing: the default `Step`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryFilter:
-    """The memories to list. None = any. `as_of_ms` = as the store knew and the world was at that time.
+    """The conditions that a memory must meet to be listed. None = any. `as_of_ms` = what the store held, and what was valid, at that time.
 
-    `sensitivities` holds for the present level, too: what is restricted now was not public before.
+    With `as_of_ms`, `sensitivities` must hold for the present level, too, so that what is restricted now does not appear as it was before.
     """
 
     kinds: tuple[str, ...] | None = None
@@ -58,16 +58,16 @@ class MemoryFilter:
     session: SessionKey | None = None
     """The session that it was stated in."""
     begins: str | None = None
-    """How the statement begins, whatever the case of its letters; quick for what is quarantined."""
+    """How the statement begins, in any case; the search for quarantined memories by it is quick."""
     after: tuple[int, str] | None = None
     """(created_at_ms, id) of a memory: only those that come after it, newest first."""
     order: Literal["created", "updated", "importance", "used"] = "created"
-    """The greatest of it first; ties by the time of creation, newest first, then by id."""
+    """What they are sorted by, the greatest first; ties by the time of creation, newest first, then by id."""
     ascending: bool = False
     """The least of `order` first instead; ties as before."""
 
     def fits(self, memory: Memory) -> bool:
-        """Whether `memory`, as it is now, is one of them; `as_of_ms` and `after` are not looked at."""
+        """Whether `memory`, as it is now, meets the conditions; `as_of_ms` and `after` are ignored."""
         return (
             (self.kinds is None or memory.kind in self.kinds)
             and (self.statuses is None or memory.status in self.statuses)
@@ -84,13 +84,13 @@ class MemoryFilter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TraceFilter:
-    """The traces to find. None = any.
+    """The conditions that a trace must meet to be found. None = any.
 
     Attributes:
         sessions: `host/id` of each.
         surface: the surface asked for.
         injected: whether something was handed over.
-        text: words of the text asked with, as they stand there, whatever their case.
+        text: a part of the text asked with, in any case.
         memory_id: a memory that was a candidate.
         since_ms, until_ms: half open, from <= t < to.
         after: (at_ms, id) of a trace; only those that come after it, newest first.
@@ -116,7 +116,7 @@ class StoredExposure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded:
-    """A version of a memory as it was written: why, when, and the version before it (None = it was added).
+    """One entry of the history: a version of a memory, why and when it was written, and the version before it (None = it was added).
 
     `change_id` is shared by all versions of one transaction.
     """
@@ -130,7 +130,7 @@ class Recorded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Salvage:
-    """The report on a damaged store.
+    """The report on the salvage of a damaged store: what was recovered and what was lost.
 
     Attributes:
         aside: where the damaged file was put.
@@ -151,7 +151,7 @@ class Salvage:
 
     @property
     def incomplete(self) -> bool:
-        """Whether statements may be missing from the store that is in use: then nobody can say that nothing was known."""
+        """Whether statements may be missing from the store that is in use now."""
         return not (self.at_ms and self.recovered) or bool(self.lost_count or self.damaged_pages)
 
 
@@ -222,9 +222,9 @@ class MemoryStore(Protocol):
         relations: Iterable[Relation] = (),
         expected: Mapping[str, str] | None = None,
     ) -> None:
-        """Carry out `changes` in one transaction, under a new change id; Skip changes nothing.
+        """Write `changes` in one transaction, under a new change id; `Skip` writes nothing.
 
-        `expected` names, by memory id, the change that must have written its newest version.
+        `expected` = memory id -> id of the change that must have written its newest version.
 
         `values` are named values (as `put_value`) set in the same transaction: a checkpoint moves with what it covers.
         So are `relations` (as `relate`), also between memories that come with `changes`.
@@ -240,22 +240,22 @@ class MemoryStore(Protocol):
         ...
 
     def get(self, ids: Sequence[str], *, scope: ScopeFilter) -> tuple[Memory, ...]:
-        """Memories of `ids` within `scope`, in the order of `ids`; unknown or invisible ones are left out."""
+        """Return the memories of `ids` within `scope`, in the order of `ids`; unknown or invisible ones are left out."""
         ...
 
     def list_memories(
         self, where: MemoryFilter, *, scope: ScopeFilter, limit: int, offset: int = 0
     ) -> tuple[Memory, ...]:
-        """Memories newest first (created_at_ms, then id) unless `where` orders them otherwise, within `scope`."""
+        """Return the memories within `scope` that meet `where`, newest first (created_at_ms, then id) unless `where` orders them otherwise."""
         ...
 
     def find_memories(
         self, text: str, where: MemoryFilter, *, scope: ScopeFilter, limit: int
     ) -> tuple[Hit, ...]:
-        """The memories that fit `where` and hold a word of `text`, best first, ties by id, the newest first.
+        """Return the memories that meet `where` and contain a word of `text`, best first; ties by id, the newest first.
 
-        Words are compared by their stems, as beginnings of longer words and, where nobody wrote them so, as misspelled.
-        `where.text`, `where.after`, `where.order` and `where.ascending` are not looked at.
+        Words match by their stems and as beginnings of longer words; a word that no memory contains is matched as misspelled.
+        `where.text`, `where.after`, `where.order` and `where.ascending` are ignored.
         """
         ...
 
@@ -268,7 +268,7 @@ class MemoryStore(Protocol):
         ...
 
     def kinds(self, *, scope: ScopeFilter) -> tuple[str, ...]:
-        """Names of the kinds of the active memories that `scope` shows, sorted; cheap."""
+        """Return the names of all kinds that the active memories in `scope` have, sorted; cheap."""
         ...
 
     def resolve(
@@ -278,10 +278,9 @@ class MemoryStore(Protocol):
         scope: ScopeFilter,
         sensitivities: tuple[Sensitivity, ...] | None = None,
     ) -> Memory:
-        """Find the memory whose id is or begins with `id_or_prefix`; where none begins so, the one that ends with it.
+        """Return the one memory whose id is or begins with `id_or_prefix`; if none begins with it, the one whose id ends with it.
 
-        An ending has four characters at least. Ids begin with their time and end with chance, so endings tell apart
-        what was stored together. Memories of other `sensitivities` (None = any) are as if they were not there.
+        An ending needs at least four characters. Memories of other `sensitivities` (None = any) are ignored.
 
         Raises:
             NotFound: if none or several match; the message says which.
@@ -289,41 +288,41 @@ class MemoryStore(Protocol):
         ...
 
     def history(self, memory_id: str, *, scope: ScopeFilter) -> tuple[Memory, ...]:
-        """All versions, oldest first."""
+        """Return all stored versions of one memory, oldest first; empty if it is unknown or not in `scope`."""
         ...
 
     def recorded(
         self, *, scope: ScopeFilter, limit: int, memory_id: str | None = None, change_id: str | None = None
     ) -> tuple[Recorded, ...]:
-        """The last versions written, newest first, then the memory stored last: of all, of one memory, or of one change."""
+        """Return the last versions written, newest first: of all memories, of the memory `memory_id`, or of the change `change_id`."""
         ...
 
     def noting_changes(self) -> AbstractContextManager[list[str]]:
-        """Inside, the ids of the changes that this thread writes are appended to the list."""
+        """Return a context manager that gives a list: inside, the id of each change that this thread writes is appended to it."""
         ...
 
     def relate(self, relations: Iterable[Relation]) -> None:
-        """Add or re-weigh relations."""
+        """Store relations; one with the same source, target and type gets the new weight."""
         ...
 
     def unrelate(self, relations: Iterable[Relation]) -> None:
-        """Take relations away, known by source, target and type; unknown ones are passed over."""
+        """Delete relations, identified by source, target and type; unknown ones are ignored."""
         ...
 
     def relations(self, memory_ids: Sequence[str], *, scope: ScopeFilter) -> tuple[Relation, ...]:
-        """Relations of which both ends are within `scope` and one end is in `memory_ids`."""
+        """Return the relations with one end in `memory_ids` and both ends within `scope`."""
         ...
 
     def relations_of(self, kind: RelationType, *, scope: ScopeFilter) -> tuple[Relation, ...]:
-        """All relations of one type of which both ends are within `scope`."""
+        """Return all relations of one type with both ends within `scope`."""
         ...
 
     def scopes(self) -> ScopeFilter:
-        """Every scope in the store. For the owner's tools (list, backup), never for recall."""
+        """Return a filter of every scope in the store. For the owner's tools (list, backup), never for recall."""
         ...
 
     def pending_vectors(self, identity: EmbedderIdentity, *, limit: int) -> tuple[Memory, ...]:
-        """Memories that have no vector of `identity`."""
+        """Return up to `limit` memories that have no vector of `identity`."""
         ...
 
     def count_pending(self, identity: EmbedderIdentity) -> int:
@@ -333,7 +332,7 @@ class MemoryStore(Protocol):
     def get_vectors(
         self, ids: Sequence[str], *, scope: ScopeFilter, identity: EmbedderIdentity
     ) -> Mapping[str, Vectors]:
-        """Stored vectors of `identity` by memory id, each of shape (dimensions,); an id without one is left out."""
+        """Return memory id -> stored vector of `identity`, each of shape (dimensions,); an id without one is left out."""
         ...
 
     def put_vectors(self, ids: Sequence[str], vectors: Vectors, *, identity: EmbedderIdentity) -> None:
@@ -341,13 +340,13 @@ class MemoryStore(Protocol):
         ...
 
     def count_usage(self, *, shown: Sequence[str] = (), used: Sequence[str] = ()) -> None:
-        """Raise the count of sessions of each of `shown` by one, and the use count of each of `used`."""
+        """Add one to `shown_count` of each memory id in `shown`, and one to `use_count` of each in `used`."""
         ...
 
     def restore(self, versions: Sequence[Recorded], *, uses: Mapping[str, int]) -> None:
-        """Append `versions` as they were written elsewhere, with their times and reasons, in one transaction.
+        """Append versions that were written in another store, oldest first, with their times and reasons, in one transaction.
 
-        Oldest first; `before` is not looked at. `uses` sets use counts by id. Vectors of new words are missing afterwards:
+        `before` of each is ignored. `uses` = memory id -> use count to set. Vectors of new words are missing afterwards:
         `pending_vectors` names them.
 
         Raises:
@@ -360,7 +359,7 @@ class SessionStore(Protocol):
     """Live session records, and what was handed over in each session."""
 
     def load_session(self, key: SessionKey) -> SessionState | None:
-        """The stored record, or None."""
+        """Return the stored record of a session, or None."""
         ...
 
     def save_session(self, state: SessionState, *, traces: Sequence[Trace] = ()) -> None:
@@ -368,17 +367,17 @@ class SessionStore(Protocol):
         ...
 
     def delete_session(self, key: SessionKey) -> None:
-        """Forget the live record; traces and exposures stay for statistics."""
+        """Delete the live record of a session; its traces and exposures stay for statistics."""
         ...
 
     def list_sessions(self, *, limit: int) -> tuple[SessionState, ...]:
-        """Newest signal first."""
+        """Return up to `limit` session records, the one with the newest signal first."""
         ...
 
     def exposures(
         self, *, session: SessionKey | None = None, memory_id: str | None = None, limit: int, offset: int = 0
     ) -> tuple[StoredExposure, ...]:
-        """List what was injected, newest first; ties by session, memory and surface. Sessions that are gone are included."""
+        """Return what was injected, newest first; of all sessions and memories, or of the given ones. Deleted sessions are included."""
         ...
 
 
@@ -388,11 +387,11 @@ class TraceStore(Protocol):
     def list_traces(
         self, *, session: str | None = None, surface: Surface | None = None, limit: int = 20
     ) -> tuple[Trace, ...]:
-        """Newest first."""
+        """Return up to `limit` traces of all sessions or one (`host/id`), and of all surfaces or one, newest first."""
         ...
 
     def find_traces(self, where: TraceFilter, *, limit: int) -> tuple[Trace, ...]:
-        """Newest first (at_ms, then id), those that `where` asks for."""
+        """Return up to `limit` traces that meet `where`, newest first (at_ms, then id)."""
         ...
 
     def get_trace(self, trace_id: str) -> Trace:
@@ -404,11 +403,11 @@ class TraceStore(Protocol):
         ...
 
     def save_trace(self, trace: Trace) -> None:
-        """Keep the trace of a recall that belongs to no session (on demand)."""
+        """Store the trace of a recall that belongs to no session (on demand)."""
         ...
 
     def prune_traces(self, *, before_ms: int, keep: int) -> int:
-        """Delete traces older than `before_ms` and all but the newest `keep`; return how many went."""
+        """Delete all traces older than `before_ms`, and all but the newest `keep`; return how many were deleted."""
         ...
 
 
@@ -416,11 +415,11 @@ class HandoverStore(Protocol):
     """Transcripts that wait for capture."""
 
     def hand_over(self, handover: Handover) -> bool:
-        """Keep a handover durably; False when its key is known already (pending or done)."""
+        """Store a handover durably; return False, storing nothing, when its key is known already (pending or done)."""
         ...
 
     def pending_handovers(self, *, limit: int) -> tuple[Handover, ...]:
-        """Oldest first."""
+        """Return up to `limit` handovers that wait for capture, oldest first."""
         ...
 
     def finish_handover(
@@ -434,7 +433,7 @@ class HandoverStore(Protocol):
         values: ValueChanges | None = None,
         relations: Iterable[Relation] = (),
     ) -> None:
-        """Store what was captured and mark the handover done, in one transaction; with `error`, count an attempt.
+        """Store what was captured and mark the handover `key` done, in one transaction. With `error` it stays, with one more attempt and this error.
 
         `values` are named values (as `put_value`) set in the same transaction; `relations` are as those of `apply`.
         """
@@ -449,7 +448,7 @@ class ProjectStore(Protocol):
         ...
 
     def projects(self) -> tuple[ProjectRecord, ...]:
-        """All projects, by id."""
+        """Return all projects, sorted by id."""
         ...
 
 
@@ -457,15 +456,15 @@ class ValueStore(Protocol):
     """Named values, see `tacit.state`."""
 
     def get_value(self, name: ValueName) -> str | None:
-        """A small named value (checkpoints, counters), or None."""
+        """Return a named value, a small text such as a checkpoint or a counter, or None."""
         ...
 
     def put_value(self, name: ValueName, value: str | None) -> None:
-        """Set or, with None, delete a small named value."""
+        """Store a named value; None deletes it."""
         ...
 
     def value_names(self, prefix: str) -> tuple[str, ...]:
-        """Names of the named values that begin with `prefix`, sorted."""
+        """Return the names of all named values that begin with `prefix`, sorted."""
         ...
 
 
@@ -474,24 +473,24 @@ class SearchableStore(MemoryStore, ValueStore, Protocol):
 
     @property
     def search(self) -> Search:
-        """Rankings over the stored memories."""
+        """The search over the stored memories: one ranking per space."""
         ...
 
     def at_once(self) -> AbstractContextManager[None]:
-        """Inside, everything that this thread reads shows one state of the store, and is cheaper to ask for.
+        """Return a context manager: inside, all reads of this thread see one state of the store (a read transaction), and cost less.
 
-        What this thread writes meanwhile it sees afterwards. Not for waiting: no model or network call inside.
+        The thread sees its own writes only afterwards. Do not wait inside: no model or network call.
         """
         ...
 
     def change(self) -> int:
-        """Grows with every change of a memory or its vector (uses apart); equal numbers mean nothing has changed."""
+        """Return the store's change counter. Every change of a memory or its vector raises it, use counts do not; equal = nothing has changed."""
         ...
 
     def changed(self, since: int, *, scope: ScopeFilter, limit: int) -> tuple[str, ...] | None:
-        """Ids of the memories in `scope`, whatever their status, that were written after `change` was `since`.
+        """Return the ids of the memories in `scope`, of any status, that were written after `change()` was `since`.
 
-        None = more than `limit`, or a memory may have left the scope: what was derived from it must be made anew.
+        None = more than `limit`, or a memory may have left the scope: the caller must rebuild what it derived from the scope.
         """
         ...
 
@@ -500,7 +499,7 @@ class Store(SearchableStore, SessionStore, TraceStore, HandoverStore, ProjectSto
     """The whole store. A function that needs only a part of it takes that part's protocol."""
 
     def stats(self) -> StoreStats:
-        """Counts; cheap."""
+        """Return counts of what the store holds; cheap."""
         ...
 
     def rewrite_texts(
@@ -511,13 +510,13 @@ class Store(SearchableStore, SessionStore, TraceStore, HandoverStore, ProjectSto
         copy: Path | None = None,
         gone: Removal | None = None,
     ) -> Mapping[str, int]:
-        """Clean every stored text, history and derived indexes included; return how many rows changed, by table.
+        """Replace every stored text by what `clean` makes of it, also in the history and the indexes; return table -> number of changed rows.
 
-        `clean` takes a text and the name of the scope it belongs to ("" = the user's own). Vectors of changed words
-        go: `pending_vectors` names them. With `dry_run` nothing changes and no writer waits. With `copy` a backup is cleaned
-        instead, and is written only where something is to be changed.
-        With `gone` those rows are removed first, in the same transaction, and counted where they were; what they held
-        under an id cannot be brought back, and what is unknown is passed over.
+        `clean` takes a text and the name of the scope it belongs to ("" = the user's own). Vectors of changed words are deleted:
+        `pending_vectors` names them. `dry_run` = only count; no writer waits. `copy` = clean this backup file
+        instead; it is written only if something changes.
+        `gone` = rows to remove for good first, in the same transaction; they count as changed rows, and unknown ones are ignored. Their ids
+        are noted, so that no import or restore brings them back.
 
         Raises:
             StoreError: if it cannot be written; nothing is changed.
@@ -525,14 +524,14 @@ class Store(SearchableStore, SessionStore, TraceStore, HandoverStore, ProjectSto
         ...
 
     def check(self, *, progress: Callable[[int, int], None] | None = None) -> tuple[str, ...]:
-        """Integrity problems found, as sentences; empty = sound. Others write between its steps.
+        """Check the store's integrity and return the problems found, as sentences; empty = sound. Others can write between its steps.
 
-        `progress` is called before every step and at the end with (steps done, steps); what it raises ends the check.
+        `progress` is called before every step and at the end with (steps done, steps); an exception from it ends the check.
         """
         ...
 
     def purged_memories(self) -> frozenset[str]:
-        """Ids of every memory that was purged, see `rewrite_texts`: what is imported or restored must not bring it back."""
+        """Return the ids of all memories that were purged (see `rewrite_texts`); an import or restore must not bring them back."""
         ...
 
     def backup(
@@ -542,10 +541,10 @@ class Store(SearchableStore, SessionStore, TraceStore, HandoverStore, ProjectSto
         interrupted: Callable[[], bool] | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> bool:
-        """Write a consistent and examined copy to `target` while others read and write.
+        """Write a consistent, checked copy of the store to `target` while others read and write; return True.
 
-        Returns False, leaving nothing behind, when `interrupted` says between two steps that the caller has to leave. `progress` is called
-        with (steps done, steps) and at the end with both the same.
+        `interrupted` is asked between steps; if it is true, nothing is left behind and False is returned. `progress` is called
+        with (steps done, steps), at the end with both equal.
 
         Raises:
             StoreCorrupt: the store is damaged.
@@ -554,9 +553,9 @@ class Store(SearchableStore, SessionStore, TraceStore, HandoverStore, ProjectSto
         ...
 
     def tidy(self) -> None:
-        """Put in order what answers searches, after many writes: they answer the same, and sooner.
+        """Optimize the search indexes after many writes: searches give the same results faster.
 
-        Others may write meanwhile; when nothing is left to do, nothing is done.
+        Others may write meanwhile. Does nothing if there is nothing to do.
         """
         ...
 
@@ -585,7 +584,7 @@ class StoreBackend(Protocol):
         ...
 
     def back_up(self, home: Home, target: Path) -> bool:
-        """Copy the store, which nobody has opened or migrated yet, to `target`; False where that was interrupted.
+        """Copy the store, which nobody has opened or migrated yet, to `target`; return False if that was interrupted.
 
         Raises:
             StoreError: if it cannot be read or written.
@@ -593,7 +592,7 @@ class StoreBackend(Protocol):
         ...
 
     def file_id(self, home: Home) -> int:
-        """A number that changes when the store's files are replaced by new ones; -1 where there are none."""
+        """Return a number that identifies the store's present files and changes when they are replaced; -1 = there are none."""
         ...
 
     def salvage(self, home: Home, *, clock: Clock, file_id: int) -> Salvage | None:
@@ -607,13 +606,13 @@ class StoreBackend(Protocol):
         ...
 
     def suspects_damage(self, home: Home) -> bool:
-        """Whether damage was met since the store was opened. Cheap: asked for every `status`."""
+        """Whether damage was found since the store was opened. Cheap: called for every `status`."""
         ...
 
     def examine(self, source: Path) -> int | None:
-        """Say whether the backup `source` can become the store; touches nothing.
+        """Check whether the backup `source` can become the store, without changing anything.
 
-        Returns None for a sound backup, else how many memories can be read of the damaged file.
+        Return None for a sound backup, else how many memories of the damaged file can be read.
 
         Raises:
             NotFound: if there is no such file.

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 HEADLESS = "TACIT_HEADLESS"
 """Variable that a headless run of a host's client carries. Hook client and plugin exit at once where it is set."""
 SCRATCH_PREFIX = "tacit-writer-"
-"""How the folder of a headless run begins; it runs in `work` below it."""
+"""How the name of a headless run's temporary folder begins; the run works in its subfolder `work`."""
 
 
 def is_headless_folder(cwd: str) -> bool:
@@ -77,7 +77,7 @@ class Writer(Protocol):
         ...
 
     def cancel(self) -> None:
-        """End the requests that run now, where the provider can; they raise."""
+        """Abort the requests that run now, if the provider can; their `write` raises."""
         ...
 
     def close(self) -> None:
@@ -86,10 +86,10 @@ class Writer(Protocol):
 
 
 class WriterFactory(Protocol):
-    """Makes a writer; another package registers one as an entry point of `tacit.writers`."""
+    """The function that builds a writer from the settings; another package registers one as an entry point of `tacit.writers`."""
 
     def __call__(self, settings: WriterSettings, *, api_key: str, environ: Mapping[str, str]) -> Writer:
-        """Build it without calling the model.
+        """Return a writer without calling the model.
 
         `api_key` is the value of `settings.api_key_env`, or ""; `environ` is what a child process inherits.
 

@@ -36,7 +36,7 @@ _HASHED = re.compile(r"^assets/.+-[A-Za-z0-9_-]{8,}\.[a-z0-9]+$")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageFile:
-    """One file of the page. `keep` is its Cache-Control."""
+    """One file of the page: its name below the folder, its path, its content type, and its Cache-Control header `keep`."""
 
     name: str
     path: Path
@@ -44,7 +44,7 @@ class PageFile:
     keep: str
 
     def read(self) -> tuple[bytes, str]:
-        """Its bytes and their ETag.
+        """Return the file's bytes and their ETag.
 
         Raises:
             OSError: if it is gone, as after a new build.
@@ -54,12 +54,12 @@ class PageFile:
 
 
 def is_built(folder: Path = STATIC) -> bool:
-    """Whether there is a page to serve."""
+    """Whether `folder` holds a built page to serve."""
     return (folder / INDEX).is_file()
 
 
 def find_files(folder: Path = STATIC) -> dict[str, PageFile]:
-    """Every file that may be served, by its name below `folder` with slashes; empty when nothing is built."""
+    """Return the files that may be served, by their names below `folder` with slashes; empty when no page is built."""
     files: dict[str, PageFile] = {}
     for path in sorted(folder.rglob("*")) if is_built(folder) else ():
         name = path.relative_to(folder).as_posix()

@@ -61,7 +61,7 @@ class PageMount:
         self._files: dict[str, PageFile] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
+        """Answer one ASGI request, with security headers added to every reply."""
         request = Request(scope, receive)
         response = await self._answer(request)
         for name, value in HARDENED.items():
@@ -138,7 +138,7 @@ class PageMount:
 
 
 async def _code(request: Request) -> str:
-    """The code that the body names, or empty for a body that makes no sense."""
+    """Return the sign-in code in the request's JSON body; "" if there is none or the body is too long."""
     body = bytearray()
     async for chunk in request.stream():
         body += chunk

@@ -31,7 +31,7 @@ READING = ("GET", "HEAD")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignedIn:
-    """The session of a browser that signed in."""
+    """The two secrets of a browser that signed in: the cookie, and the page key that its scripts send."""
 
     cookie: str
     key: str
@@ -45,7 +45,7 @@ class _Session:
 
 
 class PageSessions:
-    """Codes and browsers that are signed in. Safe from any thread."""
+    """The sign-in codes that are open, and the browsers that are signed in. Kept in memory as hashes. Thread-safe."""
 
     def __init__(self, *, now_s: Callable[[], float] = time.monotonic) -> None:
         self._now_s = now_s
@@ -54,7 +54,7 @@ class PageSessions:
         self._sessions: dict[bytes, _Session] = {}
 
     def issue_code(self, speaker: Speaker) -> str:
-        """A new code; it works once, within `CODE_S` seconds. The page that it opens speaks as whoever asked for the code."""
+        """Return a new sign-in code; it works once, within `CODE_S` seconds. The page that signs in with it has the authority of `speaker`."""
         code = secrets.token_urlsafe(24)
         with self._lock:
             self._codes[_hash(code)] = (self._now_s() + CODE_S, speaker)
@@ -63,7 +63,7 @@ class PageSessions:
         return code
 
     def exchange(self, code: str) -> SignedIn | None:
-        """A session for `code`; None when it is unknown, used or too old."""
+        """Use up `code` and return a new session's secrets; None if the code is unknown, used or too old."""
         with self._lock:
             until_s, speaker = self._codes.pop(_hash(code), (0.0, Speaker.AGENT))
             if until_s < self._now_s():
@@ -77,14 +77,14 @@ class PageSessions:
         return signed_in
 
     def end(self, cookie: str) -> None:
-        """Sign a browser out."""
+        """Sign out the browser with this cookie; an unknown one is ignored."""
         with self._lock:
             self._sessions.pop(_hash(cookie), None)
 
     def admits(self, method: str, headers: Mapping[bytes, bytes]) -> Speaker | None:
-        """Return the speaker of a request with these headers (names in lower case); None without a signed-in page.
+        """Return the speaker of a request with these headers (names in lower case), by cookie and page key; None = it is not signed in.
 
-        A request that changes something must name its origin, and any that names one must name ours.
+        It must pass `same_origin`. An accepted request extends the session.
         """
         if not same_origin(method, headers):
             return None
@@ -101,7 +101,7 @@ class PageSessions:
 
 
 def same_origin(method: str, headers: Mapping[bytes, bytes]) -> bool:
-    """Whether the browser says that the request comes from a page of this very host and port."""
+    """Whether the browser's headers say that the request comes from a page of this host and port. Without an origin, only for a reading method."""
     origin = headers.get(b"origin", b"")
     if headers.get(b"sec-fetch-site", b"same-origin") not in (b"same-origin", b"none"):
         return False
@@ -111,7 +111,7 @@ def same_origin(method: str, headers: Mapping[bytes, bytes]) -> bool:
 
 
 def cookie_of(headers: Mapping[bytes, bytes]) -> str:
-    """The value of our cookie, or empty. Its values hold no quotes, so that splitting is enough."""
+    """Return the value of the page's cookie, or ""."""
     for pair in headers.get(b"cookie", b"").decode("latin-1").split(";"):
         name, _, value = pair.strip().partition("=")
         if name == COOKIE:
