@@ -28,12 +28,12 @@ VectorFate = Literal["given", "kept", "dropped"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryWrite:
-    """A memory as it must stand afterwards.
+    """A version of a memory that a transaction must write.
 
     Attributes:
         memory: the new version.
         reason: the change's reason, kept in the history.
-        vector: `given` = row `vector_row` of the vectors; `kept` = as stored; `dropped` = none fits the new words.
+        vector: `given` = store row `vector_row` of the vectors; `kept` = keep the stored one; `dropped` = delete it, as the words changed.
         vector_row: index into the given vectors.
     """
 
@@ -45,7 +45,7 @@ class MemoryWrite:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WritePlan:
-    """Everything one transaction must write."""
+    """Everything that one transaction must write: versions of memories, in order, and relations to add."""
 
     puts: tuple[MemoryWrite, ...]
     relations: tuple[Relation, ...]
@@ -68,7 +68,7 @@ def check_vectors(vectors: Vectors, identity: EmbedderIdentity | None, rows: int
 
 
 def brings_words(change: Change) -> bool:
-    """Whether the change brings a statement along, and so has a row in the vectors; a merge keeps the stored words."""
+    """Whether a change brings new words, and so has a row in the vectors: every change but `Merge`, `Retire` and `Skip`."""
     return not isinstance(change, Merge | Retire | Skip)
 
 
@@ -99,7 +99,7 @@ def plan_changes(
 
 
 def check_outcome(changes: Sequence[Change], error: str) -> None:
-    """Refuse a handover that is said to have failed and to have brought changes.
+    """Raise if a handover is finished with both an error and changes.
 
     Raises:
         InvalidInput: if both are given.
@@ -109,17 +109,19 @@ def check_outcome(changes: Sequence[Change], error: str) -> None:
 
 
 def new_change_id(clock: Clock) -> str:
-    """The id of one transaction. It holds chance, so that a store brought back from a backup gives no id out twice."""
+    """Return a new change id, for one transaction. It contains random characters, so that a restored store repeats no id."""
     return new_id("chg", now_ms=clock.now_ms(), entropy=clock.entropy(5))
 
 
 def dated_change_id(at_ms: int) -> str:
-    """The id of an imported or salvaged change whose id is not known: all that was written at one moment."""
+    """Return the change id for versions written at `at_ms` whose real id is not known (imported or salvaged): equal for equal times."""
     return f"chg_{at_ms}"
 
 
 def check_expected(expected: Mapping[str, str], newest: Callable[[str], str]) -> None:
-    """Refuse where the newest version of a memory was written by another change than the one expected.
+    """Raise if the newest version of a memory was not written by the expected change.
+
+    `expected` = memory id -> change id; `newest` returns the change id of a memory's newest version.
 
     Raises:
         Conflict: naming the memory and the later change.
@@ -134,14 +136,14 @@ def check_expected(expected: Mapping[str, str], newest: Callable[[str], str]) ->
 
 
 class NotedChanges(threading.local):
-    """Lists that collect the ids of this thread's changes while they are open."""
+    """The open lists, per thread, that collect the ids of the changes that this thread writes."""
 
     def __init__(self) -> None:
         self._open: list[list[str]] = []
 
     @contextmanager
     def noting(self) -> Generator[list[str]]:
-        """Collect until the block ends."""
+        """Return a context manager that gives a list, which gets the ids of this thread's changes until the block ends. May be nested."""
         noted: list[str] = []
         self._open.append(noted)
         try:
@@ -150,13 +152,13 @@ class NotedChanges(threading.local):
             self._open.pop()  # the last one that was opened ends first
 
     def note(self, change_id: str) -> None:
-        """A change was stored."""
+        """Append the id of a change that was stored to this thread's open lists."""
         for noted in self._open:
             noted.append(change_id)
 
 
 def stale_version_error(memory_id: str) -> InvalidInput:
-    """The error for a version that is older than the newest one stored."""
+    """Return (not raise) the error for a version that is older than the newest one stored of its memory."""
     return InvalidInput(
         f"A version of {memory_id} is older than the newest one stored; nothing was changed.",
         hint="Give the versions oldest first.",
@@ -164,10 +166,10 @@ def stale_version_error(memory_id: str) -> InvalidInput:
 
 
 def searched_name(id_or_prefix: str) -> str:
-    """Return the characters by which a memory is looked up.
+    """Return the cleaned text by which a memory is looked up.
 
     Raises:
-        NotFound: if there are none but those that all ids begin with: an empty text must not name the only memory of a store.
+        NotFound: if it is empty or only a beginning of `mem_`, which all ids share and which must not name the only memory of a store.
     """
     wanted = clean_text(id_or_prefix)
     if "mem_".startswith(wanted):
@@ -176,7 +178,7 @@ def searched_name(id_or_prefix: str) -> str:
 
 
 def resolution_error(id_or_prefix: str, matches: Sequence[str]) -> NotFound:
-    """The error for an id or prefix that names no memory, or several."""
+    """Return (not raise) the error for an id or prefix that names no memory, or several: `matches`."""
     if not matches:
         return NotFound(
             f"No memory is called {id_or_prefix!r}.",

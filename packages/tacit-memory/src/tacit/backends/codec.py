@@ -42,7 +42,7 @@ def clean_text(text: str) -> str:
 
 
 def clean_value(value: _T) -> _T:
-    """Clean every string inside a value made of dataclasses and tuples; the same object when all are clean."""
+    """Return the value with `clean_text` applied to every string in its dataclasses and tuples; the same object when all are clean."""
     # Nearly every value needs no change. Encoding the whole value as JSON proves that faster than checking each of its fields.
     with suppress(UnicodeEncodeError, TypeError):
         if b"\\u0000" not in _encode(value):
@@ -73,17 +73,17 @@ def _fields_of(kind: type[Any]) -> tuple[str, ...]:
 
 
 def moment_keys(memory: Memory) -> tuple[Entity, ...]:
-    """The moments that a memory's words name, as what a search for a call asks by."""
+    """Return the moments (kinds of calls) that a rule's own words name, as entities; a search before such a call asks by them."""
     return clean_value(keys_of_rule(memory.content))
 
 
 def linked_entities(memory: Memory) -> tuple[Entity, ...]:
-    """Everything that a search for entities finds a memory by."""
+    """Return all entities by which a memory can be found: its own and the moments that its words name."""
     return (*memory.entities, *moment_keys(memory))
 
 
 def memory_code_words(memory: Memory) -> tuple[str, ...]:
-    """The words of a memory's code index: its identifiers, its files and the keys of its entities."""
+    """Return the words of a memory for the code index: from its identifiers, its files and the keys of its entities."""
     return code_words(memory.content, (*memory.files, *(entity.key for entity in memory.entities)))
 
 
@@ -99,7 +99,7 @@ def _reader(kind: type[_T]) -> msgspec.json.Decoder[_T]:
 
 
 def encode(value: object) -> str:
-    """Write a value as JSON; strings inside are cleaned when they need it."""
+    """Return a value as JSON text, with unstorable characters in its strings replaced."""
     try:
         text = _write(value).decode()
     except UnicodeEncodeError:
@@ -108,7 +108,7 @@ def encode(value: object) -> str:
 
 
 def decode(kind: type[_T], text: str) -> _T:
-    """Read a value.
+    """Return the value of type `kind` that a JSON text from `encode` holds.
 
     Raises:
         StoreCorrupt: if the text does not hold such a value.
@@ -123,7 +123,7 @@ def decode(kind: type[_T], text: str) -> _T:
 
 
 def encode_reason(reason: ChangeReason) -> str:
-    """Write why something was changed, without its empty fields."""
+    """Return the reason of a change as JSON text, without its empty fields."""
     return encode(_without_empty(msgspec.to_builtins(clean_value(reason))))
 
 
@@ -137,7 +137,7 @@ def _without_empty(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def decode_reason(text: str) -> ChangeReason:
-    """Read why something was changed; what is no value that is known here stays as it is, for people to read."""
+    """Return the reason of a change from its stored text. A text of another program or version becomes a `STORED_WORDS` reason; never raises."""
     try:
         return _reader(ChangeReason).decode(text)
     except msgspec.DecodeError:
@@ -145,7 +145,7 @@ def decode_reason(text: str) -> ChangeReason:
 
 
 def decode_memory(body: str, use_count: int, shown_count: int = 0) -> Memory:
-    """Read a memory; its counts are columns of their own because uses are counted without a new version."""
+    """Return the memory that a stored JSON text holds, with the counts of its columns, which change without a new version."""
     memory = decode(Memory, body)
     if (memory.use_count, memory.shown_count) == (use_count, shown_count):
         return memory
@@ -153,12 +153,12 @@ def decode_memory(body: str, use_count: int, shown_count: int = 0) -> Memory:
 
 
 def json_list(values: Sequence[str] | Sequence[int]) -> str:
-    """A list for `json_each`, so that one statement serves lists of every length."""
+    """Return a list as JSON text for SQLite's `json_each`, so that one statement serves lists of every length."""
     return json.dumps(values)
 
 
 def scope_named(name: str) -> Scope:
-    """The scope that is stored under `name`. Unlike `Scope.parse` it keeps spaces: what is stored comes back as it was.
+    """Return the scope that is stored under `name`. Unlike `Scope.parse`, it changes nothing in the key, not even spaces or case.
 
     Raises:
         StoreCorrupt: the name begins with no known kind.

@@ -152,6 +152,7 @@ class DaemonClient:
         """Call `send` with the seconds left until it is answered; return the status and what `read` makes of the bytes. Blocks.
 
         With `start`, start a daemon if none runs, and try again for up to `READY_S`. Raises DaemonUnavailable if nothing answers.
+        """
         began = time.monotonic()
         until = began + timeout_s
         while True:

@@ -42,7 +42,7 @@ class ProxyFacts:
 
     @property
     def answers(self) -> bool:
-        """Return whether its port accepts a connection."""
+        """Whether its port accepts a connection; tries to connect, for up to `CONNECT_S`."""
         try:
             with socket.create_connection(("127.0.0.1", self.port), timeout=CONNECT_S):
                 return True

@@ -17,6 +17,7 @@ def main() -> int:
     """Become the daemon of the home and serve until it is told to stop, was idle for long, or its home is gone. Blocks; ends the process itself.
 
     Return 0 at once if another daemon runs already, 1 if the home cannot be used.
+    """
     parser = argparse.ArgumentParser(prog="tacit.daemon")
     parser.add_argument(
         "--start-handle", type=int, default=-1, help="handle of the start lock, closed once we hold ours"

@@ -279,6 +279,7 @@ def _was_taken(connection: socket.socket, reply: bytes, *, until_s: float | None
     """Send a reply and return whether the client took it. Blocks.
 
     With `until_s`, the client must confirm it (`ACK`) by then, plus `ACK_GRACE_S`. None = the client sends no confirmation: it need only be connected.
+    """
     try:
         if until_s is None:
             if _is_closed(connection):

@@ -51,6 +51,7 @@ class DaemonParts:
     """What the daemon's listeners and its application share: engine source, worker threads, counters, spool and page sessions.
 
     The process that runs them provides `stop` (end the daemon), `leaving` (whether it ends) and `listen` (open a loopback port).
+    """
 
     source: EngineSource
     pool: WorkerPool

@@ -82,6 +82,7 @@ class Spool:
         """Have `take` handle the kept start event of the session of `payload`, if a hook gave its start block without a daemon, and delete its file.
 
         `timeout_s` is the longest wait for a drain on another thread. It must come before the event of `payload`.
+        """
         if not self._folder.is_dir():
             return
         for path in sorted(self._folder.glob(f"*{START_GIVEN}")):

@@ -18,7 +18,7 @@ from tacit.system.files import write_whole
 
 FORMAT = 1
 FOLDER = Path(__file__).parent
-"""Where the files that ship stand."""
+"""The folder of the fitted files that ship with Tacit."""
 
 V = TypeVar("V")
 M = TypeVar("M")
@@ -48,7 +48,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Artifact(Generic[V]):
-    """The content of one file."""
+    """The content of a fitted file: its name, the origin of its values, and the values."""
 
     name: str
     origin: Origin
@@ -64,7 +64,7 @@ class _Envelope:
 
 
 def encode_artifact(artifact: Artifact[Any]) -> bytes:
-    """The bytes of a file."""
+    """Return the bytes of the fitted file for `artifact`; equal content gives equal bytes."""
     envelope = _Envelope(
         format=FORMAT,
         name=artifact.name,
@@ -75,12 +75,12 @@ def encode_artifact(artifact: Artifact[Any]) -> bytes:
 
 
 def decode_artifact(data: bytes, values: type[V], *, name: str) -> Artifact[V]:
-    """Read the bytes of a file.
+    """Decode and validate the bytes of a fitted file.
 
     Args:
         data: the bytes.
         values: type of the values; `object` accepts any.
-        name: what the file must call itself.
+        name: the name that the file must contain.
 
     Raises:
         InvalidInput: if this is no such file, or one of another format.
@@ -99,7 +99,7 @@ def decode_artifact(data: bytes, values: type[V], *, name: str) -> Artifact[V]:
 
 
 def read_artifact(path: Path, values: type[V], *, name: str) -> Artifact[V] | None:
-    """The content of a file outside the package; None where there is none.
+    """Read a fitted file outside the package, such as one of the home; None = there is no such file.
 
     Raises:
         InvalidInput: if the file cannot be read, or is damaged.
@@ -119,12 +119,12 @@ def read_artifact(path: Path, values: type[V], *, name: str) -> Artifact[V] | No
 
 
 def write_artifact(path: Path, artifact: Artifact[Any]) -> None:
-    """Write a file that its owner alone may read, whole or not at all."""
+    """Write a fitted file atomically, readable by its owner only; raises OSError."""
     write_whole(path, encode_artifact(artifact))
 
 
 def load_fitted(name: str, values: type[V], make: Callable[[Artifact[V]], M]) -> M:
-    """The model that `make` builds from the shipped file `name`; read once in a process, at the first call.
+    """Return the model that `make` builds from the shipped fitted file `name`. It is built at the first call and cached for the process.
 
     Raises:
         InvalidInput: if the file is missing or damaged, or `make` cannot use its values.
@@ -142,7 +142,7 @@ def load_fitted(name: str, values: type[V], make: Callable[[Artifact[V]], M]) ->
 
 
 def values_of(artifact: Artifact[V]) -> V:
-    """The values themselves, where they are the model."""
+    """Return the artifact's values: the `make` of `load_fitted` where the values themselves are the model."""
     return artifact.values
 
 

@@ -22,7 +22,7 @@ _SCALE_DIGITS = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Int8Matrix:
-    """A matrix: rows one after the other in `steps`, a byte each; a value is its step times the scale of its column."""
+    """A matrix in 8 bits: `steps` holds a signed byte per value, row by row; a value is its step times the scale of its column."""
 
     shape: tuple[int, int]
     scales: tuple[float, ...]
@@ -31,7 +31,7 @@ class Int8Matrix:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatrixValues:
-    """Names of rows and columns, and matrices, as the file holds them."""
+    """The values of a fitted file of matrices: lists of names (classes, features) and the matrices, each under its name."""
 
     names: Mapping[str, tuple[str, ...]]
     matrices: Mapping[str, Int8Matrix]
@@ -52,14 +52,14 @@ class WeightMatrices:
     matrices: Mapping[str, Matrix] = field(default_factory=dict[str, Matrix])
 
     def under(self, name: str) -> dict[str, Matrix]:
-        """The matrices called `name.X`, by X."""
+        """Return the matrices whose names begin with `name.`, by the rest of their names."""
         start = f"{name}."
         return {
             key.removeprefix(start): matrix for key, matrix in self.matrices.items() if key.startswith(start)
         }
 
     def as_artifact(self, name: str) -> Artifact[MatrixValues]:
-        """The content of the file `name`; keeps 8 bits of each number."""
+        """Return these weights as the content of a fitted file `name`; rounds each number to 8 bits."""
         return Artifact(
             name=name,
             origin=self.origin,
@@ -71,7 +71,7 @@ class WeightMatrices:
 
     @classmethod
     def of_artifact(cls, artifact: Artifact[MatrixValues]) -> WeightMatrices:
-        """The weights that a file holds.
+        """Return the weights that a fitted file holds.
 
         Raises:
             InvalidInput: if a matrix has too many or too few numbers.
@@ -86,12 +86,12 @@ class WeightMatrices:
         return cls(origin=artifact.origin, names=artifact.values.names, matrices=matrices)
 
     def rounded(self) -> WeightMatrices:
-        """These weights as a file keeps them."""
+        """Return these weights rounded to 8 bits, as they would be read back from a file."""
         return WeightMatrices.of_artifact(self.as_artifact(""))
 
 
 def from_int8(matrix: Int8Matrix) -> Matrix:
-    """The matrix that 8 bits keep.
+    """Return the float matrix that `matrix` encodes.
 
     Raises:
         ValueError: if it has too many or too few numbers.
@@ -101,7 +101,7 @@ def from_int8(matrix: Int8Matrix) -> Matrix:
 
 
 def to_int8(matrix: Matrix) -> Int8Matrix:
-    """The matrix in steps of 1 / 127 of the greatest number of each column."""
+    """Return the matrix rounded to 8 bits: in steps of 1 / 127 of the greatest absolute value of each column."""
     most = np.abs(matrix).max(axis=0, initial=0.0)
     scales = np.array([float(f"{m / _STEPS:.{_SCALE_DIGITS}g}") for m in most], np.float64)
     safe = np.where(scales > 0, scales, 1.0)

@@ -55,7 +55,7 @@ def is_loopback(host: str) -> bool:
 
 
 class ServerConnection:
-    """Sends requests to a server. Close it when done; safe to use from several threads."""
+    """HTTP connections to a Tacit server, with the device's token. Close it when done; thread-safe."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class ServerConnection:
         client: httpx.Client | None = None,
         monotonic_s: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Connect to the server at `url`. Without a token, only a login is possible."""
+        """Take the server's address; the first request connects. Without a token, only a login is possible."""
         self._url = checked_url(url)
         self.token = token
         timeout = httpx.Timeout(ANSWER_S, connect=CONNECT_S)
@@ -87,7 +87,7 @@ class ServerConnection:
         timeout: httpx.Timeout | None = None,
         unknown: _T | None = None,
     ) -> _T:
-        """Send a request and return its answer.
+        """Send a request and return its answer, decoded as `kind`. Blocks.
 
         Args:
             kind: the type of the answer.

@@ -75,7 +75,7 @@ class StateBody:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PurgeBody:
-    """A memory was removed for good."""
+    """The record that a memory was removed for good, on all devices."""
 
     memory_id: str
     at_ms: int = 0
@@ -92,7 +92,7 @@ class _Envelope:
 
 
 def entry_id(entry: Entry) -> str:
-    """See `Entry.id`."""
+    """Return the id of an entry: a hash of everything that its device signs, 32 hexadecimal digits."""
     signed = "\n".join(
         (
             str(FORMAT),
@@ -108,7 +108,10 @@ def entry_id(entry: Entry) -> str:
 
 
 def append_entry(body: Body, *, number: int, previous: str, device: DeviceKey, account: AccountKey) -> Entry:
-    """The next entry of a device's log, sealed and signed."""
+    """Return the next entry of a device's log: `body` encrypted with the account's key, signed by the device. Stores nothing.
+
+    `number` is its place in the log, from 1; `previous` the id of the entry before it, "" for the first.
+    """
     name = device.device
     if isinstance(body, StateBody):
         kind: EntryKind = "state"
@@ -132,12 +135,12 @@ def append_entry(body: Body, *, number: int, previous: str, device: DeviceKey, a
 
 
 def digest_of(sealed: bytes) -> str:
-    """Hash of a sealed body."""
+    """Return the hash of an encrypted body, 32 hexadecimal digits."""
     return hashlib.blake2b(sealed, digest_size=16).hexdigest()
 
 
 def why_invalid(entry: Entry, *, previous: str) -> str:
-    """Why an entry may not follow the one whose id is `previous`; "" = it may."""
+    """Check form, order, body and signature of an entry that follows the one whose id is `previous`; return why it is invalid, "" = it is valid."""
     if not (
         _DEVICE.fullmatch(entry.device) and _HASH.fullmatch(entry.subject) and _HASH.fullmatch(entry.digest)
     ):
@@ -154,11 +157,11 @@ def why_invalid(entry: Entry, *, previous: str) -> str:
 
 
 def open_entry(entry: Entry, account: AccountKey) -> Body | None:
-    """The body of an entry; None = it was purged.
+    """Decrypt and return the body of an entry; None = it was purged.
 
     Raises:
         SyncError: if it says something that this version does not know.
-        UnreadableEntry: if it cannot be decrypted, or does not say inside what it says outside.
+        UnreadableEntry: if it cannot be decrypted, or its kind or subject inside differs from that outside.
     """
     if not entry.sealed:
         return None

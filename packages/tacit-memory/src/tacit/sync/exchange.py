@@ -27,15 +27,15 @@ class SyncServer(Protocol):
     """
 
     def heads(self) -> Mapping[str, int]:
-        """The number of the last entry of every device."""
+        """Return device -> number of the last entry of its log on the server."""
         ...
 
     def entries(self, device: str, *, after: int, limit: int) -> Sequence[Entry]:
-        """Entries of a device behind the number `after`, in order; fewer than `limit` at the end."""
+        """Return up to `limit` entries of a device with numbers above `after`, in order; empty = there are no more."""
         ...
 
     def push(self, entries: Sequence[Entry]) -> None:
-        """Store entries of one log, in order; known ones count nothing.
+        """Store entries of one log on the server, in order; those that it has already are ignored.
 
         Raises:
             LogForked: another entry has one of their numbers; those before it are stored.
@@ -43,15 +43,15 @@ class SyncServer(Protocol):
         ...
 
     def report(self, heads: Mapping[str, int]) -> None:
-        """Say what this device has taken over, of every log."""
+        """Tell the server the number of the last entry that this device has, for every log (device -> number)."""
         ...
 
     def renew(self, device: str, signature: bytes) -> LoggedIn:
-        """Go on as another device; `signature` is of the device's name, by its key."""
+        """Register a new device name for this device and return its login; `signature` = the new key's signature of the name `device`."""
         ...
 
     def devices(self) -> Sequence[DeviceView]:
-        """The devices of the account."""
+        """Return the devices of the account, revoked ones included."""
         ...
 
     def revoke(self, device: str) -> None:
@@ -59,7 +59,7 @@ class SyncServer(Protocol):
         ...
 
     def invite(self) -> str:
-        """A code with which one more device may log in, once and soon."""
+        """Return a new code with which one more device may log in; it works once and expires soon."""
         ...
 
 
@@ -70,7 +70,7 @@ PAGE = 200
 
 
 class Exchange:
-    """Exchanges the logs of one device. Used by one thread at a time."""
+    """The exchange of log entries between this device and the server. Used by one thread at a time."""
 
     def __init__(
         self,
@@ -98,7 +98,7 @@ class Exchange:
         self._keep = keep
 
     def run(self) -> Exchanged:
-        """Exchange once.
+        """Exchange once: record local changes, receive entries, apply them to the store, send what the server lacks. Return what was done. Blocks.
 
         Raises:
             SyncError: the server cannot be reached or refuses, or an entry cannot be read; what was done until then stays.
@@ -171,7 +171,7 @@ class Exchange:
         return sent
 
     def _start_anew(self) -> None:
-        """Forget the entries of the own log that the server does not have, take over those that it has, and go on under another name."""
+        """Recover from a forked log: drop the own entries that the server lacks, take over those that it has, and continue under a new device name."""
         device = self._key.device
         after = 0
         theirs: list[Entry] = []

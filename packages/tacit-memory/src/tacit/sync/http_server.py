@@ -19,7 +19,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Done:
-    """The answer to what only has to be done."""
+    """An answer without content."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +44,7 @@ class _Invited:
 
 
 class HttpServer:
-    """See `SyncServer`. Close it when done; safe to use from several threads."""
+    """The client of the sync server over HTTP: it implements `SyncServer` and the logins. Close it when done; thread-safe."""
 
     def __init__(self, url: str, token: str = "", *, client: httpx.Client | None = None) -> None:
         """Send requests to the server at `url`. Without a token, only a login is possible."""
@@ -55,14 +55,14 @@ class HttpServer:
         self.connection.close()
 
     def log_in(self, *, code: str, key: str, device: str, name: str, signature: bytes) -> LoggedIn:
-        """Join an account; see `tacit_server.logs.Login`."""
+        """Log this device in to an account with an invitation `code`, and use the token from now on; see `tacit_server.logs.Login`."""
         body = {"code": code, "key": key, "device": device, "name": name, "signature": signature}
         done = self._ask(LoggedIn, "POST", "/login", body)
         self.connection.token = done.token
         return done
 
     def begin_sign_in(self, device: str) -> SignInBegun:
-        """Begin a single sign-on for the device named `device`. With a token, the account of this device is linked or its teams are renewed."""
+        """Begin a single sign-on for the device named `device`; return where the user goes on. With a token, it links this device's account or renews its teams."""
         return self.connection.ask(SignInBegun, "POST", f"{SIGN_IN_PREFIX}/begin", {"device": device})
 
     def finish_sign_in(self, login: str, secret: str) -> SignInResult:
@@ -71,13 +71,13 @@ class HttpServer:
         return self.connection.ask(SignInResult, "POST", f"{SIGN_IN_PREFIX}/finish", body)
 
     def heads(self) -> Mapping[str, int]:
-        """See the protocol."""
+        """See `SyncServer.heads`."""
         return self._ask(_Heads, "GET", "/heads").heads
 
     def wait(self, known: int, *, shared: int = -1, wait_s: float) -> tuple[bool, int]:
-        """Wait until the number of the account's entries differs from `known`, or that of its teams' changes from `shared`; at most `wait_s` seconds.
+        """Block until the account's number of entries differs from `known`, or its teams' number of changes from `shared`, at most `wait_s` seconds.
 
-        With `shared` -1, only the entries are compared. Returns whether there is news, and the number of changes of the teams.
+        `shared` -1 = only the entries are compared. Return (whether there is news, the number of changes of the teams).
         """
         timeout = httpx.Timeout(wait_s + ANSWER_S, connect=CONNECT_S) if wait_s else None
         params = {"wait": wait_s, "known": known, "shared": shared}
@@ -86,35 +86,35 @@ class HttpServer:
         return news, answer.shared
 
     def entries(self, device: str, *, after: int, limit: int) -> Sequence[Entry]:
-        """See the protocol."""
+        """See `SyncServer.entries`."""
         params = {"device": device, "after": after, "limit": limit}
         return self._ask(_Entries, "GET", "/entries", params=params).entries
 
     def push(self, entries: Sequence[Entry]) -> None:
-        """See the protocol."""
+        """See `SyncServer.push`."""
         self._ask(_Done, "POST", "/entries", {"entries": entries})
 
     def report(self, heads: Mapping[str, int]) -> None:
-        """See the protocol."""
+        """See `SyncServer.report`."""
         self._ask(_Done, "POST", "/report", {"heads": heads})
 
     def renew(self, device: str, signature: bytes) -> LoggedIn:
-        """See the protocol."""
+        """See `SyncServer.renew`; the new token is used from now on."""
         body = {"device": device, "signature": signature}
         done = self._ask(LoggedIn, "POST", "/renew", body)
         self.connection.token = done.token
         return done
 
     def devices(self) -> Sequence[DeviceView]:
-        """See the protocol."""
+        """See `SyncServer.devices`."""
         return self._ask(_Devices, "GET", "/devices").devices
 
     def revoke(self, device: str) -> None:
-        """See the protocol."""
+        """See `SyncServer.revoke`."""
         self._ask(_Done, "POST", f"/devices/{device}/revoke")
 
     def invite(self) -> str:
-        """See the protocol."""
+        """See `SyncServer.invite`."""
         return self._ask(_Invited, "POST", "/invites").code
 
     def _ask(

@@ -39,7 +39,7 @@ class DeviceKey:
 
     @classmethod
     def new(cls) -> DeviceKey:
-        """A fresh key."""
+        """Return a new random key."""
         return cls(os.urandom(32))
 
     @property
@@ -48,12 +48,12 @@ class DeviceKey:
         return Ed25519PrivateKey.from_private_bytes(self.private).public_key().public_bytes_raw().hex()
 
     def sign(self, message: bytes) -> bytes:
-        """A signature of 64 bytes."""
+        """Return the device's signature of `message` (Ed25519, 64 bytes)."""
         return Ed25519PrivateKey.from_private_bytes(self.private).sign(message)
 
 
 def is_signed(device: str, message: bytes, signature: bytes) -> bool:
-    """Whether the device whose name is its public key signed the message."""
+    """Whether `signature` is that of the device (named by its public key) for `message`. False for a malformed name; never raises."""
     try:
         Ed25519PublicKey.from_public_bytes(bytes.fromhex(device)).verify(signature, message)
     except (InvalidSignature, ValueError):
@@ -69,15 +69,15 @@ class AccountKey:
 
     @classmethod
     def new(cls) -> AccountKey:
-        """A fresh secret."""
+        """Return a new random secret."""
         return cls(os.urandom(SECRET_BYTES))
 
     @classmethod
     def from_phrase(cls, phrase: str) -> AccountKey:
-        """The secret of a recovery phrase, whatever its case and spaces; letters that look alike are read alike.
+        """Return the account key that a recovery phrase stands for. Case, spaces and hyphens do not matter; `o`, `i`, `l`, `u` are read as similar letters.
 
         Raises:
-            InvalidInput: if it is none; a mistyped letter is found.
+            InvalidInput: if it is no recovery phrase, or its checksum is wrong, as after a typing mistake.
         """
         letters = "".join(phrase.lower().split()).replace("-", "").translate(_READ_AS)
         wrong = InvalidInput(
@@ -97,31 +97,31 @@ class AccountKey:
 
     @property
     def phrase(self) -> str:
-        """The recovery phrase: eight groups of five letters, the last of them to find mistakes."""
+        """The recovery phrase: eight groups of five letters; the last ones are a checksum."""
         raw = self.secret + _check(self.secret)
         letters = encode_base32(int.from_bytes(raw, "big"), len(raw) * 8 // 5)
         return " ".join(letters[at : at + GROUP] for at in range(0, len(letters), GROUP))
 
     @property
     def account(self) -> str:
-        """A name by which devices know that they share the secret; says nothing about it."""
+        """The account's name, derived from the secret: equal on all its devices, and reveals nothing about the secret."""
         return self._derived(b"account")[:16].hex()
 
     def subject(self, memory_id: str) -> str:
-        """What stands for a memory outside of encrypted payloads, so that a purge can name what to remove."""
+        """Return the keyed hash that stands for a memory's id outside of encrypted payloads, so that the server can purge it without knowing the id."""
         digest = hmac.new(self._derived(b"subject"), memory_id.encode(), hashlib.sha256).digest()
         return digest[:_SUBJECT_BYTES].hex()
 
     def seal(self, payload: bytes, *, about: bytes) -> bytes:
-        """Encrypt a payload; `about` must be the same to open it."""
+        """Encrypt and authenticate a payload; `open` needs the same `about`."""
         nonce = os.urandom(_NONCE_BYTES)
         return nonce + ChaCha20Poly1305(self._derived(b"payload")).encrypt(nonce, payload, about)
 
     def open(self, sealed: bytes, *, about: bytes) -> bytes:
-        """Decrypt a payload.
+        """Decrypt and return a payload from `seal`, with the same `about`.
 
         Raises:
-            UnreadableEntry: if it was changed, or sealed with another secret.
+            UnreadableEntry: if it was changed, or sealed with another secret or `about`.
         """
         try:
             return ChaCha20Poly1305(self._derived(b"payload")).decrypt(

@@ -51,14 +51,14 @@ _COLUMNS = "device, number, previous, kind, subject, digest, sealed, signature"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settled:
-    """What the store held of a memory when it and the logs agreed last: a digest of the state, and the heads that it was made of."""
+    """The state of a memory when store and logs last agreed: a digest of it ("" = none), and the ids of the head entries that it was made of."""
 
     digest: str = ""
     heads: tuple[str, ...] = ()
 
 
 class Replica:
-    """The logs of one account on this device. Close it when done."""
+    """The database of all logs of an account on this device, with what was read from them. Close it when done."""
 
     def __init__(self, path: Path) -> None:
         """Open the database at `path`, or make it.
@@ -86,12 +86,12 @@ class Replica:
             raise StoreError(f"A newer Tacit wrote {path}.", hint="Update Tacit on this device.")
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the database file."""
         self._base.close()
 
     @contextmanager
     def writing(self) -> Generator[None]:
-        """One transaction; an error takes all of it back. May be nested: the outermost one counts."""
+        """Return a context manager that runs its block in one transaction; an error rolls back. If nested, only the outermost one counts."""
         if self._base.in_transaction:
             yield
             return
@@ -107,7 +107,7 @@ class Replica:
     # --- facts
 
     def fact(self, name: str) -> bytes | None:
-        """A small named value, or None."""
+        """Return a small named value of this database, or None."""
         row = self._base.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
         return bytes(row[0]) if row else None
 
@@ -121,20 +121,20 @@ class Replica:
     # --- logs
 
     def heads(self) -> dict[str, int]:
-        """The number of the last entry known of every device."""
+        """Return device -> number of the last entry of its log that is known here."""
         return dict(
             self._base.execute("SELECT device, max(number) FROM entries GROUP BY device ORDER BY device")
         )
 
     def last(self, device: str) -> Entry | None:
-        """The last entry known of a device."""
+        """Return the last known entry of a device's log, or None."""
         row = self._base.execute(
             f"SELECT {_COLUMNS} FROM entries WHERE device = ? ORDER BY number DESC LIMIT 1", (device,)
         ).fetchone()
         return _entry(row) if row else None
 
     def entries(self, device: str, *, after: int, limit: int) -> tuple[Entry, ...]:
-        """Entries of a device behind the number `after`, in order."""
+        """Return up to `limit` entries of a device with numbers above `after`, in order."""
         rows = self._base.execute(
             f"SELECT {_COLUMNS} FROM entries WHERE device = ? AND number > ? ORDER BY number LIMIT ?",
             (device, after, limit),
@@ -142,7 +142,7 @@ class Replica:
         return tuple(map(_entry, rows.fetchall()))
 
     def add(self, entries: Iterable[Entry]) -> int:
-        """Store entries in the order of each log; those that are known already count nothing. Returns how many were new.
+        """Check and store entries, given in the order of each log, in one transaction; known ones are ignored. Return how many were new.
 
         Raises:
             LogForked: another entry has the number of one of them.
@@ -195,7 +195,7 @@ class Replica:
         return True
 
     def drop_after(self, device: str, number: int) -> frozenset[str]:
-        """Forget the entries of a device behind `number`; return the memories that they were about."""
+        """Delete the entries of a device with numbers above `number`, so that what they said is recorded again; return the ids of their memories."""
         with self.writing():
             rows = self._base.execute(
                 "SELECT id, kind, subject FROM entries WHERE device = ? AND number > ?", (device, number)
@@ -225,19 +225,19 @@ class Replica:
         return frozenset(seen)
 
     def note_sent(self, heads: Mapping[str, int]) -> None:
-        """The server has these heads."""
+        """Store that the server has the logs up to `heads` (device -> number); `unsent` compares with it."""
         with self.writing():
             self.put_fact("sent", " ".join(f"{device}:{number}" for device, number in heads.items()).encode())
 
     def unsent(self) -> int:
-        """How many entries the server did not have at the last exchange."""
+        """Return the number of entries here that the server did not have after the last exchange."""
         sent = dict(part.split(":") for part in (self.fact("sent") or b"").decode().split())
         return sum(max(0, last - int(sent.get(device, 0))) for device, last in self.heads().items())
 
     # --- what the entries say
 
     def unread(self, *, limit: int) -> tuple[Entry, ...]:
-        """Entries whose bodies were not read yet, by device and number."""
+        """Return up to `limit` entries whose bodies were not read yet, ordered by device and number."""
         rows = self._base.execute(
             f"SELECT {', '.join(f'entries.{name}' for name in _COLUMNS.split(', '))} FROM unread"
             " JOIN entries USING (device, number) ORDER BY device, number LIMIT ?",
@@ -246,7 +246,7 @@ class Replica:
         return tuple(map(_entry, rows.fetchall()))
 
     def note_state(self, entry: Entry, memory_id: str, parents: Sequence[str]) -> None:
-        """What the body of an entry says: a state of a memory, and the states that it replaces."""
+        """Store what the body of an entry says, a state of a memory that replaces the entries `parents`, and mark the entry as read."""
         self._base.execute("INSERT OR IGNORE INTO states VALUES (?, ?)", (entry.id, memory_id))
         self._base.executemany(
             "INSERT OR IGNORE INTO parents VALUES (?, ?)", [(parent, entry.id) for parent in parents]
@@ -254,11 +254,11 @@ class Replica:
         self._base.execute("DELETE FROM unread WHERE device = ? AND number = ?", (entry.device, entry.number))
 
     def note_read(self, entry: Entry) -> None:
-        """The body of an entry is gone, or says nothing of a memory."""
+        """Mark an entry as read whose body is gone or holds no state of a memory."""
         self._base.execute("DELETE FROM unread WHERE device = ? AND number = ?", (entry.device, entry.number))
 
     def note_purge(self, memory_id: str, subject: str, *, done: bool) -> None:
-        """A memory was purged: the bodies of its entries go. `done` = the store has removed it."""
+        """Store that a memory was purged, and delete the bodies of its entries. `done` = it is removed from the store, too."""
         self._base.execute(
             "INSERT INTO purged VALUES (?, ?, ?) ON CONFLICT (memory) DO UPDATE SET done = max(done, excluded.done)",
             (memory_id, subject, int(done)),
@@ -271,7 +271,7 @@ class Replica:
         self._base.execute("DELETE FROM awaited WHERE source = ?1 OR target = ?1", (memory_id,))
 
     def clear_log(self) -> None:
-        """Empty the write-ahead log, so that no purged body stays in it; outside of a transaction."""
+        """Empty SQLite's write-ahead log, so that no purged body stays in it. Call it outside of a transaction."""
         self._base.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def is_purged(self, memory_id: str) -> bool:
@@ -281,12 +281,12 @@ class Replica:
         )
 
     def purged(self, *, done: bool | None = None) -> frozenset[str]:
-        """Memories that were purged; with `done` those that the store has removed, or has not."""
+        """Return the ids of purged memories: all (None), those that are removed from the store (True), or not yet (False)."""
         test = "" if done is None else f" WHERE done = {int(done)}"
         return frozenset(str(row[0]) for row in self._base.execute(f"SELECT memory FROM purged{test}"))
 
     def head_entries(self, memory_id: str) -> tuple[Entry, ...]:
-        """The entries of a memory whose states no known entry replaces, by id."""
+        """Return the heads of a memory: its state entries that no other known entry replaces, ordered by id."""
         columns = ", ".join(f"entries.{name}" for name in _COLUMNS.split(", "))
         rows = self._base.execute(
             f"SELECT {columns} FROM states JOIN entries ON entries.id = states.entry WHERE states.memory = ?"
@@ -296,7 +296,7 @@ class Replica:
         return tuple(map(_entry, rows.fetchall()))
 
     def ancestors(self, entry: str) -> frozenset[str]:
-        """Ids of the entries that a state goes back to, itself left out, as far as they are known."""
+        """Return the ids of all entries that the state of `entry` replaced, directly or indirectly, without itself."""
         rows = self._base.execute(
             "WITH RECURSIVE above (id) AS (SELECT parent FROM parents WHERE entry = ?1"
             " UNION SELECT parents.parent FROM parents JOIN above ON parents.entry = above.id)"
@@ -306,7 +306,7 @@ class Replica:
         return frozenset(str(row[0]) for row in rows)
 
     def entries_named(self, ids: Sequence[str]) -> tuple[Entry, ...]:
-        """The entries with these ids, in their order; unknown ones are left out."""
+        """Return the entries with these ids, in their order; unknown ones are left out."""
         found = [
             self._base.execute(f"SELECT {_COLUMNS} FROM entries WHERE id = ?", (name,)).fetchone()
             for name in ids
@@ -314,7 +314,7 @@ class Replica:
         return tuple(_entry(row) for row in found if row)
 
     def state_entries(self, memory_id: str) -> tuple[Entry, ...]:
-        """Every entry that says a state of a memory, by id."""
+        """Return all state entries of a memory, ordered by id."""
         columns = ", ".join(f"entries.{name}" for name in _COLUMNS.split(", "))
         rows = self._base.execute(
             f"SELECT {columns} FROM states JOIN entries ON entries.id = states.entry"
@@ -324,39 +324,42 @@ class Replica:
         return tuple(map(_entry, rows.fetchall()))
 
     def memories(self) -> frozenset[str]:
-        """Every memory that an entry is about."""
+        """Return the ids of all memories that have a state entry."""
         return frozenset(str(row[0]) for row in self._base.execute("SELECT DISTINCT memory FROM states"))
 
     def settled(self, memory_id: str) -> Settled | None:
-        """What the store held of a memory when it and the logs agreed last; None = they never did."""
+        """Return the state of a memory when store and logs last agreed; None = they never did."""
         row = self._base.execute(
             "SELECT digest, heads FROM settled WHERE memory = ?", (memory_id,)
         ).fetchone()
         return Settled(digest=str(row[0]), heads=tuple(str(row[1]).split())) if row else None
 
     def settle(self, memory_id: str, settled: Settled) -> None:
-        """The store and the logs agree on a state."""
+        """Store that the store and the logs now agree on this state of a memory."""
         self._base.execute(
             "INSERT OR REPLACE INTO settled VALUES (?, ?, ?)",
             (memory_id, settled.digest, " ".join(settled.heads)),
         )
 
     def intend(self, memory_id: str, settled: Settled) -> None:
-        """The store is about to hold this state."""
+        """Store that this state is about to be written to the store, so that after a crash it is not taken for a change of this device."""
         self._base.execute(
             "INSERT OR REPLACE INTO intended VALUES (?, ?, ?)",
             (memory_id, settled.digest, " ".join(settled.heads)),
         )
 
     def intended(self, memory_id: str) -> Settled | None:
-        """The state that the store was about to hold when it and the logs were brought together last."""
+        """Return the state noted by `intend` and not yet cleared by `done_with`, or None."""
         row = self._base.execute(
             "SELECT digest, heads FROM intended WHERE memory = ?", (memory_id,)
         ).fetchone()
         return Settled(digest=str(row[0]), heads=tuple(str(row[1]).split())) if row else None
 
     def changed_edges(self, digests: Mapping[str, str]) -> frozenset[str]:
-        """Memories whose relations have another hash than at the last call; `digests` holds those of all memories that have relations."""
+        """Return the ids of memories whose relations changed since the last call, and store `digests` for the next one.
+
+        `digests` = memory id -> hash of its relations, for all memories that have some.
+        """
         before = dict(self._base.execute("SELECT memory, digest FROM edges"))
         changed = {name for name in {*before, *digests} if before.get(name) != digests.get(name)}
         for name in changed:
@@ -367,7 +370,7 @@ class Replica:
         return frozenset(changed)
 
     def await_targets(self, source: str, relations: Iterable[Relation]) -> None:
-        """Keep the relations of a memory whose targets are not in the store yet, in the place of those kept before."""
+        """Store the relations of `source` whose targets are not in the store yet, replacing those stored before."""
         self._base.execute("DELETE FROM awaited WHERE source = ?", (source,))
         self._base.executemany(
             "INSERT OR REPLACE INTO awaited VALUES (?, ?, ?, ?)",
@@ -378,7 +381,7 @@ class Replica:
         )
 
     def awaited(self, source: str) -> tuple[Relation, ...]:
-        """The relations of a memory whose targets are not in the store yet."""
+        """Return the relations that `await_targets` stored for a memory."""
         rows = self._base.execute(
             "SELECT source, target, type, weight FROM awaited WHERE source = ? ORDER BY target, type",
             (source,),
@@ -389,21 +392,21 @@ class Replica:
         )
 
     def awaiting(self, target: str) -> frozenset[str]:
-        """The memories with a relation that waits for `target`."""
+        """Return the ids of memories with a stored relation that waits for `target`."""
         rows = self._base.execute("SELECT source FROM awaited WHERE target = ?", (target,))
         return frozenset(str(row[0]) for row in rows)
 
     def pending(self, *, limit: int) -> tuple[str, ...]:
-        """Memories that new entries speak of and whose state is not in the store yet, by id."""
+        """Return up to `limit` ids of memories whose state from the logs is not in the store yet, in order."""
         rows = self._base.execute("SELECT memory FROM pending ORDER BY memory LIMIT ?", (limit,))
         return tuple(str(row[0]) for row in rows.fetchall())
 
     def wait_for(self, memory_id: str) -> None:
-        """The state of a memory has to be carried into the store."""
+        """Mark a memory as pending: its state from the logs has to be written to the store."""
         self._base.execute("INSERT OR IGNORE INTO pending VALUES (?)", (memory_id,))
 
     def done_with(self, memory_id: str) -> None:
-        """The state of a memory is in the store."""
+        """Unmark a pending memory, as its state is in the store, and clear what `intend` noted."""
         self._base.execute("DELETE FROM pending WHERE memory = ?", (memory_id,))
         self._base.execute("DELETE FROM intended WHERE memory = ?", (memory_id,))
 

@@ -62,7 +62,7 @@ _Ends = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Head:
-    """A state that no other one replaces, and the id of its entry."""
+    """A newest state of a memory, which no other known state replaces, and the id of its entry."""
 
     entry: str
     memory: Memory
@@ -71,7 +71,7 @@ class Head:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergedState:
-    """The state of a memory. `others` are wordings that became memories of their own."""
+    """The state that a memory's heads merge to. `others` = conflicting wordings, each as a new memory of its own."""
 
     memory: Memory
     relations: tuple[Relation, ...] = ()
@@ -79,7 +79,7 @@ class MergedState:
 
 
 def merge_heads(heads: Sequence[Head], *, base: Head | None = None) -> MergedState:
-    """The state that `heads` come to, at least one; the same whatever their order.
+    """Return the state that the heads of a memory (at least one) merge to, by the rules at the top of this module; their order does not matter. Pure.
 
     Args:
         heads: the newest states.
@@ -145,7 +145,7 @@ def merge_heads(heads: Sequence[Head], *, base: Head | None = None) -> MergedSta
 
 
 def _united_relations(heads: Sequence[Head], base: Head | None) -> list[Relation]:
-    """The relations that a head added, and those of the base that every head still has."""
+    """Return the relations that some head added, and those of the base that every head still has; may hold duplicates."""
     before = {_ends(relation) for relation in base.relations} if base is not None else set[_Ends]()
     kept = [{_ends(relation) for relation in head.relations} for head in heads]
     removed = {ends for ends in before if not all(ends in each for each in kept)}
@@ -153,7 +153,7 @@ def _united_relations(heads: Sequence[Head], base: Head | None) -> list[Relation
 
 
 def _values(name: str, memories: Sequence[Memory], base: Memory | None) -> list[Any]:
-    """The values of a field that somebody changed, in the order of heads; where nobody did, the one that all have."""
+    """Return the values of a field that differ from the base, in the order of heads; if none does, the values of all heads."""
     values = [getattr(memory, name) for memory in memories]
     changed = [value for value in values if base is None or value != getattr(base, name)]
     return changed or values
@@ -181,7 +181,7 @@ def _branch(memories: Sequence[Memory], base: Memory | None) -> LearnedOn | None
 
 
 def _summed(name: str, memories: Sequence[Memory], base: Memory | None) -> int:
-    """A count with what every device added to it."""
+    """Return a count merged: the base's value plus what every device added to it; without a base, the highest value."""
     values = [int(getattr(memory, name)) for memory in memories]
     if base is None:
         return max(values)
@@ -199,18 +199,18 @@ def _has_ended(memory: Memory) -> bool:
 
 
 def _own_memory(head: Head) -> Memory:
-    """A wording as a memory of its own; its id follows from the entry, so that every device gives it the same."""
+    """Return the head's memory as a new memory, with an id made from its entry, so that every device gives it the same one."""
     return replace(head.memory, id=own_memory_id(head.entry))
 
 
 def own_memory_id(entry: str) -> str:
-    """The id that the wording of an entry has as a memory of its own."""
+    """Return the id that the wording of `entry` (an entry's id) gets if a merge makes it a memory of its own: the same on every device."""
     digest = int.from_bytes(hashlib.sha256(entry.encode()).digest()[:10], "big")
     return f"mem_{encode_base32(digest, 16)}"
 
 
 def _validity(main: Memory, memories: Iterable[Memory]) -> Validity:
-    """Of what ended, the earliest end and the first successor in the order of ids."""
+    """Return the merged validity of the memories with `main`'s status: the earliest begin and end, and the successor whose id sorts first."""
     alike = [memory.validity for memory in memories if memory.status == main.status]
     ends = [validity.valid_to_ms for validity in alike if validity.valid_to_ms is not None]
     successors = [validity.superseded_by for validity in alike if validity.superseded_by]
@@ -224,7 +224,7 @@ def _validity(main: Memory, memories: Iterable[Memory]) -> Validity:
 
 
 def sorted_relations(relations: Iterable[Relation]) -> tuple[Relation, ...]:
-    """Relations in a fixed order, the heaviest of each pair and type alone."""
+    """Return the relations in a fixed order, without duplicates: of each source, target and type the one with the highest weight."""
     heaviest: dict[_Ends, Relation] = {}
     for relation in relations:
         key = _ends(relation)
@@ -238,17 +238,17 @@ def _ends(relation: Relation) -> _Ends:
 
 
 def shared_form(memory: Memory) -> Memory:
-    """The memory as devices share it: without the counts of its use, which belong to a device."""
+    """Return the memory as devices share it: with `use_count` and `shown_count` 0, because these belong to a device."""
     return replace(memory, use_count=0, shown_count=0)
 
 
 def relations_digest(relations: Iterable[Relation]) -> str:
-    """Hash of relations: equal where they are."""
+    """Return a hash of relations that does not depend on their order: equal for equal relations."""
     return hashlib.blake2b(msgspec.json.encode(sorted_relations(relations)), digest_size=16).hexdigest()
 
 
 def state_digest(memory: Memory, relations: Iterable[Relation]) -> str:
-    """Hash of a state as devices share it: equal where the states are."""
+    """Return a hash of a memory in its `shared_form` with its relations: equal for equal states."""
     raw = msgspec.json.encode((shared_form(memory), sorted_relations(relations)), order="deterministic")
     return hashlib.blake2b(raw, digest_size=16).hexdigest()
 
@@ -257,7 +257,7 @@ _LOG = logging.getLogger(__name__)
 BATCH = 100
 """Memories that one transaction of the store carries."""
 MOST_CHANGED = 2_000
-"""So many changed memories are asked for by their change; for more the whole store is compared."""
+"""Most changed memories that are read one by one; if there are more, the whole store is compared."""
 CURSOR = "cursor"
 """Name of the fact that says up to which change of the store everything was recorded."""
 IDENTITY = "store"
@@ -282,7 +282,7 @@ def is_shared(memory: Memory) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Carried:
-    """What was carried: entries appended, memories written, memories purged, and memories left for the next time."""
+    """Counts of one pass: entries appended, memories written, memories purged, and memories left for the next time."""
 
     recorded: int = 0
     applied: int = 0
@@ -291,7 +291,7 @@ class Carried:
 
 
 class Replicating:
-    """Keeps the store of a device and its replica together. Used by one thread at a time."""
+    """The link between a device's store and its logs: it records changes of the store as entries, and applies entries to the store. Used by one thread at a time."""
 
     def __init__(
         self,
@@ -330,7 +330,7 @@ class Replicating:
         self._now_ms = now_ms
 
     def carry(self) -> Carried:
-        """Record what is new here, then apply what is new there."""
+        """Append entries for the store's changes, then write what new entries of others say to the store; return the counts."""
         recorded = self.record()
         self.read_entries()
         with self._replica.writing():
@@ -397,7 +397,7 @@ class Replicating:
         return True
 
     def _withdrawn(self, memory: Memory, before: Settled) -> Memory:
-        """What others are told of a memory that may no longer leave: it has ended, in the words that they know."""
+        """Return what other devices are told of a memory that may no longer leave this one: the state that they know, as retired."""
         heads = [head for head in self._heads(memory.id) if head.entry in before.heads] or self._heads(
             memory.id
         )
@@ -441,7 +441,7 @@ class Replicating:
         self._replica.note_purge(memory_id, self._account.subject(memory_id), done=done)
 
     def _same_words(self, memory_id: str) -> frozenset[str]:
-        """Memories of their own that another device may have made of the wording that was purged here; see `own_memory_id`."""
+        """Return the ids of memories that another device may have made of the wording that was purged here (see `own_memory_id`), to purge them, too."""
         settled = self._replica.settled(memory_id)
         states = self._opened(self._replica.state_entries(memory_id))
         words = {state.memory.content_hash for state in states if settled and state.entry in settled.heads}
@@ -469,7 +469,7 @@ class Replicating:
             self._replica.note_read(entry)
 
     def _relations(self, memory: Memory) -> tuple[Relation, ...]:
-        """The relations that begin at a memory and end at one that may leave, too."""
+        """Return the relations that begin at a memory and whose targets are shared with other devices, too; none of weight 0."""
         everything = self._store.scopes()
         relations = [
             relation
@@ -483,7 +483,7 @@ class Replicating:
         return sorted_relations(relation for relation in relations if relation.target_id in shared)
 
     def _edge_digests(self) -> dict[str, str]:
-        """A hash of the relations that begin at each memory: a relation is no change of a memory, as the store counts them."""
+        """Return memory id -> hash of the relations that begin there. The store's change counter does not count relations, so they are compared by it."""
         everything = self._store.scopes()
         edges: dict[str, list[Relation]] = {}
         for kind in get_args(RelationType):
@@ -492,9 +492,9 @@ class Replicating:
         return {name: relations_digest(relations) for name, relations in edges.items()}
 
     def _recognize_old_states(self) -> None:
-        """Another store holds states that the logs know: these are no changes of this device. The logs bring it up to date.
+        """Match the memories of a new or replaced store with the states in the logs, so that known states are not recorded as changes of this device.
 
-        What was changed in it since goes back to the newest of its versions that the logs know.
+        All memories of the logs become pending. A memory that was changed since gets as its parent the newest of its versions that the logs know.
         """
         everything = self._store.scopes()
         with self._replica.writing():
@@ -520,7 +520,7 @@ class Replicating:
     # --- applying
 
     def read_entries(self) -> int:
-        """Read the bodies of entries that came in; return how many.
+        """Decrypt the bodies of new entries and note in the replica what they say; return how many were read. Writes nothing to the store.
 
         Raises:
             SyncError: at one that this version does not know; those before it are read.
@@ -546,7 +546,7 @@ class Replicating:
         return count
 
     def _read(self, entry: Entry) -> StateBody | PurgeBody | None:
-        """The body of an entry; None also where nobody can read it."""
+        """Return the body of an entry; None = it was purged or cannot be read."""
         try:
             return open_entry(entry, self._account)
         except UnreadableEntry as error:
@@ -554,7 +554,7 @@ class Replicating:
             return None
 
     def apply(self) -> Carried:
-        """Write the states of the memories that wait, and remove those that were purged elsewhere."""
+        """Write the merged states of all pending memories to the store, and remove what was purged on other devices; return the counts."""
         purged = sorted(self._replica.purged(done=False))
         if purged:
             self._purge(purged)
@@ -578,7 +578,7 @@ class Replicating:
         return Carried(applied=applied, purged=len(purged), left=left)
 
     def _apply(self, memory_ids: Sequence[str], gone: frozenset[str]) -> tuple[int, int, frozenset[str]]:
-        """Write the states of some memories: how many were written, how many are left, and whose relations can be written now."""
+        """Write the merged states of some memories; return (memories written, memories left, ids whose relations can be written now)."""
         everything = self._store.scopes()
         stored = {memory.id: memory for memory in self._store.get(memory_ids, scope=everything)}
         states: dict[str, tuple[MergedState, tuple[str, ...]]] = {}
@@ -645,7 +645,7 @@ class Replicating:
     def _shared_ends(
         self, states: Mapping[str, tuple[MergedState, tuple[str, ...]]], others: Mapping[str, Memory]
     ) -> frozenset[str]:
-        """The targets of the relations of `states` that are in the store when these are written, and may leave."""
+        """Return the ids at which relations of `states` can end: shared memories that are in the store or are written with `states` and `others`."""
         written = {name: state.memory for name, (state, _) in states.items()} | dict(others)
         targets = {each.target_id for state, _ in states.values() for each in state.relations}
         found = self._store.get(sorted(targets - written.keys()), scope=self._store.scopes())
@@ -654,7 +654,7 @@ class Replicating:
     def _note_relations(
         self, waiting: Mapping[str, Sequence[Relation]], added: Sequence[str]
     ) -> frozenset[str]:
-        """Keep the relations whose targets are not here; return the memories whose relations waited for `added`."""
+        """Store the relations whose targets are not here yet. Mark the memories whose relations waited for `added` as pending and return their ids."""
         with self._replica.writing():
             for source, relations in waiting.items():
                 self._replica.await_targets(source, relations)
@@ -664,7 +664,7 @@ class Replicating:
         return related
 
     def _settle(self, settled: Mapping[str, Settled]) -> None:
-        """Note that the store and the logs agree on these states."""
+        """Note in the replica that the store and the logs agree on these states (memory id -> state), which are no longer pending."""
         with self._replica.writing():
             for memory_id, state in settled.items():
                 if state.digest or state.heads:
@@ -672,7 +672,7 @@ class Replicating:
                 self._replica.done_with(memory_id)
 
     def _written_since(self, memory_id: str, now: Memory) -> bool:
-        """Return whether the store holds a change without an entry."""
+        """Whether the store holds a change of this memory that has no entry yet."""
         before = self._replica.settled(memory_id)
         digest = state_digest(now, self._relations(now))
         return before is not None and before.digest != digest and not self._ended_here_alone(now)
@@ -680,7 +680,7 @@ class Replicating:
     def _write(
         self, changes: Sequence[Change], relations: Iterable[Relation], expected: dict[str, str]
     ) -> bool:
-        """Write in one transaction; False where a memory was written meanwhile."""
+        """Write the changes to the store in one transaction, with new vectors; return False, writing nothing, if a memory was changed meanwhile."""
         memories = [change.memory for change in changes if isinstance(change, Add | Edit)]
         made = self._embed(memories)
         vectors, identity = made if made is not None else (None, None)
@@ -702,7 +702,10 @@ class Replicating:
         return self._opened(self._replica.head_entries(memory_id))
 
     def _base_of(self, heads: Sequence[Head]) -> Head | None:
-        """The newest state that all heads go back to; of several the one with the longest history, ties by id."""
+        """Return the merge base of the heads: of the states that all of them replaced, the one with the longest history, ties by id.
+
+        None = there is only one head, the heads have no common state, or it was purged.
+        """
         if len(heads) < 2:
             return None
         first, *others = (self._replica.ancestors(head.entry) for head in heads)

@@ -55,7 +55,7 @@ class _Found:
 
 
 class TeamServer:
-    """Each method asks the server for one thing, as a member of teams.
+    """The client of a server's requests about teams, on behalf of the logged-in principal; each method sends one request and blocks.
 
     Every method raises `SyncError` if the server cannot be reached. If the server refuses, the error is the one that it names, such as `NotPermitted`.
     """
@@ -65,15 +65,15 @@ class TeamServer:
         self._connection = connection
 
     def teams(self) -> tuple[TeamMembership, ...]:
-        """Return the teams of the member."""
+        """Return the caller's teams; empty also if the server does not support teams."""
         return self.teams_if_any() or ()
 
     def teams_if_any(self) -> tuple[TeamMembership, ...] | None:
-        """Return the teams of the member; None = this server does not support teams."""
+        """Return the caller's teams; None = this server does not support teams."""
         return self._connection.ask(_Teams, "GET", f"{PREFIX}/teams", unknown=_Teams(teams=None)).teams
 
     def add_team(self, team: str) -> None:
-        """Make a team of an organization."""
+        """Create the team `team`, such as `acme/core`, in its organization."""
         self._do("/teams", {"team": team})
 
     def join(self, organization: str) -> None:
@@ -85,12 +85,12 @@ class TeamServer:
         return self._connection.ask(_Members, "GET", f"{PREFIX}/members", params={"team": team}).members
 
     def put_member(self, team: str, principal: str, *, role: str, name: str = "") -> AddedMember:
-        """Add a person, or give them another role."""
+        """Add a person to a team, or give a member another role; return the member, maybe with a login code."""
         body = {"team": team, "principal": principal, "role": role, "name": name}
         return self._connection.ask(AddedMember, "POST", f"{PREFIX}/members", body)
 
     def remove_member(self, team: str, principal: str) -> None:
-        """Remove a member, or leave."""
+        """Remove a member from a team; with the caller's own principal, leave it."""
         self._do("/members/remove", {"team": team, "principal": principal})
 
     def put_project(self, team: str, remote: str) -> TeamProject:
@@ -103,7 +103,7 @@ class TeamServer:
         self._do("/projects/remove", {"team": organization, "remote": remote})
 
     def put_service(self, organization: str, name: str, *, role: str, days: int) -> AddedMember:
-        """Make a service account, or give it a new token."""
+        """Create a service account, or give an existing one a new token, valid for `days`; return it with the token, which is shown only once."""
         body = {"organization": organization, "name": name, "role": role, "days": days}
         return self._connection.ask(AddedMember, "POST", f"{PREFIX}/service-accounts", body)
 
@@ -120,7 +120,7 @@ class TeamServer:
         return self._connection.ask(_Requests, "GET", f"{PREFIX}/requests", params=params).requests
 
     def ask_to_share(self, team: str, statement: SharedStatement) -> ShareRequest:
-        """Ask a team to share a statement."""
+        """Ask a team to share a statement; return the request, which may be decided already."""
         body = {"team": team, "statement": statement}
         return self._connection.ask(ShareRequest, "POST", f"{PREFIX}/requests", body)
 
@@ -134,7 +134,10 @@ class TeamServer:
         replaces: Sequence[str] = (),
         comment: str = "",
     ) -> ShareRequest:
-        """Accept, refuse or withdraw a request."""
+        """Accept, refuse or withdraw a request to share, and return it.
+
+        On accepting, `content` = the wording to share, "" = as asked; `replaces` = ids of shared memories that it replaces. `comment` = why.
+        """
         body = {
             "team": team,
             "id": request_id,
@@ -146,7 +149,7 @@ class TeamServer:
         return self._connection.ask(ShareRequest, "POST", f"{PREFIX}/requests/decide", body)
 
     def unshare(self, team: str, memory_id: str, *, purge: bool = False) -> SharedMemory:
-        """Stop sharing a memory; with `purge` it is removed completely."""
+        """Stop sharing a memory and return it; with `purge`, remove it completely, also from all devices."""
         body = {"team": team, "id": memory_id, "purge": purge}
         return self._connection.ask(SharedMemory, "POST", f"{PREFIX}/unshare", body)
 
@@ -158,12 +161,12 @@ class TeamServer:
     def search(
         self, query: str, *, teams: Sequence[str] = (), remote: str = "", limit: int = 10
     ) -> tuple[TeamMemory, ...]:
-        """Return the shared memories that fit a question best."""
+        """Return up to `limit` shared memories that fit `query` best, best first. Empty `teams` = all of the caller's; `remote` = of this project."""
         body = {"query": query, "teams": tuple(teams), "remote": remote, "limit": limit}
         return self._connection.ask(_Found, "POST", f"{PREFIX}/search", body).found
 
     def owned(self) -> Owned:
-        """Return all data of the server about the caller in their teams."""
+        """Return everything that the server holds about the caller in their teams, see `Owned`."""
         return self._connection.ask(Owned, "GET", f"{PREFIX}/mine")
 
     def _do(self, path: str, body: object) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoggedIn:
-    """What a device is given at its login: the account's name and the token of the device."""
+    """The server's answer to a login: the account's name and the device's token."""
 
     account: str
     token: str
@@ -46,8 +46,8 @@ class Exchanged:
         applied: memories that were written here.
         purged: memories that were removed here.
         from_teams: memories that changed here because of what teams share.
-        left: memories that are written here right now, for the next time.
-        renewed: this device goes on under a new name.
+        left: memories that were changed here meanwhile; the next exchange writes them.
+        renewed: this device continues under a new name.
     """
 
     recorded: int = 0
@@ -62,7 +62,7 @@ class Exchanged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoginResult:
-    """A login. `phrase` = the recovery phrase where it was made just now: it is shown once."""
+    """A finished login of this home. `phrase` = the recovery phrase if it was created by this login, to be shown once; else ""."""
 
     account: str
     device: str

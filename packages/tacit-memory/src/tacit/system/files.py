@@ -46,7 +46,7 @@ def open_handle(path: Path | str, flags: int, *, follow: bool = True) -> int:
 
 
 def is_own(status: os.stat_result) -> bool:
-    """Return whether a file belongs to this user."""
+    """Return whether a file belongs to this user, by its status; always True on Windows."""
     return sys.platform == "win32" or status.st_uid == os.getuid()
 
 
@@ -81,14 +81,14 @@ def set_mode(path: Path, mode: int) -> None:
 
 
 def mode_of_new_file() -> int:
-    """Return the mode that a new file gets by the user's umask."""
+    """Return the mode that a new file gets by the user's umask. Sets the umask for a moment, for all threads, to read it."""
     mask = os.umask(0o077)
     os.umask(mask)
     return 0o666 & ~mask
 
 
 def write_whole(path: Path, data: bytes, *, mode: int = 0o600) -> None:
-    """Write a file atomically. It is private from the start.
+    """Write a file atomically, by a temporary file and a rename. It is private from the start; at the end it has `mode`.
 
     Raises:
         OSError: the file cannot be written; then it is unchanged.
@@ -140,7 +140,7 @@ LOCKED_BYTE = 1 << 30
 
 
 def take_lock(handle: int) -> bool:
-    """Take the lock of an open file. Return False if another process has it."""
+    """Take the exclusive lock of an open file, without waiting. Return False if another process has it. Closing `handle` frees the lock."""
     try:
         if sys.platform == "win32":
             import msvcrt  # noqa: PLC0415 - exists there alone

@@ -35,7 +35,7 @@ Command = Literal[
     "rev-list",
     "symbolic-ref",
 ]
-"""The commands that may be run. Two of them are given options that keep them from running a program."""
+"""The plumbing commands that may be run. `_SAFE` adds options to two of them, so that they start no other program."""
 _OPTIONS = (
     "--no-pager",
     *("-c", "core.fsmonitor=false"),
@@ -76,7 +76,7 @@ class Commit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogEntry:
-    """A line of the log of a reference: `ref` = whose log; `commit` = where it pointed from then on; `email` = of who moved it; `action` = what git did."""
+    """An entry of a reference's reflog: `ref` = the reference; `commit` = where it pointed afterwards; `email` = who moved it; `action` = what git did."""
 
     ref: str
     commit: str
@@ -100,15 +100,15 @@ class Git:
         timeout_s: float = TIMEOUT_S,
         cut: bool = False,
     ) -> bytes | None:
-        """What a plumbing command prints; None = no answer.
+        """Run a plumbing command of git and return what it prints; None = git is absent, failed, took too long or printed too much. Blocks.
 
         Args:
             command: the command.
             arguments: its arguments. What comes from a repository belongs behind `--` or into `stdin`.
             stdin: its input.
-            most_bytes: an answer that is longer is no answer.
+            most_bytes: the longest answer; a longer one gives None.
             timeout_s: how long git may take.
-            cut: return the beginning of a longer answer.
+            cut: return the first `most_bytes` of a longer answer instead of None.
         """
         program = shutil.which("git")
         # A relative path would lie in the folder that is looked at.
@@ -149,7 +149,7 @@ class Git:
     def commits(
         self, *revisions: str, most: int, options: Iterable[str] = (), stdin: bytes = b""
     ) -> tuple[Commit, ...] | None:
-        """At most `most` commits, in the order of `git rev-list`; None = they cannot be read."""
+        """Return at most `most` commits that `revisions` reach, in the order of `git rev-list`; None = they cannot be read."""
         out = self.ask(
             "rev-list",
             f"--format={_FIELDS}",
@@ -163,7 +163,7 @@ class Git:
         return None if out is None else tuple(_commits(out.decode("utf-8", "replace")))
 
     def log_of(self, ref: str, *, most: int) -> tuple[LogEntry, ...]:
-        """At most `most` lines of the log of a reference, newest first; `--branches` = of all branches. Empty where there is none."""
+        """Return at most `most` entries of a reference's reflog, newest first; `ref` may be `--branches`, for all branches. Empty if there is none."""
         out = self.ask("reflog", f"-n{most}", "--format=%gD%x00%H%x00%ge%x00%gs%x00", ref, "--") or b""
         fields = iter(out.decode("utf-8", "replace").split("\0"))
         return tuple(
@@ -172,7 +172,7 @@ class Git:
         )
 
     def refs(self, *patterns: str, timeout_s: float = TIMEOUT_S) -> dict[str, tuple[str, str]] | None:
-        """The object that each reference points at and, of a symbolic one, the reference that it names; None = they cannot be read."""
+        """Return reference name -> (id of its object, name of the reference it points to or "") for those that match `patterns`; None = git failed."""
         out = self.ask(
             "for-each-ref", "--format=%(refname)%00%(objectname)%00%(symref)", *patterns, timeout_s=timeout_s
         )
@@ -182,7 +182,7 @@ class Git:
         return {name: (commit, symbolic) for name, commit, symbolic in lines}
 
     def objects(self, names: Iterable[bytes]) -> dict[bytes, bytes | None] | None:
-        """The bytes of each object, by the name it was asked by; None in it = it is not here. None = no answer."""
+        """Return name -> content of each git object, None for one that is not here; None instead of the dictionary = git failed."""
         asked = tuple(dict.fromkeys(names))
         if any(b"\n" in name for name in asked):
             return None

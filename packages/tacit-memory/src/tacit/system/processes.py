@@ -99,7 +99,7 @@ def end_process(pid: int, *, timeout_s: float) -> bool:
 
 
 def on_stop(handler: Callable[..., None]) -> None:
-    """Call `handler` when the system or a terminal asks this process to end."""
+    """Install `handler` for SIGTERM, SIGINT and SIGBREAK, with which the system or a terminal asks this process to end. Main thread only."""
     for name in (
         "SIGTERM",
         "SIGINT",

@@ -243,7 +243,7 @@ class _Proof:
         self._admitted = False
 
     def check(self, until: float) -> bool:
-        """See `Admission`."""
+        """Exchange the proofs with the client; see `Admission.check`."""
         if self._admitted:
             return True
         if not self._expected:
@@ -266,7 +266,7 @@ def _proof(key: bytes, side: bytes, client_nonce: bytes, daemon_nonce: bytes) ->
 
 
 def _read(connection: socket.socket, read: bytearray, wanted: int, until: float) -> bytes:
-    """Append to `read` until it has `wanted` bytes, and return it. It has fewer if the other side closes, or sends another first line."""
+    """Receive into `read` until it has `wanted` bytes, and return them; fewer if the other side closes or sends another first line. Blocks until `until`."""
     while len(read) < wanted:
         connection.settimeout(_left(until))
         part = connection.recv(wanted - len(read))

@@ -17,6 +17,6 @@ def utf_16_of(head: bytes) -> str:
 
 
 def decode_text(data: bytes) -> str:
-    """Decode a text; invalid bytes are replaced."""
+    """Return the decoded text: UTF-16 if it begins with that byte order mark, else UTF-8. Invalid bytes become U+FFFD; never raises."""
     wide = utf_16_of(data)
     return data[2:].decode(wide, "replace") if wide else data.decode("utf-8-sig", "replace")

@@ -24,7 +24,7 @@ _waiting: list[_LazyRegex | Wording] = []
 
 
 class _LazyRegex:
-    """A pattern that turns into the compiled one: its methods become attributes here, and cost what they cost there."""
+    """A regular expression that is compiled at the first use of one of its methods; from then on they are the compiled pattern's own."""
 
     def __init__(self, pattern: str, flags: int) -> None:
         self.pattern = pattern
@@ -38,7 +38,7 @@ class _LazyRegex:
         return getattr(compiled, name)
 
     def compile_rest(self) -> int:
-        """Compile the pattern if nobody has used it; returns how many that were."""
+        """Compile the pattern unless it is compiled; return 1 if it had to be compiled, else 0."""
         if "search" in vars(self):
             return 0
         _ = self.search
@@ -46,7 +46,7 @@ class _LazyRegex:
 
 
 class Wording:
-    """A table of expressions. Each is an attribute and is compiled when it is first asked for."""
+    """A table of regular expressions and word lists, read from a TOML file. Each expression is an attribute, compiled at its first use."""
 
     def __init__(self, name: str) -> None:
         self._file = _TABLES / f"{name}.toml"
@@ -59,7 +59,7 @@ class Wording:
         return self._raw
 
     def _source(self, key: str) -> str | None:
-        """The expression of a key with what it names filled in; None = the table has no such key."""
+        """Return the expression of a key with every `{name}` in it filled in; None = the table has no such key."""
         raw = self._read()
         if key in raw.get("words", ()):
             return "|".join(raw["words"][key].split())
@@ -77,21 +77,21 @@ class Wording:
         return compiled
 
     def words(self, key: str) -> frozenset[str]:
-        """The words of a key of `[words]`."""
+        """Return the words listed under a key of `[words]`."""
         return _words(self, key)
 
     def lines(self, key: str) -> tuple[str, ...]:
-        """The lines of a key of `[lines]` or `[words]`."""
+        """Return the lines listed under a key of `[lines]`, or else of `[words]`."""
         raw = self._read()
         return tuple((raw.get("lines", {}).get(key) or raw["words"][key]).strip().splitlines())
 
     def expressions(self) -> tuple[str, ...]:
-        """The keys of the expressions that can be asked for."""
+        """Return the keys of all expressions in the table."""
         raw = self._read()
         return (*(key for key, value in raw.items() if isinstance(value, str)), *raw.get("exact", ()))
 
     def compile_rest(self) -> int:
-        """Compile what nobody has used yet; returns how many there were."""
+        """Compile all expressions of the table that are not compiled yet; return how many there were."""
         missing = [key for key in self.expressions() if key not in vars(self)]
         for key in missing:
             getattr(self, key)
@@ -105,20 +105,20 @@ def _words(table: Wording, key: str) -> frozenset[str]:
 
 @cache
 def wording(name: str) -> Wording:
-    """The table `wordings/<name>.toml`, read when one of its expressions is first asked for."""
+    """Return the table `wordings/<name>.toml`; the file is read when one of its expressions is first used."""
     return Wording(name)
 
 
 def lazy_regex(pattern: str, flags: int = 0) -> re.Pattern[str]:
-    """`re.compile(pattern, flags)`, done at the first use; a wrong pattern raises `re.error` there.
+    """Return a stand-in for `re.compile(pattern, flags)` that compiles at its first use; a wrong pattern raises `re.error` only then.
 
-    For the methods of a pattern; the functions of `re` take no such one.
+    Use its methods, such as `search`; do not give it to functions of `re`, which accept no stand-in.
     """
     return cast("re.Pattern[str]", _LazyRegex(pattern, flags))
 
 
 def compile_all() -> int:
-    """Compile what nobody has used yet; returns how many there were. Safe while others use them."""
+    """Compile all lazy expressions and tables of the process that are not compiled yet; return how many there were. Safe while others use them."""
     count = 0
     while _waiting:
         count += _waiting.pop().compile_rest()

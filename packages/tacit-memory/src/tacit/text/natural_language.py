@@ -21,7 +21,7 @@ NAMES = {
 WITHOUT_BLANKS = frozenset({"zh", "ja"})
 """Codes of the languages that are written without blanks between words."""
 READ_CHARS = 2000
-"""Characters that are read of a text."""
+"""Characters at the beginning of a text that are read to recognize its language."""
 
 _NOT_PROSE = lazy_regex(r"`[^`\n]*`|[!-~]*(?:[/\\_@=<>{}\[\]0-9]|\w\.\w|\w:\w)[!-~]*")
 _OTHER_SCRIPTS = re.compile("[\u0400-\u052f\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
@@ -33,7 +33,7 @@ _CYRILLIC_WORD = re.compile("[\u0400-\u052f]+")
 _CHARS_PER_WORD = 2
 """Mean length of a word in Chinese, Japanese and Korean."""
 _LEAST_SHARE = 3
-"""A text is in another script if it has at least one word of it for each of so many Latin words: names of programs are Latin everywhere."""
+"""A text counts as of another script if that has at least one word per this many Latin words: names of programs are Latin in every language."""
 
 _WORDS_TEXT = {
     "de": """
@@ -91,7 +91,7 @@ _MARKS = {
 }
 _LATIN_CODES = tuple(_MARKS)
 _LEAST_VOTES = 3
-"""The votes of two words, or of one word and a letter that only this language has."""
+"""Least votes for a language other than English: those of two words, or of one word and a letter that only this language has."""
 _LEAST_ENGLISH = 2
 _ENGLISH_TEXT = """
     add adds and any build but can change check code could create delete describe do does done every file files find fix for from have how
@@ -129,18 +129,18 @@ def function_words_of(text: str) -> frozenset[str]:
 
 @cache
 def _latin() -> dict[str, frozenset[str]]:
-    """The words that vote for each language of the Latin script."""
+    """Return language code -> the words that vote for this language, for the languages in Latin script other than English."""
     return {code: _WORDS[code] | _TYPICAL[code] | _TELLING[code] for code in _LATIN_CODES}
 
 
 @cache
 def _english() -> frozenset[str]:
-    """The words that vote for English: those that none of the other languages has."""
+    """Return the words that vote for English: those that no other language in Latin script has."""
     return (FUNCTION_WORDS | _ENGLISH_ALONE) - frozenset().union(*_latin().values())
 
 
 def _may_be_latin(text: str) -> bool:
-    """Whether an ASCII text holds a word of another language."""
+    """Whether an ASCII text contains a word that votes for a language other than English."""
     words = frozenset(_LATIN_WORD.findall(text.lower()))
     return any(not words.isdisjoint(own) for own in _latin().values())
 

@@ -60,5 +60,5 @@ _RELATIVE = lazy_regex(rf"\b(?:{'|'.join(_WORDS.values())})\b|{_WITHOUT_BLANKS}"
 
 @lru_cache(maxsize=8192)
 def has_relative_time(text: str) -> bool:
-    """Tell whether a text holds words that are true only for the day on which they were said."""
+    """Whether a text contains words such as "yesterday" or "in three days", whose meaning depends on the day they were said."""
     return _RELATIVE.search(text) is not None

@@ -15,15 +15,15 @@ LEAST_CHARS = 4
 LONG_CHARS = 8
 """From this length on two edits are allowed."""
 LEAST_PREFIX = 3
-"""So many letters may stand for the beginning of a longer word."""
+"""Least letters of a query word that match as the beginning of a longer word."""
 ENDING_CHARS = 3
-"""A misspelled ending is no longer."""
+"""Most letters that are cut from the end of a misspelled word to compare it with stems."""
 
 
 def edits(left: str, right: str, *, most: int) -> int:
-    """Edits from one word to the other, `most` + 1 where there are more.
+    """Return the edit distance of two words, or `most` + 1 if it is above `most`.
 
-    Letters put in, left out, exchanged for another, or two neighbors swapped (optimal string alignment; Damerau, 1964).
+    An edit inserts, deletes or replaces a letter, or swaps two neighbors (optimal string alignment; Damerau, 1964).
     """
     if abs(len(left) - len(right)) > most:
         return most + 1
@@ -43,14 +43,14 @@ def edits(left: str, right: str, *, most: int) -> int:
 
 
 def allowed_edits(word: str) -> int:
-    """Return the number of edits that are allowed in a word."""
+    """Return how many edits a misspelling of `word` may have, by its length: 0, 1 or 2."""
     return 0 if len(word) < LEAST_CHARS else 1 if len(word) < LONG_CHARS else 2
 
 
 def near_words(word: str, vocabulary: Iterable[str], *, limit: int) -> tuple[str, ...]:
-    """The stems of `vocabulary` that `word` may be a misspelling of: fewest edits first, then by the alphabet.
+    """Return up to `limit` stems of `vocabulary` that `word` may be a misspelling of: fewest edits first, then by the alphabet; not `word` itself.
 
-    A word that is misspelled at its end has no stem of its own: it is compared without its last letters, too.
+    The word is also compared without its last letters, because a misspelled ending is not stemmed away.
     """
     most = allowed_edits(word)
     if not most:
@@ -71,7 +71,7 @@ def near_words(word: str, vocabulary: Iterable[str], *, limit: int) -> tuple[str
 
 
 def holds_words(text: str, query: str) -> bool:
-    """Whether `text` holds every content word of `query`, in any order: inflected, longer, or misspelled."""
+    """Whether `text` contains every content word of `query`, in any order; also in another form, as the beginning of a longer word, or misspelled."""
     text_stems = _stems(text)
     return all(_holds(text_stems, word) for word in content_words(query))
 

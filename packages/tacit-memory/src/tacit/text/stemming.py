@@ -30,13 +30,13 @@ _LOCK = threading.Lock()
 
 
 def words_of(text: str) -> list[str]:
-    """The words of `text` in lower case, in order; those that are written without blanks are `segmented`."""
+    """Return the words of `text` in lower case, in order; text in a script without blanks is `segmented` into bigrams."""
     return WORD.findall(segmented(text).casefold())
 
 
 @lru_cache(maxsize=8192)
 def stem_list(text: str) -> tuple[str, ...]:
-    """Stems of the content words of `text` (first 2000 characters), in order, with repeats."""
+    """Return the Porter stems of the content words of `text` (its first 2000 characters), in order, with repeats."""
     text = text[:MAX_CHARS]
     left_out = function_words_of(text)
     words = words_of(text)
@@ -47,12 +47,12 @@ def stem_list(text: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=8192)
 def stems(text: str) -> frozenset[str]:
-    """The set of `stem_list`."""
+    """Return the set of the stems of the content words of `text`; see `stem_list`."""
     return frozenset(stem_list(text))
 
 
 def content_words(text: str) -> tuple[str, ...]:
-    """Content words of `text` (first 2000 characters), one for each stem, in order."""
+    """Return the content words of `text` (its first 2000 characters) in order: for each stem the first word that has it."""
     word_of: dict[str, str] = {}
     text = text[:MAX_CHARS]
     left_out = _LEFT_OUT | function_words_of(text)
@@ -77,7 +77,7 @@ def _stem_or_nothing(word: str) -> str:
 
 
 def porter_stem(word: str) -> str:
-    """The Porter stem of a lower-case word; the word itself if it holds half of a surrogate pair."""
+    """Return the Porter stem of a lower-case word; the word itself if it contains a lone surrogate. Thread-safe."""
     with _LOCK, suppress(UnicodeEncodeError):  # it keeps the word at hand in the stemmer itself
         return _PORTER.stemWord(word)
     return word
@@ -93,7 +93,7 @@ _IRREGULAR = {
 
 @lru_cache(maxsize=8192)
 def light_stem(word: str) -> str:
-    """A light English stem of a lower-case word: plural, -ing, -ed and a final -e go, and some irregular forms meet.
+    """Return a light English stem of a lower-case word: without plural, -ing, -ed and final -e; some irregular forms get a common stem.
 
     For looking words up. The phrase tables, the trigger model, the match of triggers and the need model belong to these stems.
     """
@@ -123,7 +123,7 @@ def light_stem(word: str) -> str:
 
 @lru_cache(maxsize=4096)
 def statement_stem(word: str) -> str:
-    """A lower-case word without -ing, -ed, -es, -s or else a final -e; always a beginning of the word.
+    """Return a lower-case word without -ing, -ed, -es, -s or else a final -e; always a prefix of the word.
 
     For statements and reports that are compared by their sets of words. Words below five letters stay as they are.
     """
@@ -151,7 +151,7 @@ _BASE_FORMS = {
 
 
 def wording_stem(word: str) -> str:
-    """A lower-case English word without -s, -ing and a final -e, so that the forms of one verb are equal.
+    """Return a lower-case English word without -s, -ing and a final -e, so that the present forms of a verb are equal.
 
     For statements that are compared word by word. -ed stays: the past tense says that something changed.
     """

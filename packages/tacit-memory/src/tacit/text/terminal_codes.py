@@ -27,7 +27,7 @@ _UNSEEN = lazy_regex(
 
 
 def strip_terminal_codes(text: str) -> str:
-    """Remove terminal codes and hidden characters; see above."""
+    """Return `text` without terminal codes and characters that hide text, as listed at the top of this module."""
     if text.isprintable() and text.isascii():
         return text
     if "\x1b" in text or not text.isascii():

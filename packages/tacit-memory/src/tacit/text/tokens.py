@@ -44,7 +44,7 @@ SIGNATURE_WORD = lazy_regex(r"[a-z][a-z0-9_-]+")
 """A word of a signature, where two signatures are compared; single letters say nothing."""
 
 QUERY_CHARS = 10_000
-"""Only so many characters at the beginning of a query are read; a pasted log must not make a search slow."""
+"""Characters at the beginning of a query that are read, so that a pasted log does not make a search slow."""
 _INDEX_WORD = re.compile(r"[^\W_](?:[^\W_]|[\u0300-\u0362])*")  # with the combining marks that FTS5 keeps
 _CHUNK = re.compile(r"[\w./\\:@#+-]+")
 _QUOTED = re.compile(r"`([^`\n]{1,200})`")
@@ -81,22 +81,22 @@ def count_words(text: str) -> float:
 
 
 def is_closed_up(word: str) -> bool:
-    """Whether `word` is in a script that `segmented` splits. Two characters of it have as much meaning as a word."""
+    """Whether `word` begins in a script that `segmented` splits (Chinese, Japanese, Korean): two characters of it mean as much as a word."""
     return _CLOSED_UP.match(word) is not None
 
 
 def is_grammar(word: str) -> bool:
-    """Whether `word` consists of hiragana, or contains a particle or pronoun of Chinese. Such a bigram is not about a topic."""
+    """Whether `word`, a bigram, only has a grammatical function: it begins with hiragana, or contains a Chinese particle or pronoun."""
     return not word.isascii() and _GRAMMAR.match(word) is not None and is_closed_up(word)
 
 
 def index_words(text: str) -> tuple[str, ...]:
-    """Runs of letters and digits in order, as written and `segmented`; the text index splits text in the same places."""
+    """Return the words of `text` in order, in their own case and `segmented`, split in the same places as the text index splits."""
     return tuple(_INDEX_WORD.findall(segmented(text)))
 
 
 def query_words(text: str) -> tuple[str, ...]:
-    """Words to look up in the word index, without stop words and repeats."""
+    """Return the words of a query to look up in the word index, in order, without function words and repeats; reads `QUERY_CHARS`."""
     left_out = function_words_of(text)
     words = (
         word
@@ -107,7 +107,7 @@ def query_words(text: str) -> tuple[str, ...]:
 
 
 def fold_word(word: str) -> str:
-    """Lower case without diacritics, as the full-text index compares words."""
+    """Return `word` in lower case without diacritics, as the full-text index compares words."""
     if word.isascii():
         return word.lower()
     decomposed = unicodedata.normalize("NFKD", word)
@@ -115,7 +115,7 @@ def fold_word(word: str) -> str:
 
 
 def code_words(text: str, extra: Iterable[str] = ()) -> tuple[str, ...]:
-    """Parts of everything in `text` that looks like code, and of each of `extra` (paths, symbols).
+    """Return, in lower case, the parts of everything in `text` that looks like code, and of each of `extra` (paths, symbols), with repeats.
 
     `getUserName` gives get, user, name and getusername, so that `get_user_name` and `getUserName` meet. Plain words
     outside back quotes give nothing.
@@ -141,7 +141,7 @@ def _parts(chunk: str) -> list[str]:
 
 
 def code_query_words(text: str) -> tuple[str, ...]:
-    """Words to look up in the code index: parts of code-like text, and plain words that are no stop words."""
+    """Return the words of a query to look up in the code index: parts of code-like text, then plain words that are no function words; no repeats."""
     text = text[:QUERY_CHARS]
     plain = (word.lower() for word in _INDEX_WORD.findall(text))
     plain_words = (word for word in plain if word not in FUNCTION_WORDS and len(word) > 1)

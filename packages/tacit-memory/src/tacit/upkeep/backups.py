@@ -20,7 +20,7 @@ from tacit.ports.clock import Clock
 HOUR_MS = 3_600_000
 EVERY_HOURS = 24
 SPARE_BYTES = 64 << 20
-"""Free space that a backup leaves to others."""
+"""Bytes that must stay free on the disk after a backup; else none is written."""
 _NAME = re.compile(r"tacit-(?P<number>\d{6})-(?P<time>\d{8}T\d{6})\.db$")
 Outcome = Literal["written", "not due", "off", "no space", "interrupted"]
 
@@ -34,7 +34,7 @@ class AutomaticBackup:
 
 
 def newest_backup(home: Home) -> AutomaticBackup | None:
-    """The newest automatic backup; None = there is none."""
+    """Return the newest automatic backup in the home, by its number; None = there is none."""
     for path in home.automatic_backups():
         match = _NAME.match(path.name)
         if match:
@@ -44,7 +44,7 @@ def newest_backup(home: Home) -> AutomaticBackup | None:
 
 
 def is_due(home: Home, *, now_ms: int) -> bool:
-    """Whether the newest backup is a day old, missing, or from a time that has not come yet."""
+    """Whether an automatic backup should be made now: the newest one is a day old, missing, or dated in the future."""
     newest = newest_backup(home)
     return newest is None or not 0 <= now_ms - newest.at_ms < EVERY_HOURS * HOUR_MS
 
@@ -52,14 +52,14 @@ def is_due(home: Home, *, now_ms: int) -> bool:
 def make_backup(
     write: Callable[[Path], bool], home: Home, *, keep: int, clock: Clock, only_if_due: bool = True
 ) -> Outcome:
-    """Write a backup and delete those beyond `keep`.
+    """Write an automatic backup, delete all but the newest `keep`, and return what happened.
 
     Args:
-        write: writes an examined copy of the store to a new file; False = it was interrupted.
+        write: writes a checked copy of the store to a new file; returns False if it was interrupted.
         home: whose store it is.
         keep: how many backups stay; 0 = none is written.
         clock: gives the time.
-        only_if_due: not where the newest is less than a day old.
+        only_if_due: write none while the newest is less than a day old.
 
     Raises:
         StoreError: as `write`; older backups stay then.

@@ -23,7 +23,7 @@ def reindex(
     batch: int = 64,
     progress: Callable[[int, int], None] | None = None,
 ) -> int:
-    """Make a vector for every memory that has none of `embedder`'s identity.
+    """Compute and store a vector for every memory that has none of `embedder`'s identity. Blocks; works in batches, so a later run continues.
 
     Args:
         store: the store.

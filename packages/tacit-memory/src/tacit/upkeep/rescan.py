@@ -21,10 +21,10 @@ from tacit.safety.json_texts import cleaned_json
 from tacit.state.registry import COPIES
 
 TOLD_BYTES = 200_000
-"""Progress is told after so many."""
+"""Bytes between two calls of `progress`."""
 CleanAt = Callable[[str, str], str]
 Records = Callable[[str, CleanAt, Removal], str]
-"""An export's text without the records of what is gone; other memories keep their words."""
+"""A function that returns an export's text without the records of removed memories; the other memories keep their words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,12 +45,12 @@ class Rescan:
 
     @property
     def clean(self) -> bool:
-        """Whether nothing was found."""
+        """Whether nothing had to be changed; what could not be cleaned is in `left`."""
         return not (self.rows or self.files)
 
 
 def note_copy(store: ValueStore, target: Path) -> None:
-    """Remember that texts of the store were written to `target`."""
+    """Add `target`, a backup or export with texts of the store, to the stored list of copies that a rescan cleans, too."""
     other_copies = [path for path in COPIES.read(store) if path != str(target)]
     COPIES.write(store, (*other_copies, str(target)))
 
@@ -65,10 +65,10 @@ def rescan(
     records: Records | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Rescan:
-    """Clean tables, indexes, logs, start blocks, what waits in the spool, databases put aside, and known backups and exports.
+    """Apply `clean` to every text of the home: tables, indexes, logs, start blocks, spool, replaced databases, known backups and exports.
 
-    With `gone` that is removed from all of them, too, see `Store.rewrite_texts`; from exports by `records`, without which they are cleaned
-    as any text. `progress` is called with (bytes done, bytes of all databases and files): an estimate, as the texts of a database are fewer.
+    `gone` = rows to remove from all of them for good, see `Store.rewrite_texts`; `records` removes them from exports, without it exports
+    are only cleaned. `dry_run` = only count. `progress` is called with (bytes done, bytes of all databases and files), an estimate.
 
     Raises:
         StoreError: if the store itself cannot be written; nothing of it is changed then.
@@ -112,7 +112,7 @@ def rescan(
 
 
 def _counted(clean: CleanAt, progress: Callable[[int, int], None], whole: int) -> CleanAt:
-    """`clean` that tells `progress` how much it has read, a few times for each megabyte."""
+    """Return `clean` wrapped so that it calls `progress` with (characters cleaned so far, `whole`) every `TOLD_BYTES`."""
     done = told = 0
 
     def counted(text: str, scope: str) -> str:
@@ -149,7 +149,7 @@ def _sorted(folder: Path) -> Iterable[Path]:
 def _file(
     path: Path, clean: CleanAt, files: dict[str, int], place: str, uncleaned: list[str], *, dry_run: bool
 ) -> None:
-    """Clean a file of text in place, so that a process that appends to it goes on doing so."""
+    """Clean a text file in place (the same inode), so that a process that appends to it can go on. Counts it in `files[place]`, failures in `uncleaned`."""
 
     def cleaned(text: str) -> str:
         after = "\n".join(_line(line, clean) for line in _documents(text))
@@ -161,7 +161,7 @@ def _file(
 
 
 def _documents(text: str) -> list[str]:
-    """The lines of `text`; what a host sent over several lines, behind the line that says which host it was, stays in one."""
+    """Return the lines of `text`; but a JSON document over several lines, alone or below a first line (a spooled event), stays in one piece."""
     first, newline, body = text.partition("\n")
     for document in (text, body):
         if "\n" in document.strip() and document.lstrip().startswith("{") and _is_json(document):
@@ -178,7 +178,7 @@ def _is_json(text: str) -> bool:
 
 
 def _line(line: str, clean: CleanAt) -> str:
-    """A line without it, also where JSON writes its letters as escapes."""
+    """Return the cleaned line; of JSON, also texts whose letters are written as escapes are cleaned."""
     if line.lstrip().startswith(("{", "[")):
         line = cleaned_json(line, lambda text: clean(text, ""))
     return clean(line, "")
@@ -213,7 +213,7 @@ def _rewrite(
 
 
 def _drop_derived(home: Home) -> dict[str, int]:
-    """Derived files hold numbers made of the old words; they are made anew when they are needed."""
+    """Delete the derived index files, whose numbers were made from the old words; they are rebuilt when needed. Return `{"index": count}`, or {} for none."""
     gone = 0
     for path in _sorted(home.index_dir):
         with suppress(OSError):
@@ -223,5 +223,5 @@ def _drop_derived(home: Home) -> dict[str, int]:
 
 
 def replaced_databases(home: Home) -> Iterable[Path]:
-    """Databases that were put aside, damaged or replaced."""
+    """Return the paths of the databases in quarantine: former stores that were damaged or replaced."""
     return (path for path in _sorted(home.quarantine_dir) if path.suffix == ".db")

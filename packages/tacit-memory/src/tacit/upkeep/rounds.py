@@ -39,12 +39,12 @@ from tacit.state.registry import forget_session
 DAY_MS = 86_400_000
 MAX_EVIDENCE = 8
 _HISTORY = frozenset({"updates", "contradicts"})
-"""Relations that tell what became of a memory; they are needed to take it back."""
+"""Types of relations that are history: they stay when a memory ends, because undoing needs them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecayCounts:
-    """The changes that upkeep made to memories."""
+    """How many memories upkeep retired as faded, merged with equal ones and retired over the limit, and how many relations it deleted."""
 
     faded: int = 0
     consolidated: int = 0
@@ -62,14 +62,14 @@ class DecayCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecayPlan:
-    """Changes of one scope, and what they are for."""
+    """The changes that upkeep should make in one scope, and their counts by reason."""
 
     changes: tuple[Change, ...] = ()
     tended: DecayCounts = field(default_factory=DecayCounts)
 
 
 def is_stated(memory: Memory, kinds: KindRegistry) -> bool:
-    """Whether only the user may delete `memory`."""
+    """Whether upkeep must not delete `memory`: it is pinned, a standing rule, or stated by the user or a teammate. A digest is not stated."""
     if memory.pinned or kinds.of_stored(memory.kind).standing:
         return True
     # Tacit writes digests in the user's name; nobody stated them.
@@ -77,7 +77,7 @@ def is_stated(memory: Memory, kinds: KindRegistry) -> bool:
 
 
 def freshness(memory: Memory, kinds: KindRegistry, *, now_ms: int) -> float:
-    """See the top; 1 for what has no half-life."""
+    """Return the freshness of `memory`, 1 (new) down to 0, by the formula at the top of this module; 1 for a kind without half-life."""
     half_life = kinds.of_stored(memory.kind).half_life_days
     if half_life is None:
         return 1.0
@@ -89,7 +89,7 @@ def freshness(memory: Memory, kinds: KindRegistry, *, now_ms: int) -> float:
 def plan_decay(
     memories: Sequence[Memory], kinds: KindRegistry, *, now_ms: int, fade: float, most: int
 ) -> DecayPlan:
-    """Return the changes of upkeep in one scope.
+    """Return the changes that upkeep should make in one scope: merge equal memories, retire faded ones and those over the limit. Writes nothing.
 
     Args:
         memories: the active memories of the scope, in any order.
@@ -127,7 +127,7 @@ def plan_decay(
 def _consolidated(
     memories: Sequence[Memory], kinds: KindRegistry, *, now_ms: int
 ) -> tuple[list[Memory], list[Change]]:
-    """The memories that stay, and the changes that make one of those that say the same words."""
+    """Return (memories that remain, changes): of memories with the same kind and words, one takes over what the others know and those are retired."""
     groups: dict[tuple[str, str, str, str], list[Memory]] = {}
     for memory in memories:
         alike = (memory.kind, words_of(memory.content), memory.error_signature, memory.branch_name)
@@ -165,7 +165,7 @@ def _consolidated(
 
 
 def words_of(content: str) -> str:
-    """A statement without what never changes its sense: spaces, the sentence's end, the case of its first letter."""
+    """Return a key that is equal for statements with the same words: spaces, final punctuation and the case of the first letter are normalized."""
     flat = " ".join(content.split()).rstrip(".! ")
     return flat[:1].lower() + flat[1:]
 
@@ -191,7 +191,7 @@ def _merged(best: Memory, duplicates: Sequence[Memory]) -> Memory:
 
 
 def orphans(relations: Iterable[Relation], memories: Mapping[str, Memory]) -> tuple[Relation, ...]:
-    """Relations of which an end is not there or is recalled no more, apart from those that tell history."""
+    """Return the relations to delete: one end is unknown or has ended, and the type is not in `_HISTORY`."""
     live = ("active", "quarantined")
 
     def alive(name: str) -> bool:
@@ -218,7 +218,7 @@ _BATCH = 2_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statistics:
-    """What the store holds.
+    """Counts of the memories in a store.
 
     Attributes:
         by_kind, by_status, by_scope: memories, most frequent first; by kind and by scope active ones only.
@@ -243,7 +243,7 @@ def run_upkeep_round(
     fade: float = FADE_HALF_LIVES,
     most: int = MOST_MEMORIES,
 ) -> DecayCounts:
-    """Apply decay to every scope, each in one transaction; see `plan_decay` for `fade` and `most`.
+    """Run `plan_decay` on every scope of the store and write its changes, one transaction per scope; delete orphaned relations. Return the counts.
 
     Raises:
         StoreError: as the store; scopes before it stay tended.
@@ -287,7 +287,7 @@ def statistics(
 
 
 def _unrelate(store: MemoryStore) -> int:
-    """Delete relations that lead to a memory that is recalled no more."""
+    """Delete the `orphans` among the relations of memories that have ended; return how many were deleted."""
     scope = store.scopes()
     memories = {memory.id: memory for memory in _all(store, MemoryFilter(statuses=None), scope)}
     ids = [name for name, memory in memories.items() if memory.status not in ("active", "quarantined")]
@@ -315,14 +315,14 @@ def _ordered(counts: Counter[str]) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetentionCounts:
-    """Counts of deleted records."""
+    """How many traces and session records a round of retention deleted."""
 
     traces: int
     sessions: int
 
 
 def apply_retention(store: Store, settings: RetentionSettings, *, clock: Clock) -> RetentionCounts:
-    """Delete old traces and session records, and the named values that belong to them. Memories are never touched.
+    """Delete traces beyond the limits of `settings` and session records older than `SESSION_DAYS`, with their named values; never memories.
 
     Running it twice changes nothing more.
 

@@ -49,12 +49,12 @@ def _partial(home: Home) -> Path:
 
 
 def _ready(home: Home) -> Path:
-    """A whole new database that waits for the old one to be moved."""
+    """Return the path of a complete new database that is to replace the store's file."""
     return home.root / f"{home.database.name}.new"
 
 
 def _aside_note(home: Home) -> Path:
-    """Holds where the old database goes, so that an exchange that was interrupted goes on with the same name."""
+    """Return the path of the note that names where the old database goes, so that an interrupted exchange goes on with the same name."""
     return home.root / f"{home.database.name}.aside"
 
 
@@ -70,7 +70,7 @@ def finish_exchange(home: Home) -> None:
 
 
 def _exchange(home: Home, aside: Path) -> None:
-    """Make the whole database that stands at `_partial` the store; the caller holds the lock."""
+    """Move the store's database to `aside` and the complete database at `_partial` into its place. The caller holds the lock."""
     try:
         _aside_note(home).write_text(str(aside), encoding="utf-8")
         _partial(home).replace(_ready(home))
@@ -116,9 +116,9 @@ def _new_aside(home: Home, clock: Clock) -> Path:
 
 
 def salvage(home: Home, clock: Clock, *, inode: int) -> Salvage | None:
-    """Put the damaged database aside, with a new one in its place that holds every row that can be read.
+    """Move the damaged database to quarantine, and put a new one in its place with every row that can be read; return the report.
 
-    What the newest automatic backup has beyond that comes from there. Purges that were made since are applied.
+    Rows that only the newest automatic backup has are added from there. Purges that were made since are applied.
 
     Args:
         home: whose store it is.
@@ -157,7 +157,7 @@ def salvage(home: Home, clock: Clock, *, inode: int) -> Salvage | None:
 def _report(
     rows: FoundRows, backup: FoundRows | None, purged: set[str], *, aside: Path, at_ms: int
 ) -> Salvage:
-    """Complete `rows` by `backup` and return the report."""
+    """Add to `rows` (in place) what only `backup` has, and return the report of the salvage."""
     added = add_missing(rows, backup) if backup is not None else 0
     recovered = assemble_memories(rows).keys() - purged
     lost = sorted(rows.known.keys() - recovered - purged)
@@ -190,7 +190,7 @@ def _backup_rows(home: Home) -> FoundRows | None:
 
 
 def inode_of(path: Path) -> int:
-    """The number of the file at `path`; -1 where there is none."""
+    """Return the inode number of the file at `path`; -1 = there is none."""
     try:
         return path.stat().st_ino
     except OSError:
@@ -198,7 +198,7 @@ def inode_of(path: Path) -> int:
 
 
 def needs_migration(home: Home) -> bool:
-    """Whether opening the store would migrate it; False where that cannot be told."""
+    """Whether opening the store would migrate its schema; False if the file is missing or cannot be read."""
     if not home.database.exists():
         return False
     try:
@@ -209,7 +209,7 @@ def needs_migration(home: Home) -> bool:
 
 
 def back_up_file(home: Home, target: Path) -> bool:
-    """Copy the store, which nobody has migrated yet, to `target`.
+    """Copy the store's file, as it is before a migration, to `target`; return True.
 
     Raises:
         StoreError: if it cannot be read or written.
@@ -265,7 +265,7 @@ def restore(source: Path, home: Home, clock: Clock) -> Path | None:
 
 
 def _keep_copies(copy: sqlite3.Connection, home: Home) -> None:
-    """Go on knowing where the store that is replaced wrote backups and exports: a purge cleans them."""
+    """Add the list of backups and exports that the replaced store knows to that of `copy`, so that a purge still cleans them."""
     listed: dict[str, None] = {}
     for connection in (copy, _present(home)):
         if connection is None:
@@ -295,7 +295,7 @@ def _present(home: Home) -> sqlite3.Connection | None:
 
 
 def examine(source: Path) -> int | None:
-    """Say whether `source` can become the store; touches nothing.
+    """Check whether the file `source` can become the store; changes nothing.
 
     Returns:
         None for a sound backup, else how many memories can be read of the damaged file.
@@ -336,43 +336,43 @@ def examine(source: Path) -> int | None:
 
 
 class SqliteBackend:
-    """See the port; what it does to files is in `rescue`."""
+    """The SQLite store as a `StoreBackend`: opens, salvages and restores the database file of a home."""
 
     def open(self, home: Home, *, clock: Clock) -> SqliteStore:
-        """See the port."""
+        """See `StoreBackend.open` and `open_sqlite_store`."""
         return open_sqlite_store(home, clock=clock)
 
     def needs_migration(self, home: Home) -> bool:
-        """See the port."""
+        """See `StoreBackend.needs_migration`."""
         return needs_migration(home)
 
     def back_up(self, home: Home, target: Path) -> bool:
-        """See the port."""
+        """See `StoreBackend.back_up`."""
         return back_up_file(home, target)
 
     def file_id(self, home: Home) -> int:
-        """See the port. The inode of the database file."""
+        """Return the inode of the database file; see `StoreBackend.file_id`."""
         return inode_of(home.database)
 
     def salvage(self, home: Home, *, clock: Clock, file_id: int) -> Salvage | None:
-        """See the port."""
+        """See `StoreBackend.salvage`."""
         return salvage(home, clock, inode=file_id)
 
     def suspects_damage(self, home: Home) -> bool:
-        """See the port."""
+        """See `StoreBackend.suspects_damage`."""
         return damage_marker(home.database).exists()
 
     def examine(self, source: Path) -> int | None:
-        """See the port."""
+        """See `StoreBackend.examine`."""
         return examine(source)
 
     def restore(self, source: Path, home: Home, *, clock: Clock) -> Path | None:
-        """See the port."""
+        """See `StoreBackend.restore`."""
         return restore(source, home, clock)
 
 
 def open_sqlite_store(home: Home, *, clock: Clock, step: Step = no_step) -> SqliteStore:
-    """Open the store of `home`, creating or migrating it where needed; `step` is told of every point of a transaction.
+    """Open the store of `home`, creating or migrating it where needed. After signs of damage, check it first. `step` is a hook for tests.
 
     Raises:
         StoreCorrupt: the file is damaged; `salvage` makes a new one of it.
@@ -397,7 +397,7 @@ def open_sqlite_store(home: Home, *, clock: Clock, step: Step = no_step) -> Sqli
 
 
 def _refuse_emptied(home: Home) -> None:
-    """A file of no bytes in a home that was in use is a loss, which SQLite would take for a new store.
+    """Raise if the database file is empty in a home that was in use: SQLite would take it for a new store.
 
     Raises:
         StoreCorrupt: if it is one.
@@ -411,7 +411,7 @@ def _refuse_emptied(home: Home) -> None:
 
 
 def _refuse_damaged_log(home: Home) -> None:
-    """SQLite drops what stands behind damage in its log without a word.
+    """Raise if SQLite's write-ahead log is damaged: SQLite would silently drop the transactions behind the damage.
 
     Raises:
         StoreCorrupt: if the log holds a finished transaction behind damage.

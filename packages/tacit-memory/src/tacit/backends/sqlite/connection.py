@@ -48,7 +48,7 @@ DAMAGED_HINT = (
     "nothing is deleted. `tacit restore BACKUP` brings a backup back."
 )
 WAIT_S = 5.0
-"""Longest wait for another writer."""
+"""Longest wait for another writer, in seconds."""
 
 _POLL_S = 0.004
 _MAX_IDLE_READERS = 8
@@ -58,12 +58,12 @@ _SIGNS_OF_DAMAGE = ("decode to UTF-8", "no such table", "no such column", "malfo
 
 
 def damage_marker(path: Path) -> Path:
-    """The mark beside a database that damage was met in it while it was open."""
+    """Return the path of the file beside a database whose existence says that damage was found in it while it was open."""
     return path.with_name(f"{path.name}.suspect")
 
 
 def translate(error: sqlite3.Error, path: Path) -> StoreError:
-    """The store's error for an SQLite error, with what to do about it."""
+    """Return (not raise) the store's error for an SQLite error, with a hint."""
     code = getattr(error, "sqlite_errorcode", None)
     primary = code & _PRIMARY if isinstance(code, int) else None
     # Our statements fit our schema and our rows: where they do not, bytes of the file were overwritten.
@@ -87,12 +87,12 @@ def translate(error: sqlite3.Error, path: Path) -> StoreError:
 
 
 def damaged(path: Path, reason: str) -> StoreCorrupt:
-    """The error for a file that salvage has to read."""
+    """Return (not raise) the error for a damaged database file."""
     return StoreCorrupt(f"The database {path} is damaged ({reason}).", hint=DAMAGED_HINT)
 
 
 def busy(path: Path) -> StoreBusy:
-    """The error for a writer that waited in vain."""
+    """Return (not raise) the error for a writer that could not get the write lock in time."""
     return StoreBusy(
         f"Another program has been writing to {path} for more than {WAIT_S:g} seconds; nothing was stored.",
         hint="Try again; if it stays so, `tacit status` says which process holds the store.",
@@ -100,7 +100,7 @@ def busy(path: Path) -> StoreBusy:
 
 
 def closed() -> StoreError:
-    """The error for a call after `close`."""
+    """Return (not raise) the error for a call after `close`."""
     return StoreError("The store is closed.", hint="Open it again.")
 
 
@@ -112,7 +112,7 @@ def _device_is_full(path: Path) -> bool:
 
 
 def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
-    """Open `path` in autocommit mode; transactions are begun by hand. Creates the file unless `read_only`."""
+    """Return a new connection to the database `path` in autocommit mode (the caller begins transactions). Creates the file unless `read_only`."""
     mode = "ro" if read_only else "rwc"
     connection = sqlite3.connect(
         f"{path.absolute().as_uri()}?mode={mode}",
@@ -143,7 +143,7 @@ def _text_holds(text: object, needle: str) -> bool:
 
 @contextmanager
 def file_lock(lock_file: Path, database: Path, *, wait_s: float = WAIT_S) -> Generator[None, None, None]:
-    """Hold the lock that all writers of all processes share, waiting for it `wait_s` seconds at most.
+    """Return a context manager that holds the write lock shared by all processes. It waits for the lock at most `wait_s` seconds.
 
     Raises:
         StoreBusy: another process holds it for longer.
@@ -169,7 +169,7 @@ class _WriterLock:
 
     @contextmanager
     def hold(self, database: Path, *, wait_s: float) -> Generator[None, None, None]:
-        """Hold it, waiting `wait_s` seconds at most. Raises as `file_lock`."""
+        """Return a context manager that holds the lock; waits at most `wait_s` seconds. Raises as `file_lock`."""
         until = time.monotonic() + wait_s
         try:
             self._open()
@@ -192,7 +192,7 @@ class _WriterLock:
             unlock_descriptor(self._descriptor)
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the lock file, which frees the lock."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
@@ -200,7 +200,7 @@ class _WriterLock:
     __del__ = close
 
     def _open(self) -> None:
-        """Open the file, anew where somebody has removed or replaced it since."""
+        """Open the lock file unless it is open; open it again if it was removed or replaced."""
         if self._descriptor >= 0:
             with suppress(FileNotFoundError):
                 if os.path.samestat(os.fstat(self._descriptor), self._path.stat()):
@@ -210,7 +210,7 @@ class _WriterLock:
 
 
 class _ThreadState(threading.local):
-    """The read transaction that this thread is in, if any, and what it has read of scopes."""
+    """The state of one thread: the connection of its open read transaction, None = no transaction, and the scopes it has read there."""
 
     def __init__(self) -> None:
         self.connection: sqlite3.Connection | None = None
@@ -218,7 +218,7 @@ class _ThreadState(threading.local):
 
 
 class Database:
-    """A database file. Safe to share between threads."""
+    """A database file with a pool of reading connections and one writer. Thread-safe; processes take turns in writing."""
 
     def __init__(self, path: Path, lock_file: Path, *, step: Step = no_step) -> None:
         self.path = path
@@ -303,7 +303,7 @@ class Database:
             raise damaged(self.path, missing[0])
 
     def _failed(self, error: sqlite3.Error) -> StoreError:
-        """The store's error; of damage a mark stays, so that whoever opens the file next examines it first."""
+        """Return the store's error for an SQLite error. For damage, also create the mark that makes the next `open` check the file."""
         failed = translate(error, self.path)
         if isinstance(failed, StoreCorrupt):
             self._mark()
@@ -321,9 +321,9 @@ class Database:
 
     @contextmanager
     def read(self) -> Generator[sqlite3.Connection, None, None]:
-        """A connection inside a read transaction: one consistent view of the store.
+        """Return a context manager that gives a connection inside a read transaction: one consistent view of the store.
 
-        Inside another `read` of the same thread it is the same connection and the same view.
+        If nested in the same thread, the connection and the view are those of the outermost `read`.
 
         Raises:
             StoreError: see `translate`; StoreNewer when a newer Tacit has migrated the file meanwhile.
@@ -355,7 +355,7 @@ class Database:
             self._give_back(connection, healthy=healthy)
 
     def scopes(self, connection: sqlite3.Connection, scope: ScopeFilter) -> tuple[StoredScope, ...]:
-        """The stored scopes that `scope` shows; asked of the table once in a read transaction of this thread."""
+        """Return the stored scopes that `scope` shows. The result is cached until this thread's read transaction ends."""
         stored = self._here.scopes.get(scope)
         if stored is None:
             stored = self._here.scopes[scope] = stored_scopes(connection, scope)
@@ -383,7 +383,7 @@ class Database:
 
     @contextmanager
     def write(self, *, durable: bool) -> Generator[sqlite3.Connection, None, None]:
-        """The writer inside a transaction that is committed at the end, or rolled back when anything is raised.
+        """Return a context manager that gives the writing connection inside a transaction: committed at the end, rolled back on any exception.
 
         Args:
             durable: survive a power failure (the log is synced), not only the end of the process.
@@ -435,7 +435,7 @@ class Database:
             raise
 
     def compact(self) -> None:
-        """Write the database anew without free pages, and empty its log unless a reader keeps part of it alive.
+        """Rewrite the whole file without free pages (VACUUM), and empty its log unless a reader still needs it. Blocks.
 
         Raises:
             StoreError: if the file cannot be written.
@@ -477,7 +477,7 @@ class TemporaryDatabase(Database):
 
     @contextmanager
     def read(self) -> Generator[sqlite3.Connection, None, None]:
-        """See `Database`. Other threads wait until it ends."""
+        """See `Database.read`. Other threads wait until it ends."""
         with self._turn:
             if self._closed:
                 raise closed()
@@ -495,7 +495,7 @@ class TemporaryDatabase(Database):
 
     @contextmanager
     def write(self, *, durable: bool) -> Generator[sqlite3.Connection, None, None]:
-        """See `Database`. Inside a `read` of the same thread, what is read afterwards is the new state."""
+        """See `Database.write`; `durable` is ignored. A `read` of the same thread that is open sees the new state afterwards."""
         del durable
         with self._turn:
             if self._closed:
@@ -506,7 +506,7 @@ class TemporaryDatabase(Database):
                 self._here.scopes = {}
 
     def compact(self) -> None:
-        """Nothing outlives the process."""
+        """Do nothing: there is no file."""
 
     def close(self) -> None:
         """Close the connection: everything in the database is gone."""
@@ -515,7 +515,7 @@ class TemporaryDatabase(Database):
             self._writer.close()
 
     def _mark(self) -> None:
-        """There is no file to mark."""
+        """Do nothing: there is no file to mark."""
 
 
 def _roll_back(connection: sqlite3.Connection) -> None:
@@ -525,7 +525,7 @@ def _roll_back(connection: sqlite3.Connection) -> None:
 
 
 def device_error(error: OSError, path: Path) -> StoreError:
-    """The store's error for a file that cannot be written."""
+    """Return (not raise) the store's error for a file that cannot be written."""
     if error.errno in {errno.ENOSPC, errno.EDQUOT}:
         return StoreFull(f"No space is left for {path}.", hint="Free some space, then try again.")
     if error.errno in {errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR}:

@@ -25,20 +25,20 @@ ALWAYS_WEIGHT = 0.25
 
 TEXT_INDEXES = ("text_words", "text_code")
 WORTH_MERGING = 4
-"""From so many pieces on, a text index is made one again: a search looks into every piece."""
+"""Number of segments from which on a text index is merged into one: a search looks into every segment."""
 _MERGED_PAGES = 64
 
 PAIR = struct.Struct("<HB")
-"""One action of a trigger: number, weight in steps."""
+"""Binary form of one action of a trigger: its number, and its weight in `WEIGHT_STEPS`."""
 
 
 def scope_token(scope: int) -> str:
-    """The word that stands for a scope inside the text indexes."""
+    """Return the word that stands for a scope (by its row number) inside the text indexes."""
     return f"scope{scope}"
 
 
 def index_memory(connection: sqlite3.Connection, number: int, scope: int, memory: Memory) -> None:
-    """Replace the derived rows of one memory."""
+    """Delete and rewrite the index rows of one memory: words, code, entities, trigger. A memory that is not active gets none."""
     connection.execute("DELETE FROM documents WHERE memory = ?", (number,))
     connection.execute("DELETE FROM memory_entities WHERE memory = ?", (number,))
     connection.execute("DELETE FROM intents WHERE memory = ?", (number,))
@@ -89,12 +89,15 @@ def _action_number(connection: sqlite3.Connection, name: str) -> int:
 
 
 def count_segments(connection: sqlite3.Connection, index: str) -> int:
-    """Count the sorted pieces (FTS5's segments) of a text index."""
+    """Return the number of segments of an FTS5 text index."""
     return int(connection.execute(f"SELECT count(DISTINCT segid) FROM {index}_idx").fetchone()[0])
 
 
 def merge_segments(connection: sqlite3.Connection, index: str, *, begin: bool) -> bool:
-    """Merge some pages of the pieces of a text index into one; whether anything was left to merge."""
+    """Do one step of merging the segments of a text index, some pages; return whether there was anything to merge.
+
+    `begin` = start a merge of all segments; False = continue it.
+    """
     before = connection.total_changes
     # Of FTS5: less than zero takes all pieces for one merge, more goes on with it; it says by its changes when it is done.
     pages = -_MERGED_PAGES if begin else _MERGED_PAGES

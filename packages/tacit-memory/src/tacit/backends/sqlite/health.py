@@ -24,11 +24,11 @@ from tacit.system.files import set_mode, sync_folder
 _MOST_PROBLEMS = 20
 _STEP_PAGES = 1024
 _OPERATIONS = 100_000
-"""Steps of SQLite's machine between two looks at whether to go on."""
+"""Instructions of SQLite's virtual machine between two checks for an interruption."""
 
 
 def read_stats(connection: sqlite3.Connection, path: Path) -> StoreStats:
-    """Counts; memories are counted by scope when they are written."""
+    """Return the store's counts and size. Cheap: memories are counted per scope when they are written."""
     active, total = connection.execute("SELECT sum(active), sum(total) FROM scopes").fetchone()
     size = 0
     for suffix in ("", "-wal"):
@@ -58,11 +58,11 @@ def _count(connection: sqlite3.Connection, source: str) -> int:
 
 
 def no_progress(done: int, whole: int) -> None:
-    """Progress that nobody looks at."""
+    """Do nothing: the default `progress`."""
 
 
 class Damage(str):
-    """A problem that makes the file itself unfit: it has to be replaced. Other problems can be mended in it."""
+    """A problem, as a sentence, that means that the file is damaged and must be replaced; other problems can be repaired in it."""
 
     __slots__ = ()
 
@@ -73,16 +73,16 @@ def _damaged(problem: str) -> Damage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Examination:
-    """A step of the examination: sentences about what is wrong. `writes` = it needs the writer, as a command does."""
+    """One step of the integrity check: `find` returns sentences about what is wrong. `writes` = it needs the writing connection."""
 
     find: Callable[[sqlite3.Connection], list[str]]
     writes: bool = False
 
 
 def examinations() -> tuple[Examination, ...]:
-    """The whole examination, step by step: each sees a consistent store by itself, and only two hold the writer.
+    """Return the steps of the whole integrity check; each runs in a transaction of its own, so others can write between them.
 
-    The text indexes are checked by a command; between them others get their turn.
+    Only the checks of the two text indexes need the writer.
     """
     first, second = (
         Examination(find=partial(_disagreeing, index), writes=True) for index in ("text_words", "text_code")
@@ -108,7 +108,7 @@ def _incomplete(connection: sqlite3.Connection) -> list[str]:
 
 
 def _unreadable(connection: sqlite3.Connection) -> list[str]:
-    """Rows that SQLite reads and that hold no value of ours: bytes inside them were overwritten."""
+    """Return problems for tables with rows whose JSON bodies cannot be decoded, because bytes in them were overwritten."""
     bad: list[str] = []
     for table, kind in _BODIES.items():
         count = 0
@@ -178,14 +178,14 @@ _COUNTS = (
 
 
 class Interrupted(Exception):
-    """The copy was given up because the caller has to leave."""
+    """The copy was stopped, because `interrupted` returned true."""
 
 
 InterruptCheck = Callable[[], bool]
 
 
 def never_interrupted() -> bool:
-    """Nobody interrupts."""
+    """Return False: the default `interrupted`."""
     return False
 
 
@@ -196,7 +196,7 @@ def write_backup(
     interrupted: InterruptCheck = never_interrupted,
     progress: Callable[[int, int], None] = no_progress,
 ) -> bool:
-    """Write one consistent copy of the store, as a single file, or nothing; False = it was interrupted.
+    """Write a consistent, checked copy of the store to `target`, as a single file, or nothing. Return True, or False if it was interrupted.
 
     `progress` is called with (pages copied, pages).
 
@@ -225,7 +225,7 @@ def write_backup(
 
 
 def _examine_copy(path: Path, interrupted: InterruptCheck) -> None:
-    """A backup of a damaged store would push out the sound one before it."""
+    """Raise StoreCorrupt if the copy is damaged, so that it does not replace a sound backup; raise Interrupted if told to stop."""
     try:
         with closing(connect(path, read_only=True)) as copy:
             copy.set_progress_handler(lambda: int(interrupted()), _OPERATIONS)
@@ -248,9 +248,9 @@ def copy_database(
     interrupted: InterruptCheck = never_interrupted,
     progress: Callable[[int, int], None] = no_progress,
 ) -> None:
-    """Copy what `connection` sees to `target`, one file without a log beside it, synced to the device.
+    """Copy the database that `connection` sees to `target`: one private file without a log beside it, synced to the device.
 
-    The connection stands in a read transaction, so that writers cannot make the copy begin again.
+    The connection must be in a read transaction, so that writers do not make the copy start again.
 
     Raises:
         Interrupted: `interrupted` said so between two steps.
@@ -275,7 +275,7 @@ def copy_database(
 
 
 def remove_database(path: Path) -> None:
-    """Delete a temporary database and what lies beside it."""
+    """Delete a temporary database with its log and journal files; missing files and errors are ignored."""
     for suffix in ("", "-wal", "-shm", "-journal"):
         with suppress(OSError):
             Path(f"{path}{suffix}").unlink()

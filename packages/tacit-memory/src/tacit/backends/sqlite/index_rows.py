@@ -23,17 +23,17 @@ FOREVER = np.iinfo(np.int64).max
 
 
 def kind_number(kind: str) -> int:
-    """The number that stands for a kind in arrays and files: the CRC-32 of its name."""
+    """Return the number that stands for a kind in arrays and files: the CRC-32 of its name."""
     return zlib.crc32(kind.encode())
 
 
 def kind_numbers(kinds: Iterable[str]) -> Kinds:
-    """The numbers of several kinds, shape (n,)."""
+    """Return the numbers of several kinds, shape (n,); see `kind_number`."""
     return np.fromiter(map(kind_number, kinds), np.uint32)
 
 
 class Rows:
-    """Row numbers, ids and validity of memories; positions in it are shared with the arrays of its owner.
+    """The memories of one scope as arrays: row number, id, validity and kind for each position. The owner's own arrays use the same positions.
 
     Attributes:
         numbers: row number of the memory per position, shape (size,).
@@ -81,7 +81,7 @@ class Rows:
 
     @property
     def living(self) -> int:
-        """Number of memories."""
+        """Number of memories that were not removed."""
         return self.size - self.dead
 
     def extend(
@@ -107,7 +107,7 @@ class Rows:
         self._ranks = self._mask = None
 
     def remove(self, numbers: Sequence[int]) -> None:
-        """Mark memories as gone; unknown ones are passed over."""
+        """Mark the memories with these row numbers as removed; unknown ones are ignored. No position changes."""
         if not self.size or not len(numbers) or min(numbers) > self._greatest:
             return
         gone = np.isin(self.numbers, np.asarray(numbers, np.int64)) & self.alive
@@ -116,7 +116,7 @@ class Rows:
         self._mask = None
 
     def usable(self, now_ms: int, kinds: Kinds | None = None) -> Mask | None:
-        """Return which positions of `kinds` (None = any) may be found at `now_ms`, not to be changed; None = all of them."""
+        """Return a mask of the positions that are valid at `now_ms` and have one of `kinds` (None = any); None = all positions. Do not change the mask."""
         holding = self._holding(now_ms)
         if kinds is None:
             return holding
@@ -124,9 +124,9 @@ class Rows:
         return of_kinds if holding is None else of_kinds & holding
 
     def _holding(self, now_ms: int) -> Mask | None:
-        """Return which positions hold at `now_ms`; None = all of them.
+        """Return a mask of the positions that are not removed and valid at `now_ms`; None = all positions.
 
-        The mask is kept until the next memory begins or ends to hold: a million rows take a millisecond.
+        The mask is cached until the next memory becomes valid or ends.
         """
         if not self.dead and self._last_from <= now_ms < self._next_to:
             return None
@@ -140,7 +140,7 @@ class Rows:
         return self._mask
 
     def ranks(self) -> NDArray[np.int32]:
-        """Place of each position in the order of ids, the newest first; breaks ties without comparing strings."""
+        """Return the rank of each position in the order of ids, the newest first, to break ties without comparing strings. Cached."""
         if self._ranks is None:
             order = np.argsort(self.ids, kind="stable")[::-1]
             ranks = np.empty(self.size, np.int32)
@@ -149,7 +149,7 @@ class Rows:
         return self._ranks
 
     def best(self, positions: Positions, scores: Scores, want: int) -> tuple[Positions, Scores]:
-        """The `want` best of `positions` by score, ties by id, the newest first; in no order.
+        """Return the `want` best of `positions` with their scores, in no order; ties by id, the newest first.
 
         Args:
             positions: candidates, shape (k,).
