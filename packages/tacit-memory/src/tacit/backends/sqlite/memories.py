@@ -40,7 +40,7 @@ from tacit.text.tokens import QUERY_CHARS
 
 CACHED_MEMORIES = 1024
 CACHED_LIST = 400
-"""A list of at most so many memories is read through the cache."""
+"""Longest list, in memories, that is read through the cache."""
 _BATCH = 1000
 
 _IN_SCOPE = "scope IN (SELECT value FROM json_each(:scopes))"
@@ -49,7 +49,7 @@ _INDEXED_STATUSES = (("active",), ("quarantined",))
 
 
 class MemoryReader:
-    """Reads memories and keeps those read last, by id, version and last change. Safe to share between threads.
+    """A reader of memories by id, with a cache of those decoded last, checked by version and last change. Thread-safe.
 
     Counting a use makes a version and no change; a memory that is purged and comes back under its id has its first version again.
     """
@@ -59,14 +59,14 @@ class MemoryReader:
         self._cache: OrderedDict[str, tuple[tuple[int, int], Memory]] = OrderedDict()
 
     def clear(self) -> None:
-        """Drop what was read: texts were rewritten, or memories purged."""
+        """Empty the cache. Call it after texts were rewritten or memories purged."""
         with self._lock:
             self._cache.clear()
 
     def get(
         self, connection: sqlite3.Connection, ids: Sequence[str], scopes: Sequence[StoredScope]
     ) -> tuple[Memory, ...]:
-        """See the port. What is visible, in which version and since which change, is asked of the table every time."""
+        """Return the memories of `ids` that are in `scopes`, in the order of `ids`. Visibility and version are always read from the table."""
         clean_ids = [clean_text(name) for name in ids]
         rows: list[tuple[str, int, int, str, int, int]] = []
         for start in range(0, len(clean_ids), _BATCH):
@@ -113,7 +113,7 @@ def _bodies(connection: sqlite3.Connection, ids: Sequence[str]) -> dict[str, str
 def list_memories(
     connection: sqlite3.Connection, where: MemoryFilter, *, scope: ScopeFilter, limit: int, offset: int
 ) -> tuple[Memory, ...]:
-    """See the port."""
+    """See `MemoryStore.list_memories`."""
     past = where.as_of_ms is not None
     columns = "body, 0, 0" if past else "body, use_count, shown_count"
     rows = _list(connection, columns, where, scope=scope, limit=limit, offset=offset)
@@ -125,7 +125,7 @@ def list_memories(
 def list_ids(
     connection: sqlite3.Connection, where: MemoryFilter, *, scope: ScopeFilter, limit: int, offset: int
 ) -> list[str]:
-    """The ids of `list_memories` at present."""
+    """Return the ids of the memories that `list_memories` would return; not for a filter with `as_of_ms`."""
     return [row[0] for row in _list(connection, "id, 0, 0", where, scope=scope, limit=limit, offset=offset)]
 
 
@@ -155,7 +155,7 @@ def _list(
 
 
 def _index_for(connection: sqlite3.Connection, where: MemoryFilter, values: Mapping[str, object]) -> str:
-    """The index to read, where SQLite would choose one that reads more rows; "" leaves the choice to SQLite."""
+    """Return an `INDEXED BY` clause where SQLite's own choice would read more rows; "" = leave the choice to SQLite."""
     if where.as_of_ms is not None:
         return ""
     if where.begins is not None and where.statuses == ("quarantined",):
@@ -170,7 +170,7 @@ def _index_for(connection: sqlite3.Connection, where: MemoryFilter, values: Mapp
 
 
 def _is_plain(where: MemoryFilter) -> bool:
-    """Tell whether a filter asks for all that holds, with or without what waits, whatever its sensitivity."""
+    """Whether a filter only asks for all active memories, or all active and quarantined ones, of any sensitivities."""
     live = where.statuses == ("active", "quarantined")
     return (
         replace(where, statuses=MemoryFilter().statuses if live else where.statuses, sensitivities=None)
@@ -188,7 +188,7 @@ def _is_most(connection: sqlite3.Connection, values: Mapping[str, object]) -> bo
 
 
 def count_memories(connection: sqlite3.Connection, where: MemoryFilter, *, scope: ScopeFilter) -> int:
-    """See the port."""
+    """See `MemoryStore.count_memories`."""
     table, tests, values = asked_rows(connection, where, scope)
     row = connection.execute(f"SELECT count(*) FROM {table} WHERE {' AND '.join(tests)}", values).fetchone()
     return int(row[0])
@@ -207,7 +207,7 @@ _KINDS_OF_SCOPE = """
 
 
 def kinds(connection: sqlite3.Connection, scope: ScopeFilter) -> tuple[str, ...]:
-    """Names of the kinds of active memories in `scope`, sorted."""
+    """Return the names of all kinds that active memories in `scope` have, sorted. The cost grows with the kinds, not with the memories."""
     numbers = visible_numbers(connection, scope)
     return tuple(
         sorted(
@@ -222,7 +222,7 @@ _ORDERS: dict[str, tuple[str, str]] = {
     "importance": ("importance", "json_extract(body, '$.importance')"),
     "used": ("use_count", "json_extract(body, '$.use_count')"),
 }
-"""What a list is ordered by before the time of creation: of the present, of the past."""
+"""Order of a list -> (SQL expression for the present, the same for the past) to sort by before the time of creation."""
 
 
 def _column(name: str, *, past: bool) -> str:
@@ -232,7 +232,7 @@ def _column(name: str, *, past: bool) -> str:
 def asked_rows(
     connection: sqlite3.Connection, where: MemoryFilter, scope: ScopeFilter
 ) -> tuple[str, list[str], dict[str, object]]:
-    """Table, conditions and values of a list."""
+    """Return (table, conditions, parameters) of the SQL statement that selects the memories in `scope` that meet `where`."""
     values: dict[str, object] = {"scopes": visible_numbers(connection, scope)}
     if where.as_of_ms is None:
         return "memories", [_IN_SCOPE, *_filters(where, values, past=False)], values
@@ -313,7 +313,7 @@ def _flags(where: MemoryFilter, *, past: bool) -> list[str]:
 def changed(
     connection: sqlite3.Connection, since: int, scope: ScopeFilter, *, limit: int
 ) -> tuple[str, ...] | None:
-    """See the port."""
+    """See `SearchableStore.changed`."""
     values = {"scopes": visible_numbers(connection, scope), "since": since, "limit": limit + 1}
     moved = connection.execute(
         "SELECT max(moved) FROM scopes WHERE number IN (SELECT value FROM json_each(:scopes))", values
@@ -333,7 +333,7 @@ def resolve(
     scope: ScopeFilter,
     sensitivities: tuple[Sensitivity, ...] | None,
 ) -> Memory:
-    """See the port."""
+    """See `MemoryStore.resolve`."""
     clean_id = searched_name(id_or_prefix)
     values: dict[str, object] = {
         "wanted": clean_id,
@@ -358,7 +358,7 @@ def resolve(
 
 
 def history(connection: sqlite3.Connection, memory_id: str, scope: ScopeFilter) -> tuple[Memory, ...]:
-    """See the port. A version written under a scope outside the filter is left out."""
+    """Return all stored versions of one memory, oldest first, but not those that were written under a scope outside `scope`."""
     rows = connection.execute(
         "SELECT body FROM versions WHERE memory = (SELECT number FROM memories WHERE id = :id)"
         f" AND {_IN_SCOPE} ORDER BY version",
@@ -375,7 +375,7 @@ def recorded(
     memory_id: str | None,
     change_id: str | None,
 ) -> tuple[Recorded, ...]:
-    """See the port. Bodies are read of the versions that are shown, and of those before them."""
+    """Return the last versions written, newest first, with those before them; see `MemoryStore.recorded`."""
     if limit <= 0:
         return ()
     tests = [_IN_SCOPE]
@@ -403,7 +403,7 @@ def recorded(
 def relations(
     connection: sqlite3.Connection, memory_ids: Sequence[str], scope: ScopeFilter
 ) -> tuple[Relation, ...]:
-    """See the port. Ordered by source, target, type."""
+    """Return the relations with one end in `memory_ids` and both ends in `scope`, ordered by source, target, type."""
     # Most stores hold few edges or none, and the graph space asks before every prompt.
     if connection.execute("SELECT 1 FROM relations LIMIT 1").fetchone() is None:
         return ()
@@ -429,7 +429,7 @@ def relations(
 def relations_of(
     connection: sqlite3.Connection, kind: RelationType, scope: ScopeFilter
 ) -> tuple[Relation, ...]:
-    """See the port. Ordered by source, target."""
+    """Return all relations of one type with both ends in `scope`, ordered by source, target."""
     rows = connection.execute(
         "SELECT a.id, b.id, e.weight FROM relations AS e"
         " JOIN memories AS a ON a.number = e.source JOIN memories AS b ON b.number = e.target"
@@ -448,7 +448,7 @@ _PENDING = (
 
 
 def count_pending(connection: sqlite3.Connection, identity: EmbedderIdentity) -> int:
-    """See the port."""
+    """See `MemoryStore.count_pending`."""
     cursor = connection.execute(
         f"SELECT count(*) {_PENDING}", (clean_text(identity.name), identity.dimensions)
     )
@@ -461,7 +461,7 @@ def get_vectors(
     scopes: Sequence[StoredScope],
     identity: EmbedderIdentity,
 ) -> dict[str, Vectors]:
-    """See the port."""
+    """See `MemoryStore.get_vectors`."""
     rows = connection.execute(
         # Joined in this order, or the vectors of the whole store would be looked through.
         "SELECT m.id, v.vector FROM memories AS m CROSS JOIN vectors AS v ON v.memory = m.number"
@@ -481,7 +481,7 @@ def get_vectors(
 def pending_vectors(
     connection: sqlite3.Connection, identity: EmbedderIdentity, limit: int
 ) -> tuple[Memory, ...]:
-    """See the port. Active and quarantined memories, in the order they were stored."""
+    """Return up to `limit` active and quarantined memories without a vector of `identity`, in the order they were stored."""
     if limit <= 0:
         return ()
     rows = connection.execute(
@@ -492,7 +492,7 @@ def pending_vectors(
 
 
 def _recorded_of(row: Sequence[Any]) -> Recorded:
-    """A version from (recorded_at_ms, reason, body, change_id, body of the version before or None)."""
+    """Return the version that a row holds: (recorded_at_ms, reason, body, change_id, body of the version before or None)."""
     return Recorded(
         memory=decode(Memory, row[2]),
         before=None if row[4] is None else decode(Memory, row[4]),
@@ -503,17 +503,17 @@ def _recorded_of(row: Sequence[Any]) -> Recorded:
 
 
 CANDIDATES = 600
-"""Active memories that the index proposes, best first by its own BM25, for one search."""
+"""Most active memories that the text index proposes for one search, best first by its own BM25."""
 MOST_WORDS = 24
 NEAR_WORDS = 4
 BEGINNING, MISSPELLED = 0.8, 0.6
-"""What a longer word, and a word spelled alike, count for."""
+"""Share of a word's weight that a longer word that begins with it, and a similarly spelled word, count for."""
 
 
 def find_memories(
     connection: sqlite3.Connection, text: str, where: MemoryFilter, *, scope: ScopeFilter, limit: int
 ) -> tuple[Hit, ...]:
-    """See the port."""
+    """See `MemoryStore.find_memories`."""
     query = _words(connection, text)
     if limit <= 0 or not query:
         return ()
@@ -578,7 +578,7 @@ def _quoted(word: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryWord:
-    """A word of a query.
+    """A word of a search query, with what may match it.
 
     Attributes:
         stem: as the index holds it.
@@ -600,13 +600,13 @@ def parse_query_words(
     frequency: Callable[[str, bool], int],
     vocabulary: Callable[[], Iterable[str]],
 ) -> tuple[QueryWord, ...]:
-    """The words of a query.
+    """Return the words of a search query, at most `MOST_WORDS`, with their weights.
 
     Args:
         text: what was typed.
-        documents: how many there are.
-        frequency: how many hold a stem; with True, a word that begins with it.
-        vocabulary: all stems; asked for only where a word is in no document.
+        documents: number of documents in the index.
+        frequency: returns how many documents contain a stem; with True, words that begin with it count, too.
+        vocabulary: returns all stems of the index; called only if a word is in no document.
     """
     head = text[:QUERY_CHARS]
     words = content_words(head) or tuple(dict.fromkeys(words_of(head)))
@@ -627,7 +627,7 @@ def parse_query_words(
 
 
 def word_score(content: str, query_words: Sequence[QueryWord]) -> float:
-    """Score how well `content` holds the words; 0 = it holds none."""
+    """Return a score of how well `content` matches the words of a query; 0 = it contains none of them."""
     stems = stems_of(content)
     total = 0.0
     for word in query_words:
@@ -642,5 +642,5 @@ def word_score(content: str, query_words: Sequence[QueryWord]) -> float:
 
 @lru_cache(maxsize=8192)
 def stems_of(content: str) -> frozenset[str]:
-    """The stems of all words of a text."""
+    """Return the Porter stems of all words of a text, function words included."""
     return frozenset(porter_stem(word) for word in words_of(content))

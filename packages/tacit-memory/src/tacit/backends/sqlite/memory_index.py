@@ -50,13 +50,13 @@ small beside that of the rarer ones.
 
 ASKED_TERMS = 64
 ASKED_POSTINGS = 60_000
-"""The same bounds where somebody waits for an answer: thirty milliseconds of reading."""
+"""The same bounds for a question that somebody asks on demand: thirty milliseconds of reading."""
 
 NARROW_SHARE = 0.3
-"""Below this share of the index, the scope's own word is part of the text search, which then skips other scopes."""
+"""If a scope has less than this share of the index, its own word is part of the text search, which then skips other scopes."""
 
 _MOST_SKIPPED = 20
-"""Words may stand in so many times more documents of other scopes, which are skipped at a fraction of the cost."""
+"""Factor by which the budget of postings may grow in a small scope: documents of other scopes are skipped at little cost."""
 
 _CACHED_STEMS = 8192
 _OTHERWISE = ("bli", "logi")
@@ -67,12 +67,12 @@ _TOKENIZER: dict[TextIndex, str] = {"words": "porter unicode61", "code": "unicod
 
 
 def any_word(index: TextIndex, words: Iterable[str]) -> str:
-    """The FTS5 expression for any of `words`, each between quotes."""
+    """Return the FTS5 expression that finds any of `words` in the column `index`; each word is quoted."""
     return f"{index} : ({' OR '.join(_quoted(word) for word in words)})"
 
 
 def within(scopes: Iterable[StoredScope], expression: str) -> str:
-    """The FTS5 expression for `expression` inside `scopes`."""
+    """Return the FTS5 expression that finds `expression` only in `scopes`."""
     return f"scope : ({' OR '.join(_quoted(scope_token(scope.number)) for scope in scopes)}) AND {expression}"
 
 
@@ -81,12 +81,12 @@ def _quoted(word: str) -> str:
 
 
 def _whole(word: str) -> str:
-    """The term that `unicode61` makes of a plain word; "" where it must be asked."""
+    """Return the term that FTS5's tokenizer `unicode61` makes of a plain word; "" = only FTS5 itself can tell."""
     return word.lower() if word.isascii() and word.isalnum() else ""
 
 
 def _stemmed(word: str) -> str:
-    """The term that `porter` makes of a plain word; "" where it must be asked.
+    """Return the term that FTS5's tokenizer `porter` makes of a plain word; "" = only FTS5 itself can tell.
 
     It leaves numbers and words of two letters alone, and has `-bly`, `-logy` and doubled letters as Porter had them in 1980.
     """
@@ -100,7 +100,7 @@ def _stemmed(word: str) -> str:
 
 
 class Stemmer:
-    """The stems that FTS5 makes of words. Safe to share between threads."""
+    """Computes and caches the terms that FTS5 makes of words, with a scratch index in memory. Thread-safe."""
 
     def __init__(self, index: TextIndex) -> None:
         self._plain = _whole if index == "code" else _stemmed
@@ -113,7 +113,7 @@ class Stemmer:
         self._scratch.execute("CREATE VIRTUAL TABLE terms USING fts5vocab (scratch, instance)")
 
     def stems(self, words: Iterable[str]) -> dict[str, tuple[str, ...]]:
-        """The index terms of each word; a word that FTS5 sees nothing in has none."""
+        """Return word -> its index terms; () for a word without letters and digits."""
         unknown = list(words)
         with self._lock:
             fresh = [word for word in dict.fromkeys(unknown) if word not in self._known]
@@ -144,7 +144,7 @@ class Stemmer:
         )
 
     def _terms_of(self, texts: list[str]) -> list[tuple[int, str]]:
-        """The terms of every text in order, each with the number of its text."""
+        """Return the terms that FTS5 makes of the texts, in order, as (number of the text, term)."""
         self._scratch.execute("BEGIN")
         self._scratch.executemany("INSERT INTO scratch (rowid, word) VALUES (?, ?)", enumerate(texts))
         rows = self._scratch.execute("SELECT doc, term FROM terms ORDER BY doc, offset").fetchall()
@@ -159,14 +159,14 @@ class Stemmer:
 
 @dataclass(frozen=True, slots=True)
 class _Frequencies:
-    """Document frequencies as they were when the index held `documents` rows."""
+    """The document frequencies of terms, read when the index had `documents` rows; terms in only one document are left out."""
 
     documents: int
     by_term: dict[str, int]
 
 
 class QueryTerms:
-    """Chooses the words of a query by how rare they are. Safe to share between threads."""
+    """Chooses the words of a query that are worth asking the text index for: the rarest within a budget. Thread-safe."""
 
     def __init__(self, index: TextIndex) -> None:
         self.index: TextIndex = index
@@ -183,14 +183,14 @@ class QueryTerms:
         share: float,
         on_demand: bool = False,
     ) -> tuple[str, ...]:
-        """The rarest of `words`, rarest first; then those that stand in one document or in none.
+        """Return the rarest of `words` within the budget, rarest first; then those that are in one document or in none.
 
         Args:
             connection: a reader.
             words: what was asked, without repeats.
             documents: size of the index.
             share: part of the index (0-1) that the search may visit.
-            on_demand: whether somebody waits for the answer.
+            on_demand: whether somebody asks for the answer; then the budget is larger.
         """
         most_terms = ASKED_TERMS if on_demand else MAX_TERMS[self.index]
         by_stem: dict[tuple[str, ...], str] = {}
@@ -215,11 +215,11 @@ class QueryTerms:
         return (*chosen, *(by_stem[stems] for stems in rare[:most_terms]))
 
     def prepare(self, connection: sqlite3.Connection, documents: int) -> None:
-        """Read how frequent words are, if that is not known well enough; a second for a million documents."""
+        """Read the document frequencies unless they are known well enough, so that no search waits for it. Blocks: a second for a million documents."""
         self._current(connection, documents)
 
     def _current(self, connection: sqlite3.Connection, documents: int) -> _Frequencies:
-        """Frequencies, read again when the index has grown by a quarter; they only choose words, so older ones do."""
+        """Return the document frequencies; they are read again when the number of documents changed by more than a quarter."""
         frequencies = self._frequencies
         if (
             frequencies is not None
@@ -242,14 +242,14 @@ class QueryTerms:
 MAX_PARTITIONS = 512
 
 Lengths = NDArray[np.uint16]
-"""Words of a text, per position; what is longer counts as 65,535."""
+"""Number of words of each text, per position; at most 65,535."""
 
 _WHOLE = 65_000
 _STEP = 8
-"""One in so many rows of a middling scope tells which products are among the greatest."""
+"""In a scope of medium size, one row in this many is sampled to estimate which products are among the greatest."""
 _SAMPLED = 4096
 _LARGE = 65_536
-"""In a scope of more rows, a sample of them tells from which score on a row may be among the best."""
+"""In a scope of more rows than this, a sample estimates the score from which on a row may be among the best."""
 _LONGEST = np.iinfo(np.uint16).max
 _PAIR_TYPE = np.dtype([("action", "<u2"), ("weight", "u1")])
 _Found = tuple[int, str, int, int | None, str, bytes | None, bytes | None, bytes | None, str]
@@ -261,7 +261,7 @@ def _no_lengths() -> dict[TextIndex, Lengths]:
 
 @dataclass(slots=True)
 class MemoryRows:
-    """The memories of one scope.
+    """The active memories of one scope as arrays: trigger weights and text lengths per position.
 
     Attributes:
         change: the store's counter up to which it follows the table; -1 = empty.
@@ -281,7 +281,7 @@ class MemoryRows:
     means: dict[TextIndex, float] = field(default_factory=dict[TextIndex, float])
 
     def mean_length(self, index: TextIndex) -> float:
-        """Words of the mean text in `index`; 0 without memories."""
+        """Return the mean number of words of the texts in `index`; 0 without memories. Cached."""
         mean = self.means.get(index)
         if mean is None:
             living = self.lengths[index][self.rows.alive]
@@ -291,10 +291,10 @@ class MemoryRows:
     def fitting(
         self, probabilities: Mapping[int, float], *, want: int, now_ms: int, kinds: Kinds | None = None
     ) -> tuple[Positions, Scores]:
-        """Positions and scores (0-1) of the `want` best triggers, in no order.
+        """Return the positions and scores (0-1) of the `want` memories whose triggers fit best, in no order.
 
         Args:
-            probabilities: action number -> probability; `ALWAYS` with 1.0 is the caller's to give.
+            probabilities: action number -> probability; the caller adds `ALWAYS` with 1.0.
             want: how many at most.
             now_ms: the time at which they must hold.
             kinds: numbers of the kinds that are wanted; None = any.
@@ -322,7 +322,7 @@ class MemoryRows:
     def _products(
         self, scaled_probabilities: Mapping[int, np.uint16], rows: slice | Positions
     ) -> NDArray[np.uint16]:
-        """The best product of weight and probability of every one of `rows`."""
+        """Return for each of `rows` its greatest product of trigger weight and probability, scaled to 65,000 = 1."""
         best = np.zeros(len(self.weights[0, rows]), np.uint16)
         product = np.empty_like(best)
         for action, probability in scaled_probabilities.items():
@@ -333,9 +333,9 @@ class MemoryRows:
     def _likely(
         self, scaled_probabilities: Mapping[int, np.uint16], want: int, usable: Mask | None
     ) -> Positions | None:
-        """Positions of the rows among which the `want` best are, all of those as good as the last one; None = look at all.
+        """Return the positions of rows that include the `want` best, with all ties of the last one; None = all rows must be compared.
 
-        A sample tells which product that many rows reach; then whole columns need but be compared with one weight each.
+        A sample estimates the product that so many rows reach; then each action's weights are only compared with one limit.
         """
         step = self.rows.size // _SAMPLED
         sample = self._products(scaled_probabilities, slice(None, None, step))
@@ -372,7 +372,7 @@ class MemoryRows:
 
 
 def _greatest(products: NDArray[np.uint16], want: int) -> Positions:
-    """Positions of the `want` greatest above 0 and of some more, all of those as good as the last one."""
+    """Return positions that include those of the `want` greatest products above 0, with all ties of the last one; may be more."""
     sample = products[::_STEP].copy()
     sample.sort()
     rank = len(sample) - (2 * want // _STEP + 8)
@@ -393,7 +393,7 @@ def _lookup(ascending: Numbers, numbers: Numbers) -> Positions:
 
 
 class MemoryPartitions:
-    """The memories of every scope in use. Safe to share between threads."""
+    """The cache of `MemoryRows`, one for each scope in use, at most `MAX_PARTITIONS`. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -403,7 +403,7 @@ class MemoryPartitions:
     def current(
         self, connection: sqlite3.Connection, scope: StoredScope
     ) -> Generator[MemoryRows, None, None]:
-        """The memories of `scope`, in step with what `connection` sees, for this thread alone while inside."""
+        """Return a context manager that gives the rows of `scope`, brought up to date with what `connection` sees, and locks them for this thread."""
         with self._lock:
             partition = self._partitions.setdefault(scope.number, MemoryRows())
             self._partitions.move_to_end(scope.number)
@@ -480,7 +480,7 @@ def _lengthen(partition: MemoryRows, index: TextIndex, blobs: Sequence[bytes | N
 
 
 def _size(blob: bytes | None) -> int:
-    """Words of the second column of an FTS5 document: SQLite's varints, seven bits a byte, highest first."""
+    """Return the number of words in the second column of an FTS5 document, from its size record (SQLite varints); from 1 to 65,535, 1 if unknown."""
     if not blob:
         return 1
     values: list[int] = [0]

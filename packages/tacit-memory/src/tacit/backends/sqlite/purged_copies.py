@@ -33,7 +33,9 @@ _OVERLAP_BYTES = 1 << 16
 
 
 def rewrite_copy(path: Path, cleaning: Cleaning, *, dry_run: bool) -> Mapping[str, int]:
-    """Clean a backup, or a damaged database. It is written only where something is to be changed.
+    """Clean a backup or a damaged database, and return table -> number of changed rows. The file is replaced only if something changes.
+
+    A damaged file is replaced by what can be read of it. `dry_run` = only count.
 
     Raises:
         StoreError: if it is no store, of a newer version, or cannot be written; nothing is changed then.
@@ -68,7 +70,7 @@ def rewrite_copy(path: Path, cleaning: Cleaning, *, dry_run: bool) -> Mapping[st
 
 
 def is_sound(path: Path) -> bool:
-    """Whether the database `path` is whole and one of ours.
+    """Whether the database `path` is an undamaged, complete Tacit store.
 
     Raises:
         NotABackup: if it is another program's.
@@ -119,7 +121,7 @@ def copy_store(source: Path, target: Path) -> None:
 
 
 def _look(path: Path, cleaning: Cleaning) -> Mapping[str, int] | None:
-    """Count what would change, read only; None = it is of an older schema, which another look needs a copy of."""
+    """Return table -> number of rows that would change, reading only; None = the file has an older schema, so a migrated copy is needed."""
     try:
         with closing(connect(path, read_only=True)) as connection:
             if schema_version(connection) != newest_version():
@@ -146,7 +148,7 @@ def _clean(path: Path, cleaning: Cleaning) -> Mapping[str, int]:
 
 
 def _holds(path: Path, cleaning: Cleaning) -> bool:
-    """Whether the bytes of a damaged file hold it where no row can be read."""
+    """Whether the raw bytes of a damaged file or of its log contain a text or id that must be removed."""
     for file in (path, Path(f"{path}-wal")):
         content = file.read_bytes() if file.exists() else b""
         for start in range(0, len(content), _CHUNK_BYTES):

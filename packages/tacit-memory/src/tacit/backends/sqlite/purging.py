@@ -52,14 +52,14 @@ _OF_PROJECTS = f"""
         AND json_array_length(body, '$.candidates') > 0
         AND NOT EXISTS (SELECT 1 FROM json_each(body, '$.candidates') AS seen
             WHERE json_extract(seen.value, '$.memory_id') NOT IN (SELECT value FROM json_each(:ids))))"""
-"""Traces of a project: those that name it, and of those that name none and belong to no session those that saw its memories alone."""
+"""Condition for the traces of a project: those that name it, and those without project and session whose candidates are all removed memories."""
 
 
 class RowRemoval:
-    """The rows to remove: a condition for each table, over `values`. A table that is not named keeps its rows."""
+    """The rows that a `Removal` means in one database: `where` = table -> SQL condition, over the parameters `values`. Other tables keep their rows."""
 
     def __init__(self, connection: sqlite3.Connection, gone: Removal) -> None:
-        """Look up what `gone` means in this file: a backup may hold sessions that the store has let go."""
+        """Look up which sessions `gone` means in this file: a backup may hold sessions that the store no longer has."""
         keys = _sessions_of(connection, gone)
         self.ids = frozenset(map(clean_text, gone.memories))
         self.notes = gone.notes
@@ -85,13 +85,13 @@ class RowRemoval:
         }
 
     def count(self, connection: sqlite3.Connection, counts: Counter[str]) -> None:
-        """Count what goes, without taking it."""
+        """Add to `counts` the number of rows that would be removed, by table; remove nothing."""
         for table, condition in self.where.items():
             sql = f"SELECT count(*) FROM {table} WHERE {condition}"
             counts[table] += connection.execute(sql, self.values).fetchone()[0]
 
     def remove(self, connection: sqlite3.Connection, counts: Counter[str]) -> None:
-        """Remove the rows, and count them into `counts`."""
+        """Delete the rows, add their numbers to `counts` by table, and correct the counts of their scopes."""
         rows = connection.execute(
             f"SELECT scope, status FROM memories WHERE {self.where['memories']}", self.values
         ).fetchall()
@@ -130,7 +130,7 @@ def _names(names: Iterable[str]) -> str:
 
 
 def _removed_sessions(rows: Iterable[Sequence[Any]], gone: Removal) -> tuple[SessionKey, ...]:
-    """The sessions that `gone` removes: those it names, those of its projects, and all that descend from them.
+    """Return the sessions that `gone` removes: those it names, those of its projects, and all that descend from them.
 
     Args:
         rows: (host, session_id, project_id, parent's host, parent's session_id) of every session.
@@ -147,7 +147,7 @@ def _removed_sessions(rows: Iterable[Sequence[Any]], gone: Removal) -> tuple[Ses
 
 
 CleanAt = Callable[[str, str], str]
-"""Cleans a text that belongs to a scope (its name, "" = the user's own)."""
+"""A function that returns the cleaned form of a text. Its second argument is the name of the text's scope, "" = the user's own."""
 
 _BODIES = (("traces", "id", "body"), ("handovers", "key", "payload"), ("named_values", "name", "value"))
 _TEXTS = (("handovers", "key", "error"),)
@@ -155,10 +155,10 @@ _MARK_BYTES = 16
 
 
 class Cleaning:
-    """The cleaned form of stored texts; remembered by a mark of each, so that a second look costs next to nothing."""
+    """Cleans stored texts, and remembers the result of each by its hash, so that a second pass is cheap."""
 
     def __init__(self, clean: CleanAt, gone: Removal | None = None) -> None:
-        """Clean with `clean`, which always says the same of a text; `gone` goes out of the ledgers of sessions."""
+        """Clean with `clean`, which must be deterministic. The memories of `gone` are also removed from the ledgers of sessions."""
         self.gone = gone
         self._clean = clean
         self._ids = frozenset(gone.memories if gone else ())
@@ -166,19 +166,19 @@ class Cleaning:
         self._other: dict[bytes, str] = {}
 
     def body(self, body: str, scope: str = "") -> str:
-        """A value's JSON without it."""
+        """Return a JSON text with all texts in it cleaned."""
         return self._kept("body", body, scope, self._cleaned)
 
     def session(self, body: str, scope: str) -> str:
-        """A session's record without it; an entry of the ledger holds a hash of what was said."""
+        """Return a session's record (JSON) with its texts cleaned, and without ledger entries of removed memories, which hold their hashes."""
         return self._kept("session", body, scope, self._of_session)
 
     def text(self, text: str, scope: str) -> str:
-        """A text without it."""
+        """Return a plain text cleaned."""
         return self._kept("text", text, scope, self._clean)
 
     def holds(self, content: bytes) -> bool:
-        """Whether these bytes of a damaged file hold it, as far as they are text."""
+        """Whether these bytes, read as text, contain the id of a removed memory or anything that `clean` would change."""
         text = content.decode("utf-8", "ignore")
         return any(name in text for name in self._ids) or self._clean(text, "") != text
 
@@ -209,7 +209,10 @@ class Cleaning:
 
 
 def rewrite_texts(connection: sqlite3.Connection, cleaning: Cleaning, *, dry_run: bool) -> Mapping[str, int]:
-    """Remove what is gone and clean every text of every table; with `dry_run` only read, and count the rows that would change."""
+    """Delete the rows of `cleaning.gone` and clean every text of every table; return table -> number of changed rows. `dry_run` = only count.
+
+    The caller begins and commits the transaction.
+    """
     counts: Counter[str] = Counter()
     if not dry_run:
         connection.execute("PRAGMA secure_delete = ON")
@@ -232,7 +235,7 @@ def rewrite_texts(connection: sqlite3.Connection, cleaning: Cleaning, *, dry_run
 
 
 class _Rewriting:
-    """Cleans what stays, table by table, and counts it; with `dry_run` only counts."""
+    """Cleans the texts of the rows that stay, table by table, and counts the changed rows; with `dry_run` it only counts."""
 
     def __init__(
         self,
@@ -256,12 +259,12 @@ class _Rewriting:
         return f"NOT {self._going.where[table]}" if self._going else "1"
 
     def _changes(self, table: str) -> bool:
-        """Count a row that changes; whether to change it."""
+        """Count a row that changes; return whether to write it (False with `dry_run`)."""
         self._found[table] += 1
         return not self._dry_run
 
     def memories(self) -> None:
-        """Bodies and what is made of them."""
+        """Clean the memories; rewrite their derived index rows, and delete the vectors of changed words."""
         rows = self._connection.execute(
             "SELECT m.number, m.scope, s.name, m.body, m.source, m.use_count FROM memories AS m"
             f" JOIN scopes AS s ON s.number = m.scope WHERE {self._concerned} AND {self._stays('memories')}"
@@ -298,7 +301,7 @@ class _Rewriting:
             execute("DELETE FROM vectors WHERE memory = ?", (number,))
 
     def versions(self) -> None:
-        """The reason of a version may quote another memory, so it is cleaned whatever its own memory is."""
+        """Clean the bodies of versions and, of all versions, the reasons, because a reason may quote another memory."""
         rows = self._connection.execute(
             f"SELECT v.memory, v.version, s.name, v.body, v.reason, {self._concerned} FROM versions AS v"
             " JOIN scopes AS s ON s.number = v.scope JOIN memories AS m ON m.number = v.memory"
@@ -317,7 +320,7 @@ class _Rewriting:
                 )
 
     def sessions(self) -> None:
-        """Records of sessions."""
+        """Clean the session records."""
         rows = self._connection.execute(
             "SELECT host, session_id, body, coalesce(json_extract(body, '$.project_id'), '') FROM sessions"
             f" WHERE {self._stays('sessions')}",
@@ -331,7 +334,7 @@ class _Rewriting:
                 )
 
     def texts(self, table: str, key: str, column: str) -> None:
-        """A column of a table that belongs to no scope."""
+        """Clean the column `column` of a table whose rows belong to no scope; `key` = its key column."""
         rows = self._connection.execute(
             f"SELECT {key}, {column} FROM {table} WHERE {self._stays(table)}", self._values
         ).fetchall()
@@ -357,7 +360,7 @@ _NEWEST = (
 
 
 def note_purge(path: Path, gone: Removal, *, at_ms: int) -> None:
-    """Append a purge to the log `path`, durably, unless it is the one that was noted last.
+    """Append a purge to the log file `path`, durably, unless it removes the same as the last one there.
 
     Raises:
         StoreError: if the log cannot be written.
@@ -378,7 +381,7 @@ def note_purge(path: Path, gone: Removal, *, at_ms: int) -> None:
 
 
 def read_purges(path: Path) -> tuple[LoggedPurge, ...]:
-    """The purges that were noted, oldest first; a line that cannot be read is passed over."""
+    """Return the purges in the log file `path`, oldest first; unreadable lines are skipped, and without a file there are none."""
     try:
         lines = path.read_bytes().splitlines()
     except OSError:
@@ -391,10 +394,10 @@ def read_purges(path: Path) -> tuple[LoggedPurge, ...]:
 
 
 def apply_purges(path: Path, purges: Sequence[LoggedPurge]) -> int:
-    """Remove from the database `path`, which nobody has open, what was purged; returns how many rows changed.
+    """Remove what was purged from the database `path`, which nobody may have open, and what quotes it; return how many rows changed.
 
-    Ids of memories never come back, so memories go in any case. Sessions, projects and values may have begun anew under their old
-    names: they go where the whole file is older than the purge.
+    Purged memories are always removed, because their ids are never used again. Sessions, projects and values may exist again under their
+    old names: they are removed only if everything in the file is older than the purge.
 
     Raises:
         StoreError: if the file cannot be written.

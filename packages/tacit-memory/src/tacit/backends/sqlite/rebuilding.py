@@ -27,7 +27,7 @@ from tacit.system.files import set_mode
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SalvagedMemory:
-    """A memory as it can be put together.
+    """A memory as it can be restored from the rows that were found.
 
     Attributes:
         number: its row.
@@ -43,7 +43,7 @@ class SalvagedMemory:
 
 
 def assemble_memories(rows: FoundRows) -> dict[str, SalvagedMemory]:
-    """The memories by id. One whose row is lost is put together from its newest version."""
+    """Return memory id -> what can be restored of it. If its row is lost or outdated, its newest version is used."""
     versions: dict[int, dict[int, tuple[int, str, str, str]]] = {}
     for (number, version), recorded in rows.versions.items():
         versions.setdefault(number, {})[version] = recorded
@@ -66,9 +66,9 @@ def assemble_memories(rows: FoundRows) -> dict[str, SalvagedMemory]:
 
 
 def add_missing(rows: FoundRows, backup: FoundRows) -> int:
-    """Add to `rows` what only `backup` holds; what `rows` holds stays as it is. Returns the number of added memories.
+    """Add to `rows`, in place, what only `backup` has, and return the number of added memories. Rows that exist stay as they are.
 
-    Relations, records and values come along where pages are damaged: else they were removed on purpose.
+    Relations, records and values are added only if memories were added or pages are damaged; otherwise they were removed on purpose.
     """
     mine, theirs = assemble_memories(rows), assemble_memories(backup)
     numbers = {salvaged.number: mine[name].number for name, salvaged in theirs.items() if name in mine}
@@ -120,7 +120,7 @@ def _identity(rows: FoundRows, backup_identity: tuple[str, int] | None) -> int:
 
 
 def write_store(rows: FoundRows, target: Path, *, values: Mapping[str, str]) -> dict[str, SalvagedMemory]:
-    """Write a store of `rows` and of the named `values` to `target`, which must not exist; returns its memories.
+    """Write a new store with `rows` and the named values `values` to `target`, which must not exist; return its memories by id.
 
     Raises:
         StoreError: if the file cannot be written.
@@ -216,7 +216,10 @@ def _put_relations(connection: sqlite3.Connection, rows: FoundRows, numbers: set
 def _put_vectors(
     connection: sqlite3.Connection, found_rows: FoundRows, memories: Mapping[str, SalvagedMemory]
 ) -> None:
-    """Keep vectors that can be those of their memories; the others are made anew by `reindex`."""
+    """Write the embedder identities and the vectors that are intact and belong to the current version of their memories.
+
+    The others are left out; `reindex` computes them anew.
+    """
     connection.executemany(
         "INSERT INTO identities (number, name, dimensions) VALUES (?, ?, ?)",
         [(number, *identity) for number, identity in sorted(found_rows.identities.items())],

@@ -48,9 +48,9 @@ _Words = npt.NDArray[np.uint32]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Frame:
-    """A frame of the log: the place of its page in the file, and the facts of its header.
+    """A frame of the write-ahead log: `page` = number of its page, `offset` = where the page's bytes begin in the log.
 
-    `pages_after` is not 0 where a transaction ends; `sound` = the checksum of this frame fits.
+    `pages_after` = size of the database in pages after the transaction that ends here, 0 = none ends; `sound` = its checksum is right.
     """
 
     page: int
@@ -75,9 +75,9 @@ class Log:
 
     @property
     def damaged(self) -> bool:
-        """Whether a finished transaction stands behind a frame that SQLite would stop at.
+        """Whether SQLite would lose a finished transaction, because it comes after a damaged frame or header.
 
-        A transaction that was interrupted leaves an end that cannot be read, with nothing finished behind it.
+        An interrupted transaction also leaves an unreadable end, but nothing finished after it.
         """
         stops = 0 if not self.header_sound else None
         for number, frame in enumerate(self.frames):
@@ -90,7 +90,7 @@ class Log:
 
 @dataclass(slots=True, kw_only=True)
 class PageFile:
-    """The pages of one database as its log leaves them.
+    """The pages of a database file, with the newer pages of its log over them.
 
     Attributes:
         page_bytes: size of a page.
@@ -107,7 +107,7 @@ class PageFile:
     _newer: dict[int, bytes] = field(default_factory=dict[int, bytes])
 
     def page(self, number: int) -> bytes:
-        """The page of this number, b"" where the file does not hold the whole of it."""
+        """Return the page of this number (from 1), or b"" if the file does not hold all of it."""
         if number in self._newer:
             return self._newer[number]
         start = (number - 1) * self.page_bytes
@@ -116,7 +116,7 @@ class PageFile:
 
 
 def open_pages(path: Path) -> PageFile:
-    """Read the database `path` with its log.
+    """Open the database `path` with its write-ahead log for reading its pages, without SQLite; a missing file has no pages.
 
     Raises:
         OSError: a file cannot be read.
@@ -180,7 +180,7 @@ def _page_sizes(content: bytes | mmap.mmap, log: Log | None) -> tuple[int, int]:
 
 
 def _count(content: bytes | mmap.mmap, page_bytes: int, by_log: int) -> int:
-    """Count the pages of the database: by the log, else by its header where that can be trusted, else by the file's size."""
+    """Return the number of pages of the database: `by_log` if not 0, else from its header if that can be trusted, else from the file's size."""
     by_size = len(content) // page_bytes
     if by_log:
         return by_log
@@ -190,7 +190,7 @@ def _count(content: bytes | mmap.mmap, page_bytes: int, by_log: int) -> int:
 
 
 def read_log(wal: bytes) -> Log:
-    """The frames of the present generation of the log `wal`."""
+    """Parse the bytes of a write-ahead log, and return its frames of the present generation."""
     if len(wal) < _WAL_HEADER.size + _FRAME_HEADER.size:
         return Log()
     magic, _, page_bytes, _, *salts, sum0, sum1 = _WAL_HEADER.unpack_from(wal)
@@ -239,7 +239,7 @@ def _checksum(content: bytes, start: tuple[int, int], *, little: bool) -> tuple[
 
 
 def _checksums(words: _Words, starts: _Words) -> _Words:
-    """SQLite's checksums of rows of words (WAL format, section 4.2), modulo 2**32.
+    """Return SQLite's checksum pair of each row of 32-bit words (WAL format, section 4.2), from the pairs in `starts`.
 
     `s0 += x[i] + s1; s1 += x[i+1] + s0` is linear, so the last sums are those of the words times fixed factors.
     """
@@ -257,7 +257,7 @@ def _checksums(words: _Words, starts: _Words) -> _Words:
 
 @cache
 def _factors(pairs: int) -> tuple[_Words, _Words]:
-    """The powers of the step's matrix for each pair of words, and for the sums before them."""
+    """Return the powers of the checksum step's matrix: one for each pair of words, and the last one for the start values."""
     power = [[1, 0], [0, 1]]
     factors = np.empty((pairs, 2, 2), np.uint32)
     for at in range(pairs - 1, -1, -1):
@@ -276,25 +276,25 @@ _MAX_COLUMNS = 64
 
 
 class Unreadable(Exception):
-    """A cell or page holds nothing that can be read."""
+    """A cell of a page cannot be read as a row."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """A row: `rowid` is None in an index, which tables without rowid are, too."""
+    """A row as stored: `rowid` and column values. `rowid` None = it is from an index or a table WITHOUT ROWID."""
 
     rowid: int | None
     values: tuple[Value, ...]
 
 
 def is_tree_page(page: bytes, number: int) -> bool:
-    """Whether the page can be one of a table or index."""
+    """Whether the page has the type of a table's or index's page."""
     head = _FILE_HEADER if number == 1 else 0
     return len(page) > head and page[head] in KINDS
 
 
 def children(page: bytes, number: int) -> Iterator[int]:
-    """The pages below an inner page; none of a leaf."""
+    """Yield the numbers of the child pages of an inner page; none for a leaf."""
     head = _FILE_HEADER if number == 1 else 0
     if not is_tree_page(page, number) or page[head] not in (TABLE_INNER, INDEX_INNER):
         return
@@ -304,7 +304,7 @@ def children(page: bytes, number: int) -> Iterator[int]:
 
 
 def records(file: PageFile, page: bytes, number: int, chained: set[int]) -> Iterator[Record]:
-    """The rows of a page; the numbers of the pages that hold the rest of long rows go into `chained`."""
+    """Yield the rows of a page, skipping unreadable ones; add the numbers of the overflow pages of long rows to `chained`."""
     head = _FILE_HEADER if number == 1 else 0
     if not is_tree_page(page, number) or page[head] == TABLE_INNER:
         return
@@ -421,7 +421,7 @@ _RELATIONS = frozenset(get_args(RelationType))
 _OBJECTS = frozenset({"table", "index", "trigger", "view"})
 _LOCK_BYTE = 1 << 30
 _STORE_ID = re.compile(r"[0-9a-f]{32}$")
-"""The row of the table `state` has the form of an embedder's identity."""
+"""A store id: the row of the table `state` has the same form as an embedder's identity, and is told apart by it."""
 _memory = msgspec.json.Decoder(Memory).decode
 _session = msgspec.json.Decoder(SessionState).decode
 _trace = msgspec.json.Decoder(Trace).decode
@@ -432,7 +432,7 @@ Row = tuple[Value, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryRow:
-    """The columns of a memory beside its body."""
+    """The columns of a memory's row that are needed: its version, its use count (-1 = lost) and its JSON body."""
 
     version: int
     uses: int
@@ -441,7 +441,7 @@ class MemoryRow:
 
 @dataclass(slots=True, kw_only=True)
 class FoundRows:
-    """The rows of one database, by their keys.
+    """The rows that were found in a damaged database, by their keys.
 
     Attributes:
         memories: by number.
@@ -478,7 +478,7 @@ class FoundRows:
 
 
 def find_rows(file: PageFile) -> FoundRows:
-    """Every row that can be read."""
+    """Read every row that can still be read from a database file, also from pages that no tree leads to; free pages are skipped."""
     reached = _reached(file)
     free, free_known = _free_pages(file)
     free -= reached
@@ -504,7 +504,7 @@ def find_rows(file: PageFile) -> FoundRows:
 
 
 def _reached(file: PageFile) -> set[int]:
-    """The pages that the trees of the schema lead to."""
+    """Return the numbers of all pages that the tables and indexes of the schema lead to."""
     roots = {1}
     for number in range(1, file.count + 1):
         page = file.page(number)
@@ -543,7 +543,7 @@ def _root_of(record: Record) -> int:
 
 
 def _free_pages(file: PageFile) -> tuple[set[int], bool]:
-    """The pages on the list of free ones, and whether that list is whole."""
+    """Return (numbers of the pages on the free list, whether that list could be read completely)."""
     first = file.page(1)
     trunk, promised = int.from_bytes(first[32:36], "big"), int.from_bytes(first[36:40], "big")
     free: set[int] = set()

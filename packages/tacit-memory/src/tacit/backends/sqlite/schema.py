@@ -199,7 +199,7 @@ MIGRATIONS: list[Callable[[sqlite3.Connection], None]] = [_create]
 
 
 MAX_VERSION = 9_999
-"""No release will have a greater number: one that stands in a file is damage, not a newer schema."""
+"""The greatest schema version that any release can have; a greater number in a file means damage, not a newer schema."""
 
 
 def _table_names(statements: Iterable[str]) -> frozenset[str]:
@@ -211,22 +211,22 @@ _TABLES = _table_names((*_CORE, *_SEARCH))
 
 
 def newest_version() -> int:
-    """The version that this code reads and writes."""
+    """Return the schema version that this code reads and writes."""
     return len(MIGRATIONS)
 
 
 def schema_version(connection: sqlite3.Connection) -> int:
-    """The version that stands in the file; 0 = empty."""
+    """Return the schema version of the file; 0 = it is empty."""
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
 def is_possible_version(version: int) -> bool:
-    """Whether a release can have written this number."""
+    """Whether a release can have this schema version; False means damage."""
     return 0 <= version <= MAX_VERSION
 
 
 def missing_parts(connection: sqlite3.Connection) -> list[str]:
-    """Return what a file of its schema version must have and does not: tables, or the only row of `state`."""
+    """Return sentences about what the file lacks: tables, or the only row of `state`; empty for a complete or an empty file."""
     if schema_version(connection) < 1:
         return []
     if missing := sorted(_TABLES - _tables(connection)):
@@ -248,7 +248,7 @@ def _tables(connection: sqlite3.Connection) -> set[str]:
 
 
 def missing_columns(connection: sqlite3.Connection) -> list[str]:
-    """Columns of the newest schema that the file does not have, by comparison with a new store."""
+    """Return sentences about the columns of the newest schema that the file lacks, by comparison with a new store."""
     with closing(sqlite3.connect(":memory:")) as fresh:
         for version in range(1, newest_version() + 1):
             migrate_one(fresh, version)
@@ -274,6 +274,6 @@ def empty_database() -> bytes:
 
 
 def migrate_one(connection: sqlite3.Connection, version: int) -> None:
-    """Bring the file to `version` from the one before, inside the caller's transaction."""
+    """Migrate the file from the schema version before to `version`, inside the caller's transaction."""
     MIGRATIONS[version - 1](connection)
     connection.execute(f"PRAGMA user_version = {version}")

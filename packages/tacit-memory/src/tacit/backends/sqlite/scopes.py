@@ -18,7 +18,7 @@ _BATCH = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredScope:
-    """A scope of the store.
+    """A scope as the store numbers it, with its change counters.
 
     Attributes:
         number: its row.
@@ -35,12 +35,12 @@ class StoredScope:
 
 @lru_cache(maxsize=64)
 def _names_of(scope: ScopeFilter) -> tuple[str, ...]:
-    """The names of the scopes of a filter, as they are stored; a session asks by the same filter again and again."""
+    """Return the names under which the scopes of a filter are stored. Cached, because a session asks with the same filter repeatedly."""
     return tuple(clean_text(str(name)) for name in scope.scopes)
 
 
 def stored_scopes(connection: sqlite3.Connection, scope: ScopeFilter) -> tuple[StoredScope, ...]:
-    """The stored scopes that `scope` shows, by number."""
+    """Return the stored scopes that `scope` shows and that hold memories, sorted by number."""
     if not scope.scopes:
         return ()
     names = _names_of(scope)
@@ -57,7 +57,7 @@ def stored_scopes(connection: sqlite3.Connection, scope: ScopeFilter) -> tuple[S
 
 
 def visible_numbers(connection: sqlite3.Connection, scope: ScopeFilter) -> str:
-    """The numbers of every scope that `scope` shows, as JSON for `json_each`; includes scopes that are empty today."""
+    """Return the numbers of all stored scopes that `scope` shows, as a JSON list for `json_each`; also of scopes without memories now."""
     rows = connection.execute(
         "SELECT number FROM scopes WHERE name IN (SELECT value FROM json_each(?)) ORDER BY number",
         (json_list(_names_of(scope)),),
@@ -66,7 +66,7 @@ def visible_numbers(connection: sqlite3.Connection, scope: ScopeFilter) -> str:
 
 
 def scope_number(connection: sqlite3.Connection, scope: Scope) -> int:
-    """The number of `scope`, which is added when it is new. Writers only."""
+    """Return the number of `scope`; a new scope is inserted, so `connection` must be in a write transaction."""
     name = clean_text(str(scope))
     row = connection.execute("SELECT number FROM scopes WHERE name = ?", (name,)).fetchone()
     if row is not None:
@@ -77,6 +77,6 @@ def scope_number(connection: sqlite3.Connection, scope: Scope) -> int:
 
 
 def every_scope(connection: sqlite3.Connection) -> ScopeFilter:
-    """A filter of all scopes that hold memories."""
+    """Return a filter of all scopes that hold memories."""
     rows = connection.execute("SELECT name FROM scopes WHERE total > 0").fetchall()
     return ScopeFilter.of(*(scope_named(str(row[0])) for row in rows))
