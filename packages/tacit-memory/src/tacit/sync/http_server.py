@@ -71,7 +71,7 @@ class HttpServer:
         return self.connection.ask(SignInResult, "POST", f"{SIGN_IN_PREFIX}/finish", body)
 
     def heads(self) -> Mapping[str, int]:
-        """See `SyncServer.heads`."""
+        """Return device -> number of the last entry of its log on the server."""
         return self._ask(_Heads, "GET", "/heads").heads
 
     def wait(self, known: int, *, shared: int = -1, wait_s: float) -> tuple[bool, int]:
@@ -86,35 +86,35 @@ class HttpServer:
         return news, answer.shared
 
     def entries(self, device: str, *, after: int, limit: int) -> Sequence[Entry]:
-        """See `SyncServer.entries`."""
+        """Return up to `limit` entries of a device with numbers above `after`, in order; empty = there are no more."""
         params = {"device": device, "after": after, "limit": limit}
         return self._ask(_Entries, "GET", "/entries", params=params).entries
 
     def push(self, entries: Sequence[Entry]) -> None:
-        """See `SyncServer.push`."""
+        """Store entries of one log on the server, in order; those that it has already are ignored."""
         self._ask(_Done, "POST", "/entries", {"entries": entries})
 
     def report(self, heads: Mapping[str, int]) -> None:
-        """See `SyncServer.report`."""
+        """Tell the server the number of the last entry that this device has, for every log (device -> number)."""
         self._ask(_Done, "POST", "/report", {"heads": heads})
 
     def renew(self, device: str, signature: bytes) -> LoggedIn:
-        """See `SyncServer.renew`; the new token is used from now on."""
+        """Register a new device name for this device and return its login; `signature` = the new key's signature of the name `device`. The new token is used from now on."""
         body = {"device": device, "signature": signature}
         done = self._ask(LoggedIn, "POST", "/renew", body)
         self.connection.token = done.token
         return done
 
     def devices(self) -> Sequence[DeviceView]:
-        """See `SyncServer.devices`."""
+        """Return the devices of the account, revoked ones included."""
         return self._ask(_Devices, "GET", "/devices").devices
 
     def revoke(self, device: str) -> None:
-        """See `SyncServer.revoke`."""
+        """Revoke a device: the server refuses its token from now on."""
         self._ask(_Done, "POST", f"/devices/{device}/revoke")
 
     def invite(self) -> str:
-        """See `SyncServer.invite`."""
+        """Return a new code with which one more device may log in; it works once and expires soon."""
         return self._ask(_Invited, "POST", "/invites").code
 
     def _ask(

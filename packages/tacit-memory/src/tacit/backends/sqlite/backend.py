@@ -339,15 +339,15 @@ class SqliteBackend:
     """The SQLite store as a `StoreBackend`: opens, salvages and restores the database file of a home."""
 
     def open(self, home: Home, *, clock: Clock) -> SqliteStore:
-        """See `StoreBackend.open` and `open_sqlite_store`."""
+        """Open the store of `home`, creating or migrating it where needed."""
         return open_sqlite_store(home, clock=clock)
 
     def needs_migration(self, home: Home) -> bool:
-        """See `StoreBackend.needs_migration`."""
+        """Whether `open` would migrate the store; False where that cannot be told."""
         return needs_migration(home)
 
     def back_up(self, home: Home, target: Path) -> bool:
-        """See `StoreBackend.back_up`."""
+        """Copy the store, which nobody has opened or migrated yet, to `target`; return False if that was interrupted."""
         return back_up_file(home, target)
 
     def file_id(self, home: Home) -> int:
@@ -355,19 +355,19 @@ class SqliteBackend:
         return inode_of(home.database)
 
     def salvage(self, home: Home, *, clock: Clock, file_id: int) -> Salvage | None:
-        """See `StoreBackend.salvage`."""
+        """Put the damaged files into quarantine, and new ones in their place that hold everything that can be read."""
         return salvage(home, clock, inode=file_id)
 
     def suspects_damage(self, home: Home) -> bool:
-        """See `StoreBackend.suspects_damage`."""
+        """Whether damage was found since the store was opened. Cheap: called for every `status`."""
         return damage_marker(home.database).exists()
 
     def examine(self, source: Path) -> int | None:
-        """See `StoreBackend.examine`."""
+        """Check whether the backup `source` can become the store, without changing anything."""
         return examine(source)
 
     def restore(self, source: Path, home: Home, *, clock: Clock) -> Path | None:
-        """See `StoreBackend.restore`."""
+        """Make `source` the store of `home`; return where the former one was put, if there was one."""
         return restore(source, home, clock)
 
 

@@ -113,7 +113,7 @@ def _bodies(connection: sqlite3.Connection, ids: Sequence[str]) -> dict[str, str
 def list_memories(
     connection: sqlite3.Connection, where: MemoryFilter, *, scope: ScopeFilter, limit: int, offset: int
 ) -> tuple[Memory, ...]:
-    """See `MemoryStore.list_memories`."""
+    """Return the memories within `scope` that meet `where`, newest first (created_at_ms, then id) unless `where` orders them otherwise."""
     past = where.as_of_ms is not None
     columns = "body, 0, 0" if past else "body, use_count, shown_count"
     rows = _list(connection, columns, where, scope=scope, limit=limit, offset=offset)
@@ -188,7 +188,7 @@ def _is_most(connection: sqlite3.Connection, values: Mapping[str, object]) -> bo
 
 
 def count_memories(connection: sqlite3.Connection, where: MemoryFilter, *, scope: ScopeFilter) -> int:
-    """See `MemoryStore.count_memories`."""
+    """Count the memories that `list_memories` would give without a limit."""
     table, tests, values = asked_rows(connection, where, scope)
     row = connection.execute(f"SELECT count(*) FROM {table} WHERE {' AND '.join(tests)}", values).fetchone()
     return int(row[0])
@@ -313,7 +313,7 @@ def _flags(where: MemoryFilter, *, past: bool) -> list[str]:
 def changed(
     connection: sqlite3.Connection, since: int, scope: ScopeFilter, *, limit: int
 ) -> tuple[str, ...] | None:
-    """See `SearchableStore.changed`."""
+    """Return the ids of the memories in `scope`, of any status, that were written after `change()` was `since`."""
     values = {"scopes": visible_numbers(connection, scope), "since": since, "limit": limit + 1}
     moved = connection.execute(
         "SELECT max(moved) FROM scopes WHERE number IN (SELECT value FROM json_each(:scopes))", values
@@ -333,7 +333,7 @@ def resolve(
     scope: ScopeFilter,
     sensitivities: tuple[Sensitivity, ...] | None,
 ) -> Memory:
-    """See `MemoryStore.resolve`."""
+    """Return the one memory whose id is or begins with `id_or_prefix`; if none begins with it, the one whose id ends with it."""
     clean_id = searched_name(id_or_prefix)
     values: dict[str, object] = {
         "wanted": clean_id,
@@ -448,7 +448,7 @@ _PENDING = (
 
 
 def count_pending(connection: sqlite3.Connection, identity: EmbedderIdentity) -> int:
-    """See `MemoryStore.count_pending`."""
+    """Count the memories that `pending_vectors` would name in all."""
     cursor = connection.execute(
         f"SELECT count(*) {_PENDING}", (clean_text(identity.name), identity.dimensions)
     )
@@ -461,7 +461,7 @@ def get_vectors(
     scopes: Sequence[StoredScope],
     identity: EmbedderIdentity,
 ) -> dict[str, Vectors]:
-    """See `MemoryStore.get_vectors`."""
+    """Return memory id -> stored vector of `identity`, each of shape (dimensions,); an id without one is left out."""
     rows = connection.execute(
         # Joined in this order, or the vectors of the whole store would be looked through.
         "SELECT m.id, v.vector FROM memories AS m CROSS JOIN vectors AS v ON v.memory = m.number"
@@ -513,7 +513,7 @@ BEGINNING, MISSPELLED = 0.8, 0.6
 def find_memories(
     connection: sqlite3.Connection, text: str, where: MemoryFilter, *, scope: ScopeFilter, limit: int
 ) -> tuple[Hit, ...]:
-    """See `MemoryStore.find_memories`."""
+    """Return the memories that meet `where` and contain a word of `text`, best first; ties by id, the newest first."""
     query = _words(connection, text)
     if limit <= 0 or not query:
         return ()

@@ -59,12 +59,12 @@ from tacit.text.tokens import code_query_words, query_words
 K1 = 1.2
 B = 0.75
 _DENSE = 65_536
-"""In a scope of no more rows, adding up over all of them is quicker than finding out which ones are named."""
+"""In a scope of at most this many rows, adding up over all rows is quicker than finding the rows that matched."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Postings:
-    """For every word asked for, the row numbers of the documents that hold it, shape (k,) each."""
+    """The result of asking a text index for words: for each of `words` the row numbers of the memories that contain it, shape (k,)."""
 
     index: TextIndex
     words: tuple[str, ...]
@@ -72,7 +72,7 @@ class Postings:
 
 
 def documents_in(connection: sqlite3.Connection) -> int:
-    """Count the documents that the text indexes hold, or a little more."""
+    """Return an upper estimate of the number of documents in the text indexes, which costs little."""
     return int(connection.execute("SELECT max(memory) FROM documents").fetchone()[0] or 0)
 
 
@@ -85,9 +85,9 @@ def read_postings(
     documents: int,
     on_demand: bool = False,
 ) -> Postings:
-    """Choose the words to ask for, and ask; `QueryTerms.prepare` before keeps this short in a large store.
+    """Choose the words of a query that are worth it, and look them up in the text index of `terms`. Call `QueryTerms.prepare` before.
 
-    `documents` is what `documents_in` says. With `on_demand` somebody waits for the answer: more words are read.
+    `documents` = the result of `documents_in`. `on_demand` = somebody asks for the answer: more words are looked up.
     """
     index = terms.index
     share = min(1.0, sum(scope.active for scope in scopes) / max(documents, 1))
@@ -105,7 +105,7 @@ def read_postings(
 def score_bm25(
     partitions: Sequence[MemoryRows], postings: Postings, *, now_ms: int, kinds: Kinds | None = None
 ) -> list[tuple[Positions, Scores]]:
-    """Positions and scores of the memories that hold any of the words, for every part of the scope.
+    """Return for each partition the positions and BM25 scores of the memories that contain any of the words.
 
     Args:
         partitions: the memories of every stored scope asked for.
@@ -145,7 +145,7 @@ def _weigh_matches(
 def _summed(
     matches: _WordMatches, idf: NDArray[np.float64], size: int
 ) -> tuple[Positions, NDArray[np.number]]:
-    """Positions that hold any word, ascending, and the sum of their words' weights, all of them above 0."""
+    """Return the positions that contain any of the words, ascending, and for each the sum of its words' idf."""
     # Added word by word, so that memories that hold the same words get the same sum.
     weights = idf.repeat(matches.held)
     if size <= _DENSE:
@@ -165,7 +165,7 @@ def build_word_table(
     now_ms: int,
     kinds: Kinds | None = None,
 ) -> tuple[NDArray[np.float64], list[tuple[Positions, NDArray[np.float32]]]]:
-    """The idf of every word read; for every part of the scope positions and scores word by word, shape (positions, words read).
+    """Return (idf of each word looked up, for each partition its positions and their scores word by word, shape (positions, words)).
 
     Args:
         partitions: the memories of every stored scope asked for.
@@ -201,7 +201,7 @@ def build_word_table(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _WordMatches:
-    """The memories of one part that hold the words: positions word after word, shape (n,), and the number of each word."""
+    """The memories of one partition that contain the words: `positions` of the first word, then the second, ..., shape (n,); `held` = how many per word."""
 
     positions: Positions
     held: NDArray[np.intp]
@@ -223,7 +223,7 @@ def _found(partitions: Sequence[MemoryRows], postings: Postings) -> list[_WordMa
 
 
 def _idf(partitions: Sequence[MemoryRows], matches: Sequence[_WordMatches]) -> NDArray[np.float64]:
-    """ln(1 + (N - n + 0.5) / (n + 0.5)) of every word in scope."""
+    """Return the idf of each word, ln(1 + (N - n + 0.5) / (n + 0.5)), counted over all memories in scope."""
     total = sum(partition.rows.living for partition in partitions)
     document_counts = sum((match.held for match in matches), np.zeros(1, np.intp))
     return np.array([math.log1p((total - n + 0.5) / (n + 0.5)) for n in document_counts.tolist()])
@@ -235,17 +235,17 @@ def _mean_length(partitions: Sequence[MemoryRows], index: TextIndex) -> float:
 
 
 _AHEAD = 4
-"""So many more than are wanted are read in one go; where the table refuses more, it is asked again."""
+"""How many rows more than wanted are checked in the table at once; if the table refuses more of them, further ones are checked."""
 
 IN_SCOPE = "scope IN (SELECT value FROM json_each(:scopes))"
 HOLDS = "status = 'active' AND valid_from_ms <= :now AND (valid_to_ms IS NULL OR valid_to_ms > :now)"
 
 ScoredIds = tuple[NDArray[np.bytes_], Scores]
-"""What the arrays of one scope found: ids and scores, shape (k,) each."""
+"""The result of searching the arrays of one scope: ids and scores, shape (k,) each."""
 
 
 def numbers_of(scopes: Sequence[StoredScope]) -> str:
-    """The scopes' numbers as JSON for `json_each`."""
+    """Return the scopes' numbers as a JSON list for SQLite's `json_each`."""
     return json_list([scope.number for scope in scopes])
 
 
@@ -256,7 +256,7 @@ def _holding(
     now_ms: int,
     kinds: Sequence[str] | None,
 ) -> dict[int, str]:
-    """Ids of those of `numbers` that may be seen now."""
+    """Return row number -> id of those of `numbers` that are active, valid now, in `scopes` and of `kinds` (None = any)."""
     # A list of parameters, in order, is read twice as fast as `json_each`: the table is asked four times for one recall.
     marks = ",".join("?" * len(numbers))
     visible = ",".join("?" * len(scopes))
@@ -271,7 +271,7 @@ def _holding(
 
 
 def best_hits(matches: Sequence[ScoredIds], limit: int) -> list[Hit]:
-    """The best `limit` of what the arrays of several scopes found, ties by id, the newest first."""
+    """Return the best `limit` hits of the results of several scopes, best first; ties by id, the newest first."""
     # A few dozen each: sorting them as plain values is quicker than setting up arrays for it.
     best = sorted(
         (
@@ -293,7 +293,10 @@ def confirm_scores(
     *,
     kinds: Sequence[str] | None = None,
 ) -> list[Hit]:
-    """The best `limit` of `scores` (by row number) that the table confirms, of `kinds` (None = any); equal scores are read as a whole."""
+    """Return the best `limit` hits of `scores` (row number -> score) whose rows are active, valid now, in `scopes` and of `kinds` (None = any).
+
+    Best first; ties by id, the newest first.
+    """
     order = sorted(scores, key=lambda number: -scores[number])
     hits: list[Hit] = []
     start = 0
@@ -311,19 +314,19 @@ def confirm_scores(
 
 
 TEXT_DEADLINE_MS = 100.0
-"""A text search that takes longer is given up; choosing rare words makes that the exception."""
+"""Longest time of a text search in milliseconds; then it is stopped without a result, which is rare because only rare words are looked up."""
 
 BY_ERROR = (
     "SELECT id FROM memories INDEXED BY memories_by_error WHERE error_signature = :signature AND error_signature <> ''"
     f" AND {IN_SCOPE} AND {HOLDS} ORDER BY id DESC LIMIT :limit"
 )
-"""Which index is said: left to itself, SQLite takes that of the status and looks at every memory of the scope."""
+"""Statement for the memories with an error signature. It names the index, because SQLite would choose one that reads every memory of the scope."""
 _STEPS = 1000
 _UNION = 100
 
 
 class SqliteSearch:
-    """Rankings over the stored memories. Safe to share between threads."""
+    """The `Search` port over the SQLite store: one ranking per call, from in-memory indexes that follow the tables. Thread-safe."""
 
     def __init__(self, database: Database, *, clock: Clock, index_dir: Path | None, store_id: str) -> None:
         self._database = database
@@ -342,7 +345,7 @@ class SqliteSearch:
         limit: int,
         kinds: Sequence[str] | None = None,
     ) -> Ranking:
-        """See the port. Cosines are of half-precision vectors: true to about 0.001."""
+        """Rank by cosine (-1 to 1) with `vector`, shape (dimensions,), of unit length. Cosines are of half-precision vectors: true to about 0.001."""
         if vector.shape != (identity.dimensions,):
             raise InvalidInput(
                 f"The vector has shape {vector.shape}; {identity} needs ({identity.dimensions},)."
@@ -370,13 +373,13 @@ class SqliteSearch:
     def lexical(
         self, text: str, *, scope: ScopeFilter, limit: int, kinds: Sequence[str] | None = None
     ) -> Ranking:
-        """See the port."""
+        """Rank by BM25 (higher is better, above 0) over stemmed words; the query is bounded by document frequency."""
         return self._text("lexical", "words", query_words(clean_text(text)), scope, limit, kinds)
 
     def code(
         self, text: str, *, scope: ScopeFilter, limit: int, kinds: Sequence[str] | None = None
     ) -> Ranking:
-        """See the port."""
+        """Rank by BM25 over identifiers and paths split by case and punctuation."""
         return self._text("code", "code", code_query_words(clean_text(text)), scope, limit, kinds)
 
     def word_table(
@@ -389,7 +392,7 @@ class SqliteSearch:
         kinds: Sequence[str] | None = None,
         common: bool = True,
     ) -> WordTable:
-        """See the port. Common words of a long text are left out where reading them would take too long."""
+        """Return a table of the score that `lexical` would give each word by itself, for the `limit` memories with the best sum and for the ids in `also`. Common words of a long text are left out where reading them would take too long."""
         weights = np.zeros(len(words), np.float32)
         nothing = WordTable(ids=(), scores=np.zeros((0, len(words)), np.float32), weights=weights)
         with self._ranking("lexical", scope, limit) as (connection, scopes, _):
@@ -433,7 +436,7 @@ class SqliteSearch:
     def _parts(
         self, connection: sqlite3.Connection, scopes: tuple[StoredScope, ...], stack: ExitStack
     ) -> list[MemoryRows]:
-        """The memories of every scope, for this thread alone while `stack` is open."""
+        """Return the current `MemoryRows` of each scope, locked for this thread until `stack` is closed."""
         return [
             stack.enter_context(self._memories.current(connection, stored_scope))
             for stored_scope in sorted(scopes, key=lambda stored_scope: stored_scope.number)
@@ -448,7 +451,7 @@ class SqliteSearch:
         *,
         on_demand: bool = False,
     ) -> Postings | None:
-        """Return what the text index knows of `words`; None when it took too long."""
+        """Return the memories that contain the words, as the text index finds them; None = it took longer than `TEXT_DEADLINE_MS`."""
         # Not under the deadline: given up, it would be begun again at every search.
         documents = documents_in(connection)
         self._terms[index].prepare(connection, documents)
@@ -497,7 +500,7 @@ class SqliteSearch:
         limit: int,
         kinds: Sequence[str] | None = None,
     ) -> Ranking:
-        """See the port. idf = ln(1 + N / (1 + df)), N and df counted over the active memories in scope."""
+        """Rank by idf-weighted overlap (0 to 1) of linked entities: matched idf / idf of all asked-for entities. idf = ln(1 + N / (1 + df)), N and df counted over the active memories in scope."""
         query_entities = sorted({(entity.kind, entity.key) for entity in clean_value(tuple(entities))})
         with self._ranking("entity", scope, limit) as (connection, scopes, ranking):
             if not scopes or not query_entities:
@@ -530,7 +533,7 @@ class SqliteSearch:
         limit: int,
         kinds: Sequence[str] | None = None,
     ) -> Ranking:
-        """See the port. Weights are kept in steps of 1/200."""
+        """Rank by the best product of situation probability and trigger weight (0 to 1). Weights are kept in steps of 1/200."""
         with self._ranking("intent", scope, limit) as (connection, scopes, ranking):
             if not scopes:
                 return ranking.empty()
@@ -549,7 +552,7 @@ class SqliteSearch:
     def standing(
         self, kinds: Sequence[str], *, scope: ScopeFilter, limit: int, broadest: bool = False
     ) -> Ranking:
-        """See the port."""
+        """Rank the memories of these kinds by importance (0 to 1), pinned first, whatever is asked; this is the start pool."""
         with self._ranking("standing", scope, limit) as (connection, scopes, ranking):
             pairs = [
                 (stored_scope.number, kind)
@@ -565,7 +568,7 @@ class SqliteSearch:
             return ranking.filled(Hit(memory_id=row[3], score=row[2]) for row in best[:limit])
 
     def error(self, signature: str, *, scope: ScopeFilter, limit: int) -> Ranking:
-        """See the port."""
+        """Return the memories stored for exactly this error signature, each with score 1."""
         with self._ranking("error", scope, limit) as (connection, scopes, ranking):
             if not scopes or not signature:
                 return ranking.empty()
@@ -586,7 +589,7 @@ class SqliteSearch:
         actions: Sequence[tuple[str, float]],
         scopes: Sequence[StoredScope],
     ) -> dict[int, float]:
-        """Probability by action number, of the actions that any trigger in `scopes` can name."""
+        """Return action number -> probability, for those of `actions` that any stored trigger names."""
         change = max(stored_scope.change for stored_scope in scopes)
         known_change, numbers = self._actions
         if known_change != change:
@@ -611,11 +614,11 @@ class SqliteSearch:
             yield connection, tuple(stored_scope for stored_scope in stored if stored_scope.active), timed
 
     def settle(self) -> None:
-        """Wait for what is written in the background."""
+        """Block until the index files that are being written in the background are complete."""
         self._vectors.settle()
 
     def close(self) -> None:
-        """Let go of every index."""
+        """Release all indexes, after files that are being written are complete."""
         self._vectors.close()
         for terms in self._terms.values():
             terms.close()
@@ -626,7 +629,7 @@ def _numbers(kinds: Sequence[str] | None) -> Kinds | None:
 
 
 class _RankingTimer:
-    """Makes the ranking of one call, with the time it took."""
+    """Builds the `Ranking` of one search, with the time since it began."""
 
     def __init__(self, space: str, clock: Clock) -> None:
         self._clock = clock
@@ -643,7 +646,7 @@ class _RankingTimer:
 
 
 def _background(samples: Sequence[Scores], total: int) -> Background | None:
-    """Mean and deviation of sampled cosines of `total` memories; None without any."""
+    """Return mean and standard deviation of the sampled cosines of `total` memories; None if there are no samples."""
     cosines = np.concatenate(samples) if samples else np.empty(0, np.float32)
     if not len(cosines):
         return None
@@ -656,7 +659,7 @@ def _background(samples: Sequence[Scores], total: int) -> Background | None:
 def _best_rows(
     ids: NDArray[np.bytes_], sums: NDArray[np.float32], limit: int, also: Sequence[str]
 ) -> NDArray[np.intp]:
-    """Places of the `limit` best sums above 0 and of those of `also`, best first, ties by id, the newest first."""
+    """Return the indexes of the rows with the `limit` best sums above 0, and of those with an id in `also`, best first; ties by id, the newest first."""
     order = np.lexsort((ids, sums))[::-1]
     also_ids = {clean_text(name).encode() for name in also}
     chosen = [
@@ -699,7 +702,7 @@ def _standing(
     *,
     broadest: bool,
 ) -> list[tuple[int, float, float, str]]:
-    """The best `limit` of every (scope, kind), read from the end of one index: pinned, breadth where asked, importance; of equals the newest."""
+    """Return for each (scope, kind) the best `limit` valid memories as (pinned, breadth or 0, importance, id), in descending order of these."""
     if not pairs:
         return []
     query = (

@@ -28,9 +28,9 @@ _REMEMBERED_RECORDS = 64
 
 
 class Ledgers:
-    """The ledgers this process saved last, so that a save writes only what is new. Safe to share between threads.
+    """A cache of the ledgers that this process saved last, so that a save writes only new exposures. Thread-safe.
 
-    Only a shortcut: a row that is there already is passed over, so forgetting a ledger costs time, nothing else.
+    It only saves time: exposures that are stored already are ignored when they are written again.
     """
 
     def __init__(self) -> None:
@@ -38,14 +38,14 @@ class Ledgers:
         self._saved: OrderedDict[SessionKey, tuple[Exposure, ...]] = OrderedDict()
 
     def unsaved(self, state: SessionState) -> tuple[Exposure, ...]:
-        """The exposures of `state` that may not be stored yet."""
+        """Return the exposures in the ledger of `state` that may not be stored yet; all of them if the cache does not know its beginning."""
         with self._lock:
             saved = self._saved.get(state.key, ())
         size = len(saved)
         return state.ledger[size:] if saved and state.ledger[:size] == saved else state.ledger
 
     def remember(self, state: SessionState) -> None:
-        """Note that the ledger of `state` is stored. Call it after the commit."""
+        """Cache the ledger of `state` as stored. Call it after the commit."""
         with self._lock:
             self._saved[state.key] = state.ledger
             self._saved.move_to_end(state.key)
@@ -54,7 +54,7 @@ class Ledgers:
 
 
 def load_session(connection: sqlite3.Connection, key: SessionKey) -> SessionState | None:
-    """See the port."""
+    """Return the stored record of a session, or None."""
     row = connection.execute(
         "SELECT body FROM sessions WHERE host = ? AND session_id = ?", _columns(key)
     ).fetchone()
@@ -64,7 +64,7 @@ def load_session(connection: sqlite3.Connection, key: SessionKey) -> SessionStat
 def save_session(
     connection: sqlite3.Connection, state: SessionState, body: str, exposures: tuple[Exposure, ...]
 ) -> None:
-    """Replace the record (`body` is its JSON) and add `exposures`."""
+    """Write the session record, replacing the old one (`body` = its JSON), and insert those of `exposures` that are new."""
     key = _columns(state.key)
     connection.execute(
         "INSERT OR REPLACE INTO sessions (host, session_id, last_signal_at_ms, body) VALUES (?, ?, ?, ?)",
@@ -85,12 +85,12 @@ def _columns(key: SessionKey) -> tuple[str, str]:
 
 
 def delete_session(connection: sqlite3.Connection, key: SessionKey) -> None:
-    """See the port."""
+    """Delete the live record of a session; its traces and exposures stay for statistics."""
     connection.execute("DELETE FROM sessions WHERE host = ? AND session_id = ?", _columns(key))
 
 
 def list_sessions(connection: sqlite3.Connection, limit: int) -> tuple[SessionState, ...]:
-    """See the port."""
+    """Return up to `limit` session records, the one with the newest signal first."""
     rows = connection.execute(
         "SELECT body FROM sessions ORDER BY last_signal_at_ms DESC, host, session_id LIMIT ?",
         (max(limit, 0),),
@@ -100,7 +100,7 @@ def list_sessions(connection: sqlite3.Connection, limit: int) -> tuple[SessionSt
 
 @lru_cache(maxsize=_REMEMBERED_RECORDS)
 def _session_of(body: str) -> SessionState:
-    """The record; a prompt lists the newest ones, of which few have changed since the prompt before."""
+    """Return the session record decoded from its JSON. Cached by the text, because each prompt lists the newest records and few of them change."""
     return decode(SessionState, body)
 
 
@@ -108,12 +108,12 @@ TraceRow = tuple[str, str, str, int, str]
 
 
 def trace_row(trace: Trace) -> TraceRow:
-    """The columns of a trace, made before the writer's lock is taken."""
+    """Return the columns of a trace for `put_trace`, so that it is encoded before the write lock is taken."""
     return (clean_text(trace.id), clean_text(trace.session), trace.surface.value, trace.at_ms, encode(trace))
 
 
 def put_trace(connection: sqlite3.Connection, row: TraceRow) -> None:
-    """Store a trace."""
+    """Write a trace, replacing one with the same id; `row` is from `trace_row`."""
     connection.execute(
         "INSERT OR REPLACE INTO traces (id, session, surface, at_ms, body) VALUES (?, ?, ?, ?, ?)", row
     )
@@ -122,7 +122,7 @@ def put_trace(connection: sqlite3.Connection, row: TraceRow) -> None:
 def list_traces(
     connection: sqlite3.Connection, *, session: str | None, surface: Surface | None, limit: int
 ) -> tuple[Trace, ...]:
-    """See the port."""
+    """Return up to `limit` traces of all sessions or one (`host/id`), and of all surfaces or one, newest first."""
     tests = ["1"]
     values: list[object] = []
     if session is not None:
@@ -139,7 +139,7 @@ def list_traces(
 
 
 def find_traces(connection: sqlite3.Connection, where: TraceFilter, *, limit: int) -> tuple[Trace, ...]:
-    """See the port."""
+    """Return up to `limit` traces that meet `where`, newest first (at_ms, then id)."""
     tests: list[str] = ["1"]
     values: list[object] = []
 
@@ -183,7 +183,7 @@ def exposures(
     limit: int,
     offset: int,
 ) -> tuple[StoredExposure, ...]:
-    """See the port."""
+    """Return what was injected, newest first; of all sessions and memories, or of the given ones. Deleted sessions are included."""
     tests: list[str] = ["1"]
     values: list[object] = []
     if session is not None:
@@ -202,7 +202,7 @@ def exposures(
 
 
 def get_trace(connection: sqlite3.Connection, trace_id: str) -> Trace:
-    """See the port."""
+    """Return the trace with this id."""
     row = connection.execute("SELECT body FROM traces WHERE id = ?", (clean_text(trace_id),)).fetchone()
     if row is None:
         raise NotFound(f"No trace {trace_id!r}.", hint="`tacit why` lists the newest.")
@@ -210,7 +210,7 @@ def get_trace(connection: sqlite3.Connection, trace_id: str) -> Trace:
 
 
 def prune_traces(connection: sqlite3.Connection, *, before_ms: int, keep: int) -> int:
-    """See the port."""
+    """Delete all traces older than `before_ms`, and all but the newest `keep`; return how many were deleted."""
     return connection.execute(
         "DELETE FROM traces WHERE at_ms < ?"
         " OR id NOT IN (SELECT id FROM traces ORDER BY at_ms DESC, id DESC LIMIT ?)",
@@ -219,7 +219,7 @@ def prune_traces(connection: sqlite3.Connection, *, before_ms: int, keep: int) -
 
 
 def _exposure_of(row: Sequence[Any]) -> StoredExposure:
-    """An exposure from (host, session_id, memory_id, content_hash, epoch, turn, surface, tokens, at_ms)."""
+    """Return the exposure that a row holds: (host, session_id, memory_id, content_hash, epoch, turn, surface, tokens, at_ms)."""
     return StoredExposure(
         session=SessionKey(host=row[0], session_id=row[1]),
         exposure=Exposure(
@@ -235,7 +235,7 @@ def _exposure_of(row: Sequence[Any]) -> StoredExposure:
 
 
 def hand_over(connection: sqlite3.Connection, handover: Handover) -> bool:
-    """See the port."""
+    """Store a handover durably; return False, storing nothing, when its key is known already (pending or done)."""
     cursor = connection.execute(
         "INSERT OR IGNORE INTO handovers (key, host, session_id, payload, at_ms, attempts, error)"
         " VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -253,7 +253,7 @@ def hand_over(connection: sqlite3.Connection, handover: Handover) -> bool:
 
 
 def pending_handovers(connection: sqlite3.Connection, limit: int) -> tuple[Handover, ...]:
-    """See the port."""
+    """Return up to `limit` handovers that wait for capture, oldest first."""
     rows = connection.execute(
         "SELECT key, host, session_id, payload, at_ms, attempts, error FROM handovers"
         " WHERE done_at_ms IS NULL ORDER BY at_ms, key LIMIT ?",
@@ -263,7 +263,7 @@ def pending_handovers(connection: sqlite3.Connection, limit: int) -> tuple[Hando
 
 
 def is_done(connection: sqlite3.Connection, key: str) -> bool:
-    """Whether the handover is done.
+    """Whether the handover with this key is done.
 
     Raises:
         NotFound: if the key is unknown.
@@ -275,46 +275,46 @@ def is_done(connection: sqlite3.Connection, key: str) -> bool:
 
 
 def mark_done(connection: sqlite3.Connection, key: str, now_ms: int) -> None:
-    """Mark a handover done."""
+    """Mark a handover as done at `now_ms`, and delete its payload and error."""
     connection.execute(
         "UPDATE handovers SET done_at_ms = ?, payload = '', error = '' WHERE key = ?", (now_ms, key)
     )
 
 
 def mark_failed(connection: sqlite3.Connection, key: str, error: str) -> None:
-    """Count an attempt that failed."""
+    """Add one to a handover's attempts and store the error."""
     connection.execute(
         "UPDATE handovers SET attempts = attempts + 1, error = ? WHERE key = ?", (clean_text(error), key)
     )
 
 
 def put_project(connection: sqlite3.Connection, project: ProjectRecord) -> None:
-    """See the port."""
+    """Add or update a project."""
     connection.execute(
         "INSERT OR REPLACE INTO projects (id, body) VALUES (?, ?)", (clean_text(project.id), encode(project))
     )
 
 
 def projects(connection: sqlite3.Connection) -> tuple[ProjectRecord, ...]:
-    """See the port."""
+    """Return all projects, sorted by id."""
     rows = connection.execute("SELECT body FROM projects ORDER BY id")
     return tuple(_project(row[0]) for row in rows)
 
 
 @lru_cache(maxsize=512)
 def _project(body: str) -> ProjectRecord:
-    """A record as it was decoded before: projects are asked for at every statement and hardly ever change."""
+    """Return the project record decoded from its JSON. Cached, because projects are read often and hardly ever change."""
     return decode(ProjectRecord, body)
 
 
 def get_value(connection: sqlite3.Connection, name: str) -> str | None:
-    """See the port."""
+    """Return a named value, a small text such as a checkpoint or a counter, or None."""
     row = connection.execute("SELECT value FROM named_values WHERE name = ?", (clean_text(name),)).fetchone()
     return None if row is None else str(row[0])
 
 
 def value_names(connection: sqlite3.Connection, prefix: str) -> tuple[str, ...]:
-    """See the port."""
+    """Return the names of all named values that begin with `prefix`, sorted."""
     rows = connection.execute(
         "SELECT name FROM named_values WHERE name >= ? AND substr(name, 1, ?) = ? ORDER BY name",
         (prefix, len(prefix), prefix),
@@ -323,7 +323,7 @@ def value_names(connection: sqlite3.Connection, prefix: str) -> tuple[str, ...]:
 
 
 def put_values(connection: sqlite3.Connection, values: ValueChanges) -> None:
-    """Set named values; None deletes."""
+    """Store named values (name -> value); None deletes."""
     for name, value in values.items():
         if value is None:
             connection.execute("DELETE FROM named_values WHERE name = ?", (clean_text(name),))
@@ -335,7 +335,7 @@ def put_values(connection: sqlite3.Connection, values: ValueChanges) -> None:
 
 
 def _handover_of(row: Sequence[Any]) -> Handover:
-    """A handover from (key, host, session_id, payload, at_ms, attempts, error)."""
+    """Return the handover that a row holds: (key, host, session_id, payload, at_ms, attempts, error)."""
     return Handover(
         key=row[0],
         session=SessionKey(host=row[1], session_id=row[2]),

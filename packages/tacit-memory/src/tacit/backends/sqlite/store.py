@@ -57,7 +57,7 @@ from tacit.ports.store import (
 
 
 class SqliteStore:
-    """The Store port. Safe to share between threads; several processes may have the same file open."""
+    """The `Store` port over one SQLite file, or a database in memory. Thread-safe; several processes may have the same file open."""
 
     def __init__(self, home: Home | None, *, clock: Clock, step: Step = no_step) -> None:
         """Open the database of `home`, or an empty one in memory where there is no home."""
@@ -83,12 +83,12 @@ class SqliteStore:
 
     @property
     def search(self) -> Search:
-        """Rankings over the stored memories."""
+        """The search over the stored memories: one ranking per space."""
         return self._search
 
     @contextmanager
     def at_once(self) -> Generator[None]:
-        """See the port."""
+        """Return a context manager: inside, all reads of this thread see one state of the store (a read transaction), and cost less."""
         with self._database.read():
             yield
 
@@ -104,7 +104,7 @@ class SqliteStore:
         relations: Iterable[Relation] = (),
         expected: Mapping[str, str] | None = None,
     ) -> None:
-        """See the port. The time of the transaction is the clock's."""
+        """Write `changes` in one transaction, under a new change id; `Skip` writes nothing. The time of the transaction is the clock's."""
         related = tuple(relations)
         if not (values or related) and all(isinstance(change, Skip) for change in changes):
             return
@@ -126,18 +126,18 @@ class SqliteStore:
             self._noted.note(change_id)
 
     def noting_changes(self) -> AbstractContextManager[list[str]]:
-        """See the port."""
+        """Return a context manager that gives a list: inside, the id of each change that this thread writes is appended to it."""
         return self._noted.noting()
 
     def get(self, ids: Sequence[str], *, scope: ScopeFilter) -> tuple[Memory, ...]:
-        """See the port. Any status."""
+        """Return the memories of `ids` within `scope`, in the order of `ids`; unknown or invisible ones are left out. Any status."""
         with self._database.read() as connection:
             return self._reader.get(connection, ids, self._database.scopes(connection, scope))
 
     def list_memories(
         self, where: MemoryFilter, *, scope: ScopeFilter, limit: int, offset: int = 0
     ) -> tuple[Memory, ...]:
-        """See the port."""
+        """Return the memories within `scope` that meet `where`, newest first (created_at_ms, then id) unless `where` orders them otherwise."""
         with self._database.read() as connection:
             if where.as_of_ms is not None or limit > memories.CACHED_LIST:
                 return memories.list_memories(connection, where, scope=scope, limit=limit, offset=offset)
@@ -148,7 +148,7 @@ class SqliteStore:
     def find_memories(
         self, text: str, where: MemoryFilter, *, scope: ScopeFilter, limit: int
     ) -> tuple[Hit, ...]:
-        """See the port."""
+        """Return the memories that meet `where` and contain a word of `text`, best first; ties by id, the newest first."""
         memory_filter = replace(where, text=None, after=None)
         with self._database.read() as connection:
             return memories.find_memories(
@@ -156,17 +156,17 @@ class SqliteStore:
             )
 
     def count_memories(self, where: MemoryFilter, *, scope: ScopeFilter) -> int:
-        """See the port."""
+        """Count the memories that `list_memories` would give without a limit."""
         with self._database.read() as connection:
             return memories.count_memories(connection, where, scope=scope)
 
     def count_active(self, *, scope: ScopeFilter) -> int:
-        """See the port."""
+        """Count the active memories that `scope` shows; cheap."""
         with self._database.read() as connection:
             return sum(stored_scope.active for stored_scope in stored_scopes(connection, scope))
 
     def kinds(self, *, scope: ScopeFilter) -> tuple[str, ...]:
-        """See the port."""
+        """Return the names of all kinds that the active memories in `scope` have, sorted; cheap."""
         with self._database.read() as connection:
             return memories.kinds(connection, scope)
 
@@ -177,24 +177,24 @@ class SqliteStore:
         scope: ScopeFilter,
         sensitivities: tuple[Sensitivity, ...] | None = None,
     ) -> Memory:
-        """See the port."""
+        """Return the one memory whose id is or begins with `id_or_prefix`; if none begins with it, the one whose id ends with it."""
         with self._database.read() as connection:
             return memories.resolve(connection, id_or_prefix, scope, sensitivities)
 
     def history(self, memory_id: str, *, scope: ScopeFilter) -> tuple[Memory, ...]:
-        """See the port. A version written under a scope outside the filter is left out."""
+        """Return all stored versions of one memory, oldest first; empty if it is unknown or not in `scope`. A version written under a scope outside the filter is left out."""
         with self._database.read() as connection:
             return memories.history(connection, memory_id, scope)
 
     def recorded(
         self, *, scope: ScopeFilter, limit: int, memory_id: str | None = None, change_id: str | None = None
     ) -> tuple[Recorded, ...]:
-        """See the port. Reads the numbers of all versions: for a person who looks, not for recall."""
+        """Return the last versions written, newest first: of all memories, of the memory `memory_id`, or of the change `change_id`. Reads the numbers of all versions: for a person who looks, not for recall."""
         with self._database.read() as connection:
             return memories.recorded(connection, scope, limit=limit, memory_id=memory_id, change_id=change_id)
 
     def relate(self, relations: Iterable[Relation]) -> None:
-        """See the port.
+        """Store relations; one with the same source, target and type gets the new weight.
 
         Raises:
             NotFound: a relation names a memory that does not exist; nothing is changed.
@@ -203,44 +203,44 @@ class SqliteStore:
             writing.relate(connection, relations)
 
     def unrelate(self, relations: Iterable[Relation]) -> None:
-        """See the port."""
+        """Delete relations, identified by source, target and type; unknown ones are ignored."""
         with self._database.write(durable=False) as connection:
             writing.unrelate(connection, relations)
 
     def relations(self, memory_ids: Sequence[str], *, scope: ScopeFilter) -> tuple[Relation, ...]:
-        """See the port. Ordered by source, target, type."""
+        """Return the relations with one end in `memory_ids` and both ends within `scope`. Ordered by source, target, type."""
         with self._database.read() as connection:
             return memories.relations(connection, memory_ids, scope)
 
     def relations_of(self, kind: RelationType, *, scope: ScopeFilter) -> tuple[Relation, ...]:
-        """See the port. Ordered by source, target."""
+        """Return all relations of one type with both ends within `scope`. Ordered by source, target."""
         with self._database.read() as connection:
             return memories.relations_of(connection, kind, scope)
 
     def scopes(self) -> ScopeFilter:
-        """See the port. Scopes of stored memories, whatever their status."""
+        """Return a filter of every scope in the store. For the owner's tools (list, backup), never for recall. Scopes of stored memories, whatever their status."""
         with self._database.read() as connection:
             return scopes.every_scope(connection)
 
     def pending_vectors(self, identity: EmbedderIdentity, *, limit: int) -> tuple[Memory, ...]:
-        """See the port. Active and quarantined memories, in the order they were stored."""
+        """Return up to `limit` memories that have no vector of `identity`. Active and quarantined memories, in the order they were stored."""
         with self._database.read() as connection:
             return memories.pending_vectors(connection, identity, limit)
 
     def count_pending(self, identity: EmbedderIdentity) -> int:
-        """See the port."""
+        """Count the memories that `pending_vectors` would name in all."""
         with self._database.read() as connection:
             return memories.count_pending(connection, identity)
 
     def get_vectors(
         self, ids: Sequence[str], *, scope: ScopeFilter, identity: EmbedderIdentity
     ) -> Mapping[str, Vectors]:
-        """See the port."""
+        """Return memory id -> stored vector of `identity`, each of shape (dimensions,); an id without one is left out."""
         with self._database.read() as connection:
             return memories.get_vectors(connection, ids, self._database.scopes(connection, scope), identity)
 
     def put_vectors(self, ids: Sequence[str], vectors: Vectors, *, identity: EmbedderIdentity) -> None:
-        """See the port.
+        """Store vectors of `ids`, shape (len(ids), dimensions), replacing those of another identity.
 
         Raises:
             NotFound: an id names no memory; nothing is changed.
@@ -249,7 +249,7 @@ class SqliteStore:
             writing.put_vectors(connection, ids, vectors, identity=identity)
 
     def restore(self, versions: Sequence[Recorded], *, uses: Mapping[str, int]) -> None:
-        """See the port.
+        """Append versions that were written in another store, oldest first, with their times and reasons, in one transaction.
 
         Raises:
             InvalidInput: a version is older than what is stored of its memory; nothing is changed.
@@ -259,7 +259,7 @@ class SqliteStore:
                 writing.restore(connection, versions, uses)
 
     def count_usage(self, *, shown: Sequence[str] = (), used: Sequence[str] = ()) -> None:
-        """See the port. Unknown ids are passed over; a use is no change and makes no history."""
+        """Add one to `shown_count` of each memory id in `shown`, and one to `use_count` of each in `used`. Unknown ids are passed over; a use is no change and makes no history."""
         if shown or used:
             with self._database.write(durable=False) as connection:
                 writing.count_usage(connection, shown, used)
@@ -267,12 +267,12 @@ class SqliteStore:
     # --- sessions and traces
 
     def load_session(self, key: SessionKey) -> SessionState | None:
-        """See the port."""
+        """Return the stored record of a session, or None."""
         with self._database.read() as connection:
             return sessions.load_session(connection, key)
 
     def save_session(self, state: SessionState, *, traces: Sequence[Trace] = ()) -> None:
-        """See the port."""
+        """Replace the record, append its new exposures, and store the traces, in one transaction."""
         body = encode(state)
         traced = [sessions.trace_row(trace) for trace in traces]
         exposures = self._ledgers.unsaved(state)
@@ -283,61 +283,61 @@ class SqliteStore:
         self._ledgers.remember(state)
 
     def delete_session(self, key: SessionKey) -> None:
-        """See the port."""
+        """Delete the live record of a session; its traces and exposures stay for statistics."""
         with self._database.write(durable=False) as connection:
             sessions.delete_session(connection, key)
 
     def list_sessions(self, *, limit: int) -> tuple[SessionState, ...]:
-        """See the port."""
+        """Return up to `limit` session records, the one with the newest signal first."""
         with self._database.read() as connection:
             return sessions.list_sessions(connection, limit)
 
     def list_traces(
         self, *, session: str | None = None, surface: Surface | None = None, limit: int = 20
     ) -> tuple[Trace, ...]:
-        """See the port."""
+        """Return up to `limit` traces of all sessions or one (`host/id`), and of all surfaces or one, newest first."""
         with self._database.read() as connection:
             return sessions.list_traces(connection, session=session, surface=surface, limit=limit)
 
     def find_traces(self, where: TraceFilter, *, limit: int) -> tuple[Trace, ...]:
-        """See the port."""
+        """Return up to `limit` traces that meet `where`, newest first (at_ms, then id)."""
         with self._database.read() as connection:
             return sessions.find_traces(connection, where, limit=limit)
 
     def exposures(
         self, *, session: SessionKey | None = None, memory_id: str | None = None, limit: int, offset: int = 0
     ) -> tuple[StoredExposure, ...]:
-        """See the port."""
+        """Return what was injected, newest first; of all sessions and memories, or of the given ones. Deleted sessions are included."""
         with self._database.read() as connection:
             return sessions.exposures(
                 connection, session=session, memory_id=memory_id, limit=limit, offset=offset
             )
 
     def save_trace(self, trace: Trace) -> None:
-        """See the port."""
+        """Store the trace of a recall that belongs to no session (on demand)."""
         row = sessions.trace_row(trace)
         with self._database.write(durable=False) as connection:
             sessions.put_trace(connection, row)
 
     def get_trace(self, trace_id: str) -> Trace:
-        """See the port."""
+        """Return the trace with this id."""
         with self._database.read() as connection:
             return sessions.get_trace(connection, trace_id)
 
     def prune_traces(self, *, before_ms: int, keep: int) -> int:
-        """See the port."""
+        """Delete all traces older than `before_ms`, and all but the newest `keep`; return how many were deleted."""
         with self._database.write(durable=False) as connection:
             return sessions.prune_traces(connection, before_ms=before_ms, keep=keep)
 
     # --- handovers, projects, values
 
     def hand_over(self, handover: Handover) -> bool:
-        """See the port."""
+        """Store a handover durably; return False, storing nothing, when its key is known already (pending or done)."""
         with self._database.write(durable=True) as connection:
             return sessions.hand_over(connection, handover)
 
     def pending_handovers(self, *, limit: int) -> tuple[Handover, ...]:
-        """See the port."""
+        """Return up to `limit` handovers that wait for capture, oldest first."""
         with self._database.read() as connection:
             return sessions.pending_handovers(connection, limit)
 
@@ -352,7 +352,7 @@ class SqliteStore:
         values: ValueChanges | None = None,
         relations: Iterable[Relation] = (),
     ) -> None:
-        """See the port. A handover that is done already changes nothing.
+        """Store what was captured and mark the handover `key` done, in one transaction. With `error` it stays, with one more attempt and this error. A handover that is done already changes nothing.
 
         Raises:
             NotFound: if the key is unknown.
@@ -382,44 +382,44 @@ class SqliteStore:
             sessions.put_values(connection, values or {})
 
     def put_project(self, project: ProjectRecord) -> None:
-        """See the port."""
+        """Add or update a project."""
         with self._database.write(durable=False) as connection:
             sessions.put_project(connection, project)
 
     def projects(self) -> tuple[ProjectRecord, ...]:
-        """See the port."""
+        """Return all projects, sorted by id."""
         with self._database.read() as connection:
             return sessions.projects(connection)
 
     def get_value(self, name: ValueName) -> str | None:
-        """See the port."""
+        """Return a named value, a small text such as a checkpoint or a counter, or None."""
         with self._database.read() as connection:
             return sessions.get_value(connection, name)
 
     def put_value(self, name: ValueName, value: str | None) -> None:
-        """See the port."""
+        """Store a named value; None deletes it."""
         with self._database.write(durable=False) as connection:
             sessions.put_values(connection, {name: value})
 
     def value_names(self, prefix: str) -> tuple[str, ...]:
-        """See the port."""
+        """Return the names of all named values that begin with `prefix`, sorted."""
         with self._database.read() as connection:
             return sessions.value_names(connection, prefix)
 
     # --- the whole
 
     def stats(self) -> StoreStats:
-        """See the port."""
+        """Return counts of what the store holds; cheap."""
         with self._database.read() as connection:
             return health.read_stats(connection, self._database.path)
 
     def change(self) -> int:
-        """See the port."""
+        """Return the store's change counter. Every change of a memory or its vector raises it, use counts do not; equal = nothing has changed."""
         with self._database.read() as connection:
             return int(connection.execute("SELECT change FROM state").fetchone()[0])
 
     def changed(self, since: int, *, scope: ScopeFilter, limit: int) -> tuple[str, ...] | None:
-        """See the port."""
+        """Return the ids of the memories in `scope`, of any status, that were written after `change()` was `since`."""
         with self._database.read() as connection:
             return memories.changed(connection, since, scope, limit=limit)
 
@@ -431,7 +431,7 @@ class SqliteStore:
         copy: Path | None = None,
         gone: Removal | None = None,
     ) -> Mapping[str, int]:
-        """See the port. The file is written anew afterwards, so that no free page keeps the old words.
+        """Replace every stored text by what `clean` makes of it, also in the history and the indexes; return table -> number of changed rows. The file is written anew afterwards, so that no free page keeps the old words.
 
         What is to change is worked out before the writer is held.
         """
@@ -451,7 +451,7 @@ class SqliteStore:
         return counts
 
     def check(self, *, progress: Callable[[int, int], None] | None = None) -> tuple[str, ...]:
-        """See the port. Reads the whole file; writers wait for no more than the check of one text index."""
+        """Check the store's integrity and return the problems found, as sentences; empty = sound. Others can write between its steps. Reads the whole file; writers wait for no more than the check of one text index."""
         report = progress or health.no_progress
         problems: list[str] = []
         steps = health.examinations()
@@ -463,7 +463,7 @@ class SqliteStore:
         return tuple(problems)
 
     def purged_memories(self) -> frozenset[str]:
-        """See the port."""
+        """Return the ids of all memories that were purged (see `rewrite_texts`); an import or restore must not bring them back."""
         if self._purge_log is None:
             return self._purged
         return frozenset(name for purge in read_purges(self._purge_log) for name in purge.gone.memories)
@@ -481,7 +481,7 @@ class SqliteStore:
         interrupted: Callable[[], bool] | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> bool:
-        """See the port. A step is a page of the file."""
+        """Write a consistent, checked copy of the store to `target` while others read and write; return True. A step is a page of the file."""
         with self._database.read() as connection:
             return health.write_backup(
                 connection,
@@ -491,7 +491,7 @@ class SqliteStore:
             )
 
     def tidy(self) -> None:
-        """See the port. A step is a transaction of some milliseconds, so that no writer waits long."""
+        """Optimize the search indexes after many writes: searches give the same results faster. A step is a transaction of some milliseconds, so that no writer waits long."""
         for index in documents.TEXT_INDEXES:
             with self._database.read() as connection:
                 if documents.count_segments(connection, index) < documents.WORTH_MERGING:
@@ -503,10 +503,10 @@ class SqliteStore:
                 begin = False
 
     def settle(self) -> None:
-        """Wait until derived files that are being written in the background are there."""
+        """Block until the index files that are being written in the background are complete."""
         self._search.settle()
 
     def close(self) -> None:
-        """See the port. Closing twice is allowed."""
+        """Release files and locks. Later calls raise StoreError. Closing twice is allowed."""
         self._search.close()
         self._database.close()

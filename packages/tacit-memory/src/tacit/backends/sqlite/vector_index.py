@@ -48,18 +48,18 @@ HalfVectors = NDArray[np.float16]
 Bits = NDArray[np.uint64]
 
 SMALL_ROWS = 2000
-"""Fewer rows than this are compared exactly."""
+"""A scope with fewer rows than this is searched exactly, row by row."""
 
 SAMPLED = 192
-"""So many rows tell how high any row scores; mean and deviation of that many are true to a tenth of a deviation."""
+"""Number of rows sampled for the background of scores; it makes mean and deviation accurate to a tenth of a deviation."""
 
 CANDIDATES = 192
-"""Rows that the first step hands to the second, at least; four for each hit wanted, if that is more."""
+"""Least rows that the first step (sign bits) hands to the second; four for each hit wanted, if that is more."""
 CANDIDATES_BY_ROOT = 1.28
-"""So many times the root of the rows of a scope, if that is more still: among more rows more are as near by their signs."""
+"""Factor of the square root of a scope's rows, which the candidates must reach, too: among more rows, more are equally near by their signs."""
 
 AT_ONCE = 16_384
-"""So many rows are compared in three calls; more of them word by word, which takes no further memory."""
+"""Up to this many rows, sign bits are compared all at once; more rows word by word, which needs no additional memory."""
 
 _WORD_BITS = 64
 _SIGN_EXPONENT_MANTISSA = np.int32(0x8FFFE000 - (1 << 32))
@@ -67,7 +67,7 @@ _BIAS = np.float32(2.0**112)
 
 
 def sign_bits(vectors: NDArray[np.float16] | NDArray[np.float32]) -> Bits:
-    """Sign bits, one 64-bit word per 64 dimensions: shape (n, d) gives (ceil(d / 64), n); missing bits are zero.
+    """Return the sign bits of vectors, one 64-bit word per 64 dimensions: shape (n, d) gives (ceil(d / 64), n); missing bits are zero.
 
     The sign is read from the bits of the number, because comparing half-precision numbers with zero is ten times slower.
     """
@@ -81,7 +81,7 @@ def sign_bits(vectors: NDArray[np.float16] | NDArray[np.float32]) -> Bits:
 
 
 def widen(vectors: HalfVectors) -> Vectors:
-    """Finite half-precision numbers in single precision, exactly; twice as fast as numpy's own conversion.
+    """Return half-precision vectors in single precision, exactly; for finite numbers only. Twice as fast as numpy's own conversion.
 
     A half is sign, 5 bits of exponent with bias 15, 10 bits of mantissa. Moved 13 places up, it is the single-precision
     number with the same sign and mantissa whose exponent is too small by the difference of the biases, 127 - 15 = 112.
@@ -95,27 +95,27 @@ def widen(vectors: HalfVectors) -> Vectors:
 
 
 class VectorRows(Protocol):
-    """Vectors beside `Rows`."""
+    """A vector index: the vectors of a scope's memories, at the same positions as in `rows`."""
 
     rows: Rows
 
     def append(self, vectors: HalfVectors) -> None:
-        """Add vectors, shape (k, d), for the k rows just added."""
+        """Append the vectors, shape (k, d), of the k memories that were just appended to `rows`."""
         ...
 
     def nearest(
         self, vector: Vectors, want: int, now_ms: int, kinds: Kinds | None = None
     ) -> tuple[Positions, Scores]:
-        """The `want` nearest rows of `kinds` (None = any) that hold at `now_ms`, in no order, with their cosines."""
+        """Return positions and cosines of the `want` rows nearest to `vector` that are valid at `now_ms` and of `kinds` (None = any), in no order."""
         ...
 
     def sampled(self, vector: Vectors) -> Scores:
-        """Cosines of about `SAMPLED` rows spread evenly over all of them, dead ones too; of every row of a small scope."""
+        """Return the cosines of `vector` with about `SAMPLED` evenly spread rows, removed ones included; with every row of a small scope."""
         ...
 
 
 class ExactVectors:
-    """All vectors in single precision; every row is compared."""
+    """The vector index of a small scope: all vectors in single precision, every row is compared exactly."""
 
     def __init__(self, rows: Rows, vectors: HalfVectors) -> None:
         self.rows = rows
@@ -123,7 +123,7 @@ class ExactVectors:
         self._matrix = self._room
 
     def append(self, vectors: HalfVectors) -> None:
-        """See the protocol. The array grows by an eighth: copying it for each row would leave holes in the heap."""
+        """Append the vectors of the rows that were just added. The array grows by an eighth at once, so that it is not copied for each row."""
         used = len(self._matrix)
         size = used + len(vectors)
         if size > len(self._room):
@@ -136,14 +136,14 @@ class ExactVectors:
     def nearest(
         self, vector: Vectors, want: int, now_ms: int, kinds: Kinds | None = None
     ) -> tuple[Positions, Scores]:
-        """See the protocol."""
+        """Return positions and cosines of the `want` rows nearest to `vector` that are valid at `now_ms` and of `kinds` (None = any), in no order."""
         scores = self._matrix @ vector
         usable = self.rows.usable(now_ms, kinds)
         positions = np.arange(self.rows.size) if usable is None else np.flatnonzero(usable)
         return self.rows.best(positions, scores if usable is None else scores[positions], want)
 
     def sampled(self, vector: Vectors) -> Scores:
-        """See the protocol."""
+        """Return the cosines of `vector` with about `SAMPLED` evenly spread rows, removed ones included; with every row of a small scope."""
         return self._matrix[:: _stride(len(self._matrix))] @ vector
 
 
@@ -152,7 +152,10 @@ def _stride(rows: int) -> int:
 
 
 class SignBitVectors:
-    """Sign bits in memory; half-precision vectors in a base (often a mapped file) and a tail that grows."""
+    """The vector index of a large scope: sign bits in memory pick candidates, whose half-precision vectors are then compared exactly.
+
+    The vectors are in a base, often a memory-mapped file, and a tail in memory that grows.
+    """
 
     def __init__(self, rows: Rows, base: HalfVectors, bits: Bits | None = None) -> None:
         self.rows = rows
@@ -167,16 +170,16 @@ class SignBitVectors:
 
     @property
     def appended(self) -> int:
-        """Rows added since the base was made."""
+        """Number of rows that were appended since the base was made."""
         return self._size - len(self.base)
 
     @property
     def base_bits(self) -> Bits:
-        """Sign bits of the base, shape (words, rows of the base)."""
+        """The sign bits of the base alone, without appended rows, as a sidecar file stores them; shape (words, rows of the base)."""
         return self._bits[:, : len(self.base)]
 
     def _make_room(self, rows: int) -> None:
-        """Let the bit columns and the scratch buffers hold `rows` positions."""
+        """Enlarge the sign bits' array and the scratch buffers, if needed, to hold at least `rows` positions."""
         if self._bits.shape[1] < rows or not hasattr(self, "_xor"):
             room = rows + max(256, rows // 8)
             bits = np.zeros((self._bits.shape[0], room), np.uint64)
@@ -187,7 +190,7 @@ class SignBitVectors:
             self._distance = np.empty(room, np.uint16)
 
     def append(self, vectors: HalfVectors) -> None:
-        """See the protocol."""
+        """Append the vectors, shape (k, d), of the k rows that were just added, and their sign bits, to the tail."""
         size = self._size + len(vectors)
         self._make_room(size)
         self._bits[:, self._size : size] = sign_bits(vectors)
@@ -203,13 +206,13 @@ class SignBitVectors:
     def nearest(
         self, vector: Vectors, want: int, now_ms: int, kinds: Kinds | None = None
     ) -> tuple[Positions, Scores]:
-        """See the protocol."""
+        """Return positions and cosines of the `want` rows nearest to `vector` that are valid at `now_ms` and of `kinds` (None = any), in no order."""
         most = max(CANDIDATES, 4 * want, round(CANDIDATES_BY_ROOT * self._size**0.5))
         candidates = self._near_signs(vector, most, self.rows.usable(now_ms, kinds))
         return self.rows.best(candidates, widen(self.gather(candidates)) @ vector, want)
 
     def sampled(self, vector: Vectors) -> Scores:
-        """See the protocol. Read once, and again when an eighth has come."""
+        """Return the cosines of `vector` with about `SAMPLED` evenly spread rows. The sample is cached until the rows grow by an eighth."""
         if self._sampled_at < 0 or self._size > self._sampled_at * 9 // 8:
             self._sample = widen(self.gather(np.arange(0, self._size, _stride(self._size))))
             self._sampled_at = self._size
@@ -239,7 +242,7 @@ class SignBitVectors:
         return _least(distance, want, farthest)
 
     def gather(self, positions: Positions) -> HalfVectors:
-        """The half-precision vectors at `positions`, shape (k, d)."""
+        """Return the half-precision vectors at `positions`, from base and tail, shape (k, d)."""
         split = len(self.base)
         if not self.appended:
             return self.base.take(positions, axis=0)
@@ -253,10 +256,9 @@ class SignBitVectors:
 def _among_nearest(
     distance: NDArray[np.uint16], want: int, usable: NDArray[np.bool_] | None
 ) -> Positions | None:
-    """Positions of some thousand rows, the `want` nearest usable ones among them; None = nothing is known.
+    """Return positions of usable rows that include the `want` nearest, as a sample estimates; None = all rows must be compared.
 
-    Counting the distances of a million rows takes a quarter of the time of making them; a sample tells how far the nearest
-    lie at most.
+    It saves counting all distances: in a million rows that takes a quarter of the time of computing them.
     """
     step = len(distance) // AT_ONCE
     sample = distance[::step] if usable is None else distance[::step][usable[::step]]
@@ -270,7 +272,7 @@ def _among_nearest(
 
 
 def _least(distance: NDArray[np.uint16], want: int, farthest: int) -> Positions:
-    """Places of the `want` least distances, all of those at the last one, or few of many; none beyond `farthest`."""
+    """Return the positions of the `want` least distances up to `farthest`, with all ties of the last one, unless there are very many of them."""
     within = np.bincount(distance, minlength=farthest + 2)[: farthest + 1].cumsum()
     if within[-1] <= want:
         return (distance <= farthest).nonzero()[0]
@@ -289,7 +291,10 @@ _ALIGN = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SidecarKey:
-    """The source of a file: the store, the scope's row, the embedder's row, and its dimensions."""
+    """The key of a sidecar file (saved vector index): the store, the scope's and the embedder's row numbers, and the vectors' length.
+
+    It names the file, and is stored in it to check that the file belongs to this index.
+    """
 
     store_id: str
     scope: int
@@ -297,13 +302,16 @@ class SidecarKey:
     dimensions: int
 
     def path(self, folder: Path) -> Path:
-        """The file's place."""
+        """Return the path of the sidecar file in `folder`."""
         return folder / f"vectors-{self.scope}-{self.identity}.bin"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sidecar:
-    """The arrays of one scope as of change `change`. `bits` has shape (words, n), `vectors` (n, dimensions)."""
+    """The content of a sidecar file: the arrays of one scope's vector index as of the store's change counter `change`.
+
+    `bits` has shape (words, n), `vectors` (n, dimensions).
+    """
 
     change: int
     numbers: Numbers
@@ -316,7 +324,7 @@ class Sidecar:
 
 
 def write_sidecar(folder: Path, key: SidecarKey, data: Sidecar) -> bool:
-    """Write the file; False when the folder does not allow it, which costs only time at the next start."""
+    """Write a sidecar file atomically; return False if it cannot be written, which only costs time at the next start. Never raises for it."""
     arrays: dict[str, NDArray[Any]] = {
         "numbers": data.numbers,
         "ids": data.ids,
@@ -375,7 +383,7 @@ def _write(handle: int, header: bytes, arrays: dict[str, NDArray[Any]]) -> None:
 
 
 def read_sidecar(folder: Path, key: SidecarKey) -> Sidecar | None:
-    """Read and check the file; None when it cannot serve."""
+    """Read and check a sidecar file; None = it is missing, damaged or belongs to another index. Its arrays stay mapped from the file."""
     try:
         with key.path(folder).open("rb") as file:
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
@@ -407,14 +415,14 @@ def _read(data: memoryview, key: SidecarKey) -> Sidecar | None:
 
 
 MAX_PARTITIONS = 512
-"""Indexes kept in memory; the one used longest ago goes first."""
+"""Most vector indexes kept in memory; the least recently used one is dropped first."""
 
 _BATCH = 4096
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredIdentity:
-    """An embedder's row in the store."""
+    """An embedder as the store numbers it: the number of its row, and the length of its vectors."""
 
     number: int
     dimensions: int
@@ -430,7 +438,7 @@ class Partition:
 
 
 class VectorPartitions:
-    """Every vector index in use. Safe to share between threads."""
+    """The cache of the vector indexes in use, one for each embedder and scope, at most `MAX_PARTITIONS`. Thread-safe."""
 
     def __init__(self, folder: Path | None, store_id: str) -> None:
         """Keep the sidecars of large indexes in `folder`; None = keep none."""
@@ -445,7 +453,10 @@ class VectorPartitions:
     def current(
         self, connection: sqlite3.Connection, scope: StoredScope, identity: StoredIdentity
     ) -> Generator[VectorRows, None, None]:
-        """The index of `scope`, in step with what `connection` sees, for this thread alone while inside."""
+        """Return a context manager that gives the vector index of `scope`, brought up to date with what `connection` sees, and locks it for this thread.
+
+        The index is built from its sidecar file or from the table if needed, which blocks.
+        """
         with self._lock:
             key = (identity.number, scope.number)
             partition = self._partitions.setdefault(key, Partition())
@@ -511,7 +522,7 @@ class VectorPartitions:
         return index
 
     def _fold(self, index: SignBitVectors) -> SignBitVectors:
-        """Base and tail as one new base, without what was removed."""
+        """Return a new index with base and tail merged into one base, without removed rows."""
         alive = np.flatnonzero(index.rows.alive)
         rows = Rows()
         old = index.rows
@@ -529,7 +540,7 @@ class VectorPartitions:
         )
 
     def _save(self, scope: StoredScope, identity: StoredIdentity, index: SignBitVectors) -> None:
-        """Write the sidecar in the background. Its arrays are never changed: the base and full copies of the rows."""
+        """Start writing the index's sidecar file on a background thread, if there is a folder for it. The arrays that it writes never change."""
         if self._folder is None:
             return
         rows = index.rows
@@ -551,7 +562,7 @@ class VectorPartitions:
             )
 
     def settle(self) -> None:
-        """Wait until every sidecar that was begun is written."""
+        """Block until every sidecar file that was begun is written."""
         with self._lock:
             writes = list(self._writes.values())
             self._writes.clear()
@@ -559,7 +570,7 @@ class VectorPartitions:
             write.result()
 
     def close(self) -> None:
-        """Finish writing and let go of the memory."""
+        """Block until the sidecar files are written, and release the indexes."""
         with self._lock:
             background, self._background = self._background, None
             self._partitions.clear()
@@ -598,7 +609,7 @@ def _read_all(
 def _read_changed(
     connection: sqlite3.Connection, scope: int, identity: StoredIdentity, since: int
 ) -> tuple[list[int], Rows, HalfVectors]:
-    """Numbers of all rows written after `since`, and those of them that belong into the index."""
+    """Return (numbers of all memories of the scope written after `since`, those of them that belong into the index, their vectors)."""
     changed = connection.execute(
         "SELECT m.number, m.id, m.valid_from_ms, m.valid_to_ms, m.status, m.kind, v.vector FROM memories AS m"
         " LEFT JOIN vectors AS v ON v.memory = m.number AND v.identity = ? AND length(v.vector) = ?"

@@ -35,7 +35,7 @@ def apply_changes(
     change_id: str,
     expected: Mapping[str, str] | None = None,
 ) -> bool:
-    """Write `changes` under `change_id`; see the port for what they mean. Whether anything was written.
+    """Write `changes` with their vectors and history under `change_id`, inside the caller's transaction. Return whether anything was written.
 
     Raises:
         NotFound, InvalidInput, Conflict: as `plan_changes` and `check_expected`; the caller rolls back.
@@ -68,13 +68,13 @@ def _newest_change(connection: sqlite3.Connection, memory_id: str) -> str:
 
 
 def next_change(connection: sqlite3.Connection) -> int:
-    """Count one more change of the store."""
+    """Add one to the store's change counter, and return its new value."""
     row = connection.execute("UPDATE state SET change = change + 1 RETURNING change").fetchone()
     return int(row[0])
 
 
 def identity_number(connection: sqlite3.Connection, identity: EmbedderIdentity) -> int:
-    """The row of an embedder's identity, added when it is new."""
+    """Return the row number of an embedder's identity; a new one is inserted."""
     key = (clean_text(identity.name), identity.dimensions)
     row = connection.execute(
         "SELECT number FROM identities WHERE name = ? AND dimensions = ?", key
@@ -167,7 +167,7 @@ def _put_vector(connection: sqlite3.Connection, number: int, identity: int, vect
 def put_vectors(
     connection: sqlite3.Connection, ids: Sequence[str], vectors: Vectors, *, identity: EmbedderIdentity
 ) -> None:
-    """Store vectors; see the port.
+    """Store the vectors of the memories `ids`, shape (len(ids), dimensions), replacing those they have; counts as one change of the store.
 
     Raises:
         NotFound: an id names no memory; the caller rolls back.
@@ -188,7 +188,7 @@ def put_vectors(
 
 
 def unrelate(connection: sqlite3.Connection, relations: Iterable[Relation]) -> None:
-    """Take relations away."""
+    """Delete relations, identified by source, target and type; unknown ones are ignored."""
     connection.executemany(
         "DELETE FROM relations WHERE type = ? AND source = (SELECT number FROM memories WHERE id = ?)"
         " AND target = (SELECT number FROM memories WHERE id = ?)",
@@ -200,7 +200,7 @@ def unrelate(connection: sqlite3.Connection, relations: Iterable[Relation]) -> N
 
 
 def relate(connection: sqlite3.Connection, relations: Iterable[Relation]) -> None:
-    """Add or re-weigh relations.
+    """Store relations; one with the same source, target and type gets the new weight.
 
     Raises:
         NotFound: a relation names a memory that does not exist; the caller rolls back.
@@ -219,7 +219,7 @@ def relate(connection: sqlite3.Connection, relations: Iterable[Relation]) -> Non
 
 
 def restore(connection: sqlite3.Connection, versions: Sequence[Recorded], uses: Mapping[str, int]) -> None:
-    """Append versions as they were written elsewhere.
+    """Append versions that were written in another store, oldest first, with their own times and reasons, and set use counts (id -> count).
 
     Raises:
         InvalidInput: one is older than what is stored of its memory; the caller rolls back.
@@ -245,7 +245,7 @@ def restore(connection: sqlite3.Connection, versions: Sequence[Recorded], uses: 
 
 
 def count_usage(connection: sqlite3.Connection, shown: Sequence[str], used: Sequence[str]) -> None:
-    """Count a session for each of `shown`, and a use for each of `used`."""
+    """Add one to `shown_count` of each memory id in `shown`, and one to `use_count` of each in `used`; unknown ids are ignored."""
     for column, ids in (("shown_count", shown), ("use_count", used)):
         connection.execute(
             f"UPDATE memories SET {column} = {column} + 1, version = version + 1"
