@@ -68,7 +68,7 @@ def _clean(value: Any) -> Any:
 
 @lru_cache(maxsize=256)
 def _fields_of(kind: type[Any]) -> tuple[str, ...]:
-    """Names of the fields of a dataclass; () for any other type."""
+    """Return the names of the fields of a dataclass; () for any other type."""
     return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()
 
 

@@ -16,7 +16,7 @@ import sys
 def main() -> int:
     """Become the daemon of the home and serve until it is told to stop, was idle for long, or its home is gone. Blocks; ends the process itself.
 
-    Return 0 at once if another daemon runs already, 1 if the home cannot be used.
+    Return 0 if another daemon of this version or a newer one runs already, 1 if the home cannot be used.
     """
     parser = argparse.ArgumentParser(prog="tacit.daemon")
     parser.add_argument(

@@ -79,7 +79,7 @@ class WordTable:
 
 
 Freshness = Literal["", "changed", "moved", "gone"]
-"""What its files say of a memory: "" = as it was or not known; see `recall.freshness`."""
+"""Whether the files that a memory speaks of are still as they were: "" = unchanged or not known; see `recall.freshness`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

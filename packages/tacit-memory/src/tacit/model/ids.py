@@ -29,7 +29,7 @@ SHORT_ID = 7
 LEAST_ENDING = 4
 """The least number of characters of an ending that identifies an id."""
 RARE = 4096
-"""Another memory of the store has the ending of a short id with a chance of at most one in so many."""
+"""Short ids are so long that the chance that another memory of the store has the same ending is at most 1 in this number."""
 
 
 def ids_called(wanted: str, ids: Iterable[str]) -> list[str]:

@@ -14,7 +14,10 @@ from tacit.model.trigger import Situation
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BranchView:
-    """The git branches at hand. Memories bound to a branch in `names` may appear unasked; those with an id in `replaced` may not, because a memory of such a branch replaces them."""
+    """The git branches at hand (`names`), and the ids of memories that memories of these branches replace there (`replaced`).
+
+    Of the memories bound to branches, only those of `names` may appear unasked; memories in `replaced` may not.
+    """
 
     names: frozenset[str] = frozenset()
     replaced: frozenset[str] = frozenset()

@@ -106,7 +106,10 @@ def user_project_id(user: str) -> str:
 
 
 def path_scopes(project_id: str, paths: Iterable[str]) -> tuple[Scope, ...]:
-    """Return the path scopes of each of `paths` (relative to the project root) and of every folder above it, sorted, without the root. Paths with `..` are skipped."""
+    """Return the path scopes of each of `paths` (relative to the project root) and of every folder above it, sorted, without the root.
+
+    Paths with `..` are skipped.
+    """
     folders: set[str] = set()
     for path in paths:
         segments = [segment for segment in path.replace("\\", "/").split("/") if segment not in ("", ".")]

@@ -128,5 +128,5 @@ class Situation:
     notes: tuple[Note, ...] = ()
 
     def probability(self, action: str) -> float:
-        """Probability of `action`; 0 when it is not listed."""
+        """Return the probability of `action`; 0 when it is not listed."""
         return next((p for name, p in self.actions if name == action), 0.0)

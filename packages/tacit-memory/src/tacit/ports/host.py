@@ -42,7 +42,7 @@ class MemoryFile:
         return os.path.normpath(os.path.join(folder, self.path)) if os.path.isabs(folder) else ""  # noqa: PTH117, PTH118
 
     def key(self, transcript_path: str, root: str) -> str:
-        """Return the key under which the state of this file's notes on the project at `root` is kept: its path, for Codex with the root. "" if the transcript is not known."""
+        """Return the key of this file's notes on the project at `root`: the file's path, for Codex with the root; "" if the transcript is not known."""
         path = self.at(transcript_path)
         return f"{path}#{root}" if path and self.form == "codex" else path
 

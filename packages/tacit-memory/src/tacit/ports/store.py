@@ -596,7 +596,7 @@ class StoreBackend(Protocol):
         ...
 
     def salvage(self, home: Home, *, clock: Clock, file_id: int) -> Salvage | None:
-        """Put the damaged files into quarantine, and new ones in their place that hold everything that can be read.
+        """Move the damaged files to quarantine and put new ones with everything that can be read in their place; return the report.
 
         `file_id` was read before damage was met; returns None where another process has replaced those files meanwhile.
 

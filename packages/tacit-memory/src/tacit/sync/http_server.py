@@ -99,7 +99,10 @@ class HttpServer:
         self._ask(_Done, "POST", "/report", {"heads": heads})
 
     def renew(self, device: str, signature: bytes) -> LoggedIn:
-        """Register a new device name for this device and return its login; `signature` = the new key's signature of the name `device`. The new token is used from now on."""
+        """Register a new device name for this device and return its login; `signature` = the new key's signature of the name `device`.
+
+        The new token is used from now on.
+        """
         body = {"device": device, "signature": signature}
         done = self._ask(LoggedIn, "POST", "/renew", body)
         self.connection.token = done.token

@@ -120,7 +120,7 @@ class TeamServer:
         return self._connection.ask(_Requests, "GET", f"{PREFIX}/requests", params=params).requests
 
     def ask_to_share(self, team: str, statement: SharedStatement) -> ShareRequest:
-        """Ask a team to share a statement; return the request, which may be decided already."""
+        """Ask a team to share a statement; return the request that waits for a reviewer."""
         body = {"team": team, "statement": statement}
         return self._connection.ask(ShareRequest, "POST", f"{PREFIX}/requests", body)
 
@@ -161,7 +161,10 @@ class TeamServer:
     def search(
         self, query: str, *, teams: Sequence[str] = (), remote: str = "", limit: int = 10
     ) -> tuple[TeamMemory, ...]:
-        """Return up to `limit` shared memories that fit `query` best, best first. Empty `teams` = all of the caller's; `remote` = of this project."""
+        """Return up to `limit` shared memories that fit `query` best, best first.
+
+        Empty `teams` = all teams of the caller. `remote` = without memories of other projects than this one; "" = of every project.
+        """
         body = {"query": query, "teams": tuple(teams), "remote": remote, "limit": limit}
         return self._connection.ask(_Found, "POST", f"{PREFIX}/search", body).found
 

@@ -21,7 +21,7 @@ from tacit.safety.json_texts import cleaned_json
 from tacit.state.registry import COPIES
 
 TOLD_BYTES = 200_000
-"""Bytes between two calls of `progress`."""
+"""Characters between two calls of `progress`."""
 CleanAt = Callable[[str, str], str]
 Records = Callable[[str, CleanAt, Removal], str]
 """A function that returns an export's text without the records of removed memories; the other memories keep their words."""

@@ -343,7 +343,7 @@ class SqliteBackend:
         return open_sqlite_store(home, clock=clock)
 
     def needs_migration(self, home: Home) -> bool:
-        """Whether `open` would migrate the store; False where that cannot be told."""
+        """Whether `open` would migrate the store's schema; False if the file is missing or cannot be read."""
         return needs_migration(home)
 
     def back_up(self, home: Home, target: Path) -> bool:
@@ -355,7 +355,7 @@ class SqliteBackend:
         return inode_of(home.database)
 
     def salvage(self, home: Home, *, clock: Clock, file_id: int) -> Salvage | None:
-        """Put the damaged files into quarantine, and new ones in their place that hold everything that can be read."""
+        """Move the damaged database to quarantine and put a new one with every readable row in its place; return the report."""
         return salvage(home, clock, inode=file_id)
 
     def suspects_damage(self, home: Home) -> bool:

@@ -28,7 +28,7 @@ _OPERATIONS = 100_000
 
 
 def read_stats(connection: sqlite3.Connection, path: Path) -> StoreStats:
-    """Return the store's counts and size. Cheap: memories are counted per scope when they are written."""
+    """Return the store's counts and its size in bytes. Memories are counted per scope when they are written, so they are not counted here."""
     active, total = connection.execute("SELECT sum(active), sum(total) FROM scopes").fetchone()
     size = 0
     for suffix in ("", "-wal"):

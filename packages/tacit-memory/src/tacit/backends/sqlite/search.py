@@ -392,7 +392,10 @@ class SqliteSearch:
         kinds: Sequence[str] | None = None,
         common: bool = True,
     ) -> WordTable:
-        """Return a table of the score that `lexical` would give each word by itself, for the `limit` memories with the best sum and for the ids in `also`. Common words of a long text are left out where reading them would take too long."""
+        """Return a table of the score that `lexical` would give each word by itself, for the `limit` memories with the best sum and for the ids in `also`.
+
+        Common words of a long text are left out where reading them would take too long.
+        """
         weights = np.zeros(len(words), np.float32)
         nothing = WordTable(ids=(), scores=np.zeros((0, len(words)), np.float32), weights=weights)
         with self._ranking("lexical", scope, limit) as (connection, scopes, _):
@@ -500,7 +503,10 @@ class SqliteSearch:
         limit: int,
         kinds: Sequence[str] | None = None,
     ) -> Ranking:
-        """Rank by idf-weighted overlap (0 to 1) of linked entities: matched idf / idf of all asked-for entities. idf = ln(1 + N / (1 + df)), N and df counted over the active memories in scope."""
+        """Rank by idf-weighted overlap (0 to 1) of linked entities: matched idf / idf of all asked-for entities.
+
+        idf = ln(1 + N / (1 + df)), N and df counted over the active memories in scope.
+        """
         query_entities = sorted({(entity.kind, entity.key) for entity in clean_value(tuple(entities))})
         with self._ranking("entity", scope, limit) as (connection, scopes, ranking):
             if not scopes or not query_entities:
@@ -702,7 +708,7 @@ def _standing(
     *,
     broadest: bool,
 ) -> list[tuple[int, float, float, str]]:
-    """Return for each (scope, kind) the best `limit` valid memories as (pinned, breadth or 0, importance, id), in descending order of these."""
+    """Return for each (scope, kind) the best `limit` memories that are valid now, as (pinned, breadth or 0, importance, id)."""
     if not pairs:
         return []
     query = (

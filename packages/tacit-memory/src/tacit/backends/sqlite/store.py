@@ -182,14 +182,20 @@ class SqliteStore:
             return memories.resolve(connection, id_or_prefix, scope, sensitivities)
 
     def history(self, memory_id: str, *, scope: ScopeFilter) -> tuple[Memory, ...]:
-        """Return all stored versions of one memory, oldest first; empty if it is unknown or not in `scope`. A version written under a scope outside the filter is left out."""
+        """Return all stored versions of one memory, oldest first; empty if it is unknown or not in `scope`.
+
+        A version written under a scope outside the filter is left out.
+        """
         with self._database.read() as connection:
             return memories.history(connection, memory_id, scope)
 
     def recorded(
         self, *, scope: ScopeFilter, limit: int, memory_id: str | None = None, change_id: str | None = None
     ) -> tuple[Recorded, ...]:
-        """Return the last versions written, newest first: of all memories, of the memory `memory_id`, or of the change `change_id`. Reads the numbers of all versions: for a person who looks, not for recall."""
+        """Return the last versions written, newest first: of all memories, of the memory `memory_id`, or of the change `change_id`.
+
+        Reads the numbers of all versions: for a person who looks, not for recall.
+        """
         with self._database.read() as connection:
             return memories.recorded(connection, scope, limit=limit, memory_id=memory_id, change_id=change_id)
 
@@ -259,7 +265,10 @@ class SqliteStore:
                 writing.restore(connection, versions, uses)
 
     def count_usage(self, *, shown: Sequence[str] = (), used: Sequence[str] = ()) -> None:
-        """Add one to `shown_count` of each memory id in `shown`, and one to `use_count` of each in `used`. Unknown ids are passed over; a use is no change and makes no history."""
+        """Add one to `shown_count` of each memory id in `shown`, and one to `use_count` of each in `used`.
+
+        Unknown ids are passed over; a use is no change and makes no history.
+        """
         if shown or used:
             with self._database.write(durable=False) as connection:
                 writing.count_usage(connection, shown, used)
@@ -352,7 +361,9 @@ class SqliteStore:
         values: ValueChanges | None = None,
         relations: Iterable[Relation] = (),
     ) -> None:
-        """Store what was captured and mark the handover `key` done, in one transaction. With `error` it stays, with one more attempt and this error. A handover that is done already changes nothing.
+        """Store what was captured and mark the handover `key` done, in one transaction. With `error` it stays, with one more attempt and this error.
+
+        A handover that is done already changes nothing.
 
         Raises:
             NotFound: if the key is unknown.
@@ -431,8 +442,9 @@ class SqliteStore:
         copy: Path | None = None,
         gone: Removal | None = None,
     ) -> Mapping[str, int]:
-        """Replace every stored text by what `clean` makes of it, also in the history and the indexes; return table -> number of changed rows. The file is written anew afterwards, so that no free page keeps the old words.
+        """Replace every stored text by what `clean` makes of it, also in the history and the indexes; return table -> number of changed rows.
 
+        The file is written anew afterwards, so that no free page keeps the old words.
         What is to change is worked out before the writer is held.
         """
         cleaning = purging.Cleaning(clean, gone)
@@ -451,7 +463,10 @@ class SqliteStore:
         return counts
 
     def check(self, *, progress: Callable[[int, int], None] | None = None) -> tuple[str, ...]:
-        """Check the store's integrity and return the problems found, as sentences; empty = sound. Others can write between its steps. Reads the whole file; writers wait for no more than the check of one text index."""
+        """Check the store's integrity and return the problems found, as sentences; empty = sound. Others can write between its steps.
+
+        Reads the whole file; writers wait for no more than the check of one text index.
+        """
         report = progress or health.no_progress
         problems: list[str] = []
         steps = health.examinations()
@@ -491,7 +506,10 @@ class SqliteStore:
             )
 
     def tidy(self) -> None:
-        """Optimize the search indexes after many writes: searches give the same results faster. A step is a transaction of some milliseconds, so that no writer waits long."""
+        """Optimize the search indexes after many writes: searches give the same results faster.
+
+        A step is a transaction of some milliseconds, so that no writer waits long.
+        """
         for index in documents.TEXT_INDEXES:
             with self._database.read() as connection:
                 if documents.count_segments(connection, index) < documents.WORTH_MERGING:
