@@ -66,31 +66,31 @@ class InvalidInput(TacitError):
 
 
 class UnknownKind(InvalidInput):
-    """A kind that no registry entry names."""
+    """A kind of memory was named that the registry of kinds does not hold."""
 
     code = "unknown_kind"
 
 
 class UnknownSetting(InvalidInput):
-    """A configuration key that does not exist."""
+    """A setting was named that does not exist."""
 
     code = "unknown_setting"
 
 
 class InvalidSetting(InvalidInput):
-    """A configuration value of the wrong type or range."""
+    """A setting was given a value of the wrong type or outside its range."""
 
     code = "invalid_setting"
 
 
 class InvalidScope(InvalidInput):
-    """A scope that cannot be parsed."""
+    """A scope cannot be parsed: an unknown kind, or a missing key."""
 
     code = "invalid_scope"
 
 
 class InvalidPayload(InvalidInput):
-    """A host payload that cannot be read."""
+    """A payload that a host sent cannot be read."""
 
     code = "invalid_payload"
 
@@ -102,7 +102,7 @@ class Conflict(TacitError):
 
 
 class NotFound(TacitError):
-    """No such memory, session, trace or preset."""
+    """The memory, session, trace, preset or file that was asked for does not exist, or is not visible to the caller."""
 
     code = "not_found"
 
@@ -162,7 +162,7 @@ class StoreNewer(StoreError):
 
 
 class NotABackup(StoreError):
-    """A file to restore from holds no Tacit store."""
+    """The file that should be restored or cleaned as a backup holds no Tacit store."""
 
     code = "not_a_backup"
 

@@ -80,7 +80,7 @@ def plan_changes(
     identity: EmbedderIdentity | None,
     now_ms: int,
 ) -> WritePlan:
-    """Work out what `changes` write, in order; later changes see what earlier ones did.
+    """Return everything that `changes` write: versions of memories and relations, in order. Later changes see the effect of earlier ones. Writes nothing.
 
     Args:
         changes: what reconciliation decided.

@@ -50,7 +50,7 @@ def send_request(
     timeout_s: float,
     headers: Mapping[str, str],
 ) -> tuple[int, bytes]:
-    """Send one request. Return status and body.
+    """Send one HTTP request over a transport and return (status, body). Blocks, at most for `timeout_s`.
 
     Args:
         transport: connects to the server.

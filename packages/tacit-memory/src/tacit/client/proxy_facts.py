@@ -21,7 +21,7 @@ CONNECT_S = 1.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProxyFacts:
-    """The content of `run/proxy-PORT.json`.
+    """The facts of a running proxy, as its file `run/proxy-PORT.json` holds them.
 
     Attributes:
         pid: id of its process.
@@ -65,7 +65,7 @@ def read_proxies(home: Home) -> tuple[ProxyFacts, ...]:
 
 
 def write_proxy(home: Home, facts: ProxyFacts) -> None:
-    """Write the facts of a running proxy, and remove those of proxies that have ended.
+    """Write the file with the facts of a running proxy, and delete the files of proxies that have ended.
 
     Raises:
         OSError: the home cannot be written.

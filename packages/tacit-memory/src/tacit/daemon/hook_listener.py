@@ -89,7 +89,7 @@ class _ParsedRequest:
 
 
 class _Request:
-    """One connection, and what was read of its request so far."""
+    """One connection of the hook listener, and what was read of its request so far."""
 
     def __init__(self, connection: socket.socket, transport: Transport) -> None:
         self.connection = connection
@@ -203,7 +203,7 @@ class HookListener:
             self._busy += change
 
     def _serve(self, connection: socket.socket) -> None:
-        """Answer a complete request at once; a slow one gets a thread of its own, so that no other client waits."""
+        """Read a request and answer it. A slow client gets a thread of its own, so that no other waits; beyond `MAX_SLOW` its connection is closed."""
         request = _Request(connection, self._transport)
         state = request.read(until=time.monotonic() + AT_ONCE_S)
         if state == "unfinished" and self._slow.acquire(blocking=False):

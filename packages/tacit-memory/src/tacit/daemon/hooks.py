@@ -72,7 +72,7 @@ class DaemonParts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HookReply:
-    """The reply to a hook. `outcome` is the counter of the reply; whoever asked for the reply increments it. `sent` = it is on its way already."""
+    """The HTTP reply to a hook. `outcome` = the name of the counter that the caller increments for it; `sent` = it was sent already."""
 
     status: int
     headers: list[tuple[bytes, bytes]]

@@ -362,7 +362,7 @@ TICK_S = 1.0
 
 
 class _Server(uvicorn.Server):
-    """Uvicorn without its own signal handlers: the process has one way to stop."""
+    """A uvicorn server without its own signal handlers, because the process handles them, and with `adopt` for accepted connections."""
 
     @contextlib.contextmanager
     def capture_signals(self) -> Generator[None]:

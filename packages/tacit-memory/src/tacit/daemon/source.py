@@ -97,7 +97,7 @@ class EngineSource:
 
     @contextmanager
     def used(self, engine: Engine) -> Generator[None]:
-        """Keep `engine` open until the block ends.
+        """Return a context manager that keeps `engine` open until its block ends: `reopen` waits for it.
 
         Raises:
             DaemonUnavailable: the store was exchanged, so `engine` is no longer the open engine.

@@ -39,7 +39,7 @@ class Take(Protocol):
     def __call__(
         self, host: str, payload: Mapping[str, object], *, at_ms: int | None, given: bool, project_dir: str
     ) -> object:
-        """Handle it."""
+        """Handle the event `payload` of `host`. InvalidPayload or NotFound = it is unusable; another TacitError = keep it for later."""
         ...
 
 

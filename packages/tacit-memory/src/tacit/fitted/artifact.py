@@ -27,7 +27,7 @@ _models: dict[tuple[str, Callable[..., Any]], Any] = {}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
-    """The origin of fitted values.
+    """Where fitted values come from: command, projects, date and embedder.
 
     Attributes:
         what: what the values are, for people.

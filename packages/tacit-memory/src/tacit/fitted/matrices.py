@@ -39,7 +39,7 @@ class MatrixValues:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WeightMatrices:
-    """The weights of a model.
+    """The weights of a fitted model: named float matrices, with the names of their rows and columns.
 
     Attributes:
         origin: where they come from.

@@ -66,7 +66,7 @@ NEW, DUPLICATE, NEWER, CONTRADICTS, EDITED, FORGOTTEN = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Add:
-    """Store a new memory."""
+    """The decision to store `memory` as a new memory."""
 
     memory: Memory
     reason: ChangeReason = NEW
@@ -74,7 +74,7 @@ class Add:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Merge:
-    """Count a draft that says the same as a stored memory. `memory` = the stored one with raised frequency and added evidence, to be written over it."""
+    """The decision for a draft that says the same as a stored memory: write `memory`, the stored one with raised frequency and added evidence."""
 
     memory: Memory
     reason: ChangeReason = DUPLICATE
@@ -82,7 +82,7 @@ class Merge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Supersede:
-    """Store `memory` in place of the memory `old_id`, which stops holding at `at_ms`.
+    """The decision to store `memory` in place of the memory `old_id`, which stops holding at `at_ms`.
 
     `further` are other memories that it replaces with it, `contested` those that it contradicts and may not end.
     """
@@ -97,7 +97,7 @@ class Supersede:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contradict:
-    """Store `memory`, and mark it for review as a possible contradiction of `other_id` and of each id in `further`."""
+    """The decision to store `memory` and to mark it for review as a possible contradiction of `other_id` and of each id in `further`."""
 
     memory: Memory
     other_id: str
@@ -107,7 +107,7 @@ class Contradict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edit:
-    """Write a new version of a stored memory: `memory` has the id of the old one. The user changed it, or a comparison with another memory."""
+    """The decision to write `memory` as a new version of the stored memory with the same id, changed by the user or by a comparison."""
 
     memory: Memory
     reason: ChangeReason = EDITED
@@ -115,7 +115,7 @@ class Edit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retire:
-    """End the memory `memory_id` at `at_ms`: it is no longer recalled, but stays in the history."""
+    """The decision to end the memory `memory_id` at `at_ms`: it is no longer recalled, but stays in the history."""
 
     memory_id: str
     at_ms: int
@@ -124,7 +124,7 @@ class Retire:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Skip:
-    """A draft that is not stored, with the reason. `memory_id` = the memory that already says it, "" = none does."""
+    """The decision not to store a draft, with the reason. `memory_id` = the memory that already says it, "" = none does."""
 
     content: str
     reason: ChangeReason

@@ -63,7 +63,7 @@ class Ranking:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WordTable:
-    """The score of every word of a text for every memory.
+    """The scores of a text's words one by one, for each memory found.
 
     Attributes:
         ids: memories, best sum first, ties by id.
@@ -84,7 +84,7 @@ Freshness = Literal["", "changed", "moved", "gone"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """A memory with its evidence.
+    """A memory that a recall considers, with its evidence: one score per space, and what later stages decide from them.
 
     Attributes:
         memory: the memory.

@@ -41,7 +41,7 @@ class TrustTier(Enum):
 
     @property
     def rank(self) -> int:
-        """The place in the order; the least trusted tier has 0."""
+        """The tier's place in the order of trust; the least trusted tier has 0."""
         return _RANKS[self]
 
 
@@ -65,7 +65,7 @@ def team_source(team: str) -> str:
 
 
 class Speaker(Enum):
-    """The speaker, as the entry point determines it; no caller may name it. It decides the trust tier of a statement."""
+    """Who speaks, the user or an agent, as the entry point determines it; no caller may choose it. It decides the trust tier of a statement."""
 
     USER = "user"
     AGENT = "agent"
@@ -106,7 +106,7 @@ MemoryStatus = Literal["active", "quarantined", "superseded", "retired"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provenance:
-    """Who said it and where.
+    """Who said a statement, where, and who vouches for it.
 
     Attributes:
         tier: the trust tier.

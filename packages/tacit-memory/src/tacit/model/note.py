@@ -69,7 +69,7 @@ class NoteCause(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Note:
-    """One fact about a recall.
+    """One fact about how a recall went, as a value.
 
     Attributes:
         cause: of a closed set.

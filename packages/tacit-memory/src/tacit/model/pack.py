@@ -16,7 +16,7 @@ from tacit.model.evidence import Candidate
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DivergenceAlert:
-    """The current words are far from all recent memories in one space.
+    """A warning that the current words are far from all recent memories in one space.
 
     Attributes:
         space: name of the space.
@@ -88,7 +88,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexLine:
-    """A memory as it stands in the index: its headline behind a short id.
+    """A line of the index: a memory's headline with its short id.
 
     Attributes:
         candidate: the memory.

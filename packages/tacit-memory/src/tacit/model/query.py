@@ -29,7 +29,7 @@ NO_BRANCH = BranchView()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """Everything the spaces need to look for candidates.
+    """What a recall searches for: everything that the spaces need to find candidates.
 
     Attributes:
         surface: which surface asks.

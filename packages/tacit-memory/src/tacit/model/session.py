@@ -92,7 +92,7 @@ class ArmedMemory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Armed:
-    """What a model in the pause named for the next steps: evidence for the gate, nothing more.
+    """The memories that a model, asked in the pause, named as likely needed in the next steps: evidence for the gate, nothing more.
 
     Attributes:
         epoch, turn: of the session when the agent's message ended; it is stale in another epoch, or two turns later.
@@ -120,7 +120,7 @@ class AgentTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionState:
-    """All that is known of one session. Replaced as a whole, never changed in place.
+    """The live record of one session: its project, turn, epoch, ledger, recent work and waiting blocks. Replaced as a whole, never changed in place.
 
     `started_in` = the folder whose project the session belongs to, wherever it goes; `cwd` = the folder of its last event.
     `announced_empty` = it was told once that nothing is on record; `answers` = tokens of each answer on demand, in order; `waiting` =

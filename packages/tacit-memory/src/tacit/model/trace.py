@@ -169,7 +169,7 @@ class DropReason:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drop:
-    """Why a stage let a memory go.
+    """A memory that a stage of a recall dropped, with the reason.
 
     Attributes:
         memory_id: the memory; "" = the whole signal.
@@ -197,7 +197,7 @@ class Loss:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageRecord:
-    """The record of a stage.
+    """What one stage of a recall kept, dropped and noted, and how long it took.
 
     Attributes:
         stage: its name.

@@ -6,7 +6,7 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """The source of time and randomness."""
+    """The source of time and random bytes, so that tests can fake them."""
 
     def now_ms(self) -> int:
         """Return the time in milliseconds since the Unix epoch. It never goes backwards within one process."""

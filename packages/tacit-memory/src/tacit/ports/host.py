@@ -64,7 +64,7 @@ class Delivery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostCapabilities:
-    """The capabilities of a host, measured.
+    """What a host can do: where and when its blocks arrive, its size caps, its own memory and rule files. Measured or read in its documentation.
 
     Attributes:
         arrival: per surface, whether the block reaches the model before the action it is for.
@@ -144,7 +144,7 @@ def _bytes(text: str) -> int:
 
 
 class Host(Protocol):
-    """A host adapter. Pure: payload in, signal out; block in, reply out."""
+    """A host adapter: it turns a host's payloads into signals and blocks into the host's replies. Pure; decides nothing."""
 
     @property
     def name(self) -> str:

@@ -17,7 +17,7 @@ Vectors: TypeAlias = "NDArray[np.float32]"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbedderIdentity:
-    """Stored with every vector. Vectors of different identities are never compared.
+    """The name of an embedding model and the length of its vectors, stored with every vector. Vectors of different identities are never compared.
 
     `name` includes the version of the weights (`all-minilm-l6-v2-int8@1`), `dimensions` the vector length.
     """
@@ -30,7 +30,7 @@ class EmbedderIdentity:
 
 
 class Embedder(Protocol):
-    """Turns texts into unit vectors.
+    """A model that turns texts into unit vectors.
 
     It may declare which natural languages it reads: an attribute `languages`, a frozenset of ISO 639-1 codes. Vectors of texts
     in other languages are no evidence then. Without it, the embedder is expected to read all languages.
@@ -42,7 +42,7 @@ class Embedder(Protocol):
         ...
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Return float32 of shape (len(texts), dimensions), every row of Euclidean length 1.
+        """Return the vectors of `texts`: float32 of shape (len(texts), dimensions), every row of Euclidean length 1.
 
         Order is kept, equal texts give equal rows, an empty sequence gives shape (0, dimensions); lone surrogates
         and NUL are tolerated. Blocking; safe to call from several threads.
@@ -54,7 +54,7 @@ class Embedder(Protocol):
 
 
 class EmbedderFactory(Protocol):
-    """Makes an embedder; another package registers one as an entry point of `tacit.embedders`."""
+    """The function that builds an embedder from the settings; another package registers one as an entry point of `tacit.embedders`."""
 
     def __call__(self, settings: EmbedderSettings, *, api_key: str) -> Embedder:
         """Return an embedder without loading or calling the model; `api_key` is the value of `settings.api_key_env`, or "".

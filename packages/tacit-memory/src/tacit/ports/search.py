@@ -12,7 +12,7 @@ from tacit.ports.models import EmbedderIdentity, Vectors
 
 
 class Search(Protocol):
-    """Ranks active memories that hold now, within the given scope. An empty scope gives an empty ranking.
+    """The search over stored memories. Each method ranks, by one measure, the active memories in a scope that are valid now; an empty scope gives none.
 
     Every method returns at most `limit` hits, best first, ties broken by memory id, the newest first; `limit` <= 0 gives none. `kinds` names
     those that are wanted; None = any. How rare a word or an entity is, is counted over all memories in scope.

@@ -157,7 +157,7 @@ class Salvage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProjectRecord:
-    """A project the store has seen.
+    """A project that somebody worked in or that was imported, as the store keeps it.
 
     Args:
         id: its name in scopes; never changes.
@@ -182,7 +182,7 @@ class ProjectRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Handover:
-    """A transcript handed on by a hook, kept until capture has stored what it found. `key` makes it idempotent."""
+    """A transcript that a hook passed on, kept until capture has stored its statements. `key` = unique, so that it is not taken twice."""
 
     key: str
     session: SessionKey
@@ -210,7 +210,7 @@ class StoreStats:
 
 
 class MemoryStore(Protocol):
-    """Memories and their relations."""
+    """The part of the store that holds memories: their history, relations and vectors."""
 
     def apply(
         self,
@@ -356,14 +356,14 @@ class MemoryStore(Protocol):
 
 
 class SessionStore(Protocol):
-    """Live session records, and what was handed over in each session."""
+    """The part of the store that holds live session records and exposures."""
 
     def load_session(self, key: SessionKey) -> SessionState | None:
         """Return the stored record of a session, or None."""
         ...
 
     def save_session(self, state: SessionState, *, traces: Sequence[Trace] = ()) -> None:
-        """Replace the record, append its new exposures, and store the traces, in one transaction."""
+        """Write the session record in place of the old one, add its new exposures, and store `traces`, all in one transaction."""
         ...
 
     def delete_session(self, key: SessionKey) -> None:
@@ -382,7 +382,7 @@ class SessionStore(Protocol):
 
 
 class TraceStore(Protocol):
-    """Traces of recalls."""
+    """The part of the store that holds the traces of recalls."""
 
     def list_traces(
         self, *, session: str | None = None, surface: Surface | None = None, limit: int = 20
@@ -395,7 +395,7 @@ class TraceStore(Protocol):
         ...
 
     def get_trace(self, trace_id: str) -> Trace:
-        """Return the trace with this id.
+        """Return the trace with the id `trace_id`.
 
         Raises:
             NotFound: if there is none of this id.
@@ -412,7 +412,7 @@ class TraceStore(Protocol):
 
 
 class HandoverStore(Protocol):
-    """Transcripts that wait for capture."""
+    """The part of the store that holds handovers, the transcripts that wait for capture."""
 
     def hand_over(self, handover: Handover) -> bool:
         """Store a handover durably; return False, storing nothing, when its key is known already (pending or done)."""
@@ -441,10 +441,10 @@ class HandoverStore(Protocol):
 
 
 class ProjectStore(Protocol):
-    """Projects the store has seen."""
+    """The part of the store that holds project records."""
 
     def put_project(self, project: ProjectRecord) -> None:
-        """Add or update a project."""
+        """Write a project record, replacing the one with the same id."""
         ...
 
     def projects(self) -> tuple[ProjectRecord, ...]:
@@ -453,7 +453,7 @@ class ProjectStore(Protocol):
 
 
 class ValueStore(Protocol):
-    """Named values, see `tacit.state`."""
+    """The part of the store that holds named values, small texts under names that `tacit.state` declares."""
 
     def get_value(self, name: ValueName) -> str | None:
         """Return a named value, a small text such as a checkpoint or a counter, or None."""

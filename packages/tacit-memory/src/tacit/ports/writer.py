@@ -23,7 +23,7 @@ def is_headless_folder(cwd: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriterRequest:
-    """A request to the model.
+    """A request to a writer's language model: instructions, text, and the form of the answer.
 
     Attributes:
         system: fixed instructions. A host's command line may show them to other programs of the same user.
@@ -43,7 +43,7 @@ class WriterRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriterAnswer:
-    """The answer and what it cost.
+    """The answer of a writer's language model, and the tokens it cost.
 
     Attributes:
         text: never empty; with a schema, the text of a JSON object that has the schema's required fields. Their values are unchecked.
@@ -59,7 +59,7 @@ class WriterAnswer:
 
 
 class Writer(Protocol):
-    """Asks one language model. Every text is redacted before it leaves the process."""
+    """A client of one language model that writes up sessions. Every text is redacted before it leaves the process."""
 
     @property
     def name(self) -> str:

@@ -24,7 +24,7 @@ _T = TypeVar("_T")
 
 
 def checked_url(url: str) -> str:
-    """Return the address of a server without query, fragment and final slashes.
+    """Check the address of a server, and return it without query, fragment and final slashes. Without TLS, only a loopback address is accepted.
 
     Raises:
         InvalidInput: it is not such an address, or tokens would go over the network unencrypted.
@@ -134,7 +134,7 @@ class ServerConnection:
         raise error
 
     def _whole(self, reply: httpx.Response, until: float) -> bytes:
-        """Read the body of an answer. It must be complete when the monotonic clock reaches `until`.
+        """Read and return the body of an answer; it must be complete when the monotonic clock reaches `until`.
 
         Raises:
             SyncError: it is too large or takes too long.

@@ -28,7 +28,7 @@ EntryKind = Literal["state", "purge"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """An entry as it is stored and sent.
+    """A signed entry of a device's log with its encrypted body, as it is stored and sent.
 
     Attributes:
         device: whose log; the public key of the device in hexadecimal digits.
@@ -52,13 +52,13 @@ class Entry:
 
     @property
     def id(self) -> str:
-        """Names the entry by all that is signed: 32 hexadecimal digits."""
+        """The entry's id, a hash of everything that its device signs: 32 hexadecimal digits."""
         return entry_id(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateBody:
-    """The state of a memory after a change.
+    """The body of an entry that says the new state of a memory after a change on the device.
 
     Attributes:
         memory: as it is now; its counts of use belong to a device and are 0.

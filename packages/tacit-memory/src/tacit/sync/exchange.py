@@ -55,7 +55,7 @@ class SyncServer(Protocol):
         ...
 
     def revoke(self, device: str) -> None:
-        """Revoke a device: the server refuses its token from now on."""
+        """Revoke a device of the account: the server refuses its token from now on."""
         ...
 
     def invite(self) -> str:

@@ -61,7 +61,7 @@ class Replica:
     """The database of all logs of an account on this device, with what was read from them. Close it when done."""
 
     def __init__(self, path: Path) -> None:
-        """Open the database at `path`, or make it.
+        """Open the database at `path`; create it if it does not exist.
 
         Raises:
             StoreError: if it cannot be opened, or a newer version wrote it.
@@ -112,7 +112,7 @@ class Replica:
         return bytes(row[0]) if row else None
 
     def put_fact(self, name: str, value: bytes | None) -> None:
-        """Set a small named value; None deletes it."""
+        """Store a small named value of this database; None deletes it."""
         if value is None:
             self._base.execute("DELETE FROM facts WHERE name = ?", (name,))
         else:

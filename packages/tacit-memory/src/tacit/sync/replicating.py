@@ -271,7 +271,7 @@ Purge = Callable[[Sequence[str]], None]
 
 
 def is_shared(memory: Memory) -> bool:
-    """Return whether a memory is sent to the person's other devices: it may leave this device, and does not come from a team.
+    """Whether a memory is sent to the person's other devices: it may leave this device, and does not come from a team.
 
     Every device gets the memories of teams directly from the server or the repository.
     """
@@ -341,7 +341,7 @@ class Replicating:
     # --- recording
 
     def record(self) -> int:
-        """Append an entry for every change of the store that has none; return how many."""
+        """Append an entry to the device's own log for every change of the store that has none; return how many."""
         change = self._store.change()
         cursor = int(self._replica.fact(CURSOR) or b"-1")
         identity = self._identity().encode()
@@ -427,7 +427,10 @@ class Replicating:
         return len(known)
 
     def _purged_as_a_teams(self, memory_ids: AbstractSet[str]) -> frozenset[str]:
-        """Return the ids that a team purged here, not the user: these memories were not the user's own then, or are in the store again."""
+        """Return those of `memory_ids` that a team purged here, not the user; such a purge is not passed on to the user's other devices.
+
+        These memories were not the user's own then, or are in the store again.
+        """
         theirs = memory_ids & self._by_teams()
         there = {memory.id for memory in self._store.get(sorted(theirs), scope=self._store.scopes())}
         return frozenset(

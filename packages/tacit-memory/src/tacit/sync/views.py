@@ -15,7 +15,7 @@ class LoggedIn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceView:
-    """A device of the account, as the server knows it.
+    """A device of the account, as the server lists it.
 
     Attributes:
         device: the public key of the device, as 64 hexadecimal digits.
@@ -37,7 +37,7 @@ class DeviceView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchanged:
-    """What an exchange did.
+    """The counts of what one exchange with the server did.
 
     Attributes:
         recorded: entries that this device appended.
@@ -90,7 +90,7 @@ class KnownTeam:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyncStatus:
-    """What is known of the sync of this home.
+    """The state of this home's sync: its login, its waiting entries, its last exchange. Read without asking the server.
 
     Attributes:
         logged_in: there is a login.
@@ -138,7 +138,7 @@ class SignInBegun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignInResult:
-    """The result of a single sign-on.
+    """The result of a single sign-on, or that it is not finished yet.
 
     Attributes:
         done: whether the provider let the user in; False = not finished yet.

@@ -40,7 +40,7 @@ _KEY_FILE = re.compile(rb"([0-9]{1,5}) ([0-9a-f]{64})\n?")
 
 
 class Admission(Protocol):
-    """The check of one connection before the daemon reads a request."""
+    """The daemon's check, for one connection, that its client may send requests."""
 
     def check(self, until: float) -> bool:
         """Return whether the client may send requests; False = close the connection.
@@ -95,7 +95,7 @@ class _Admitted:
 
 
 class UnixTransport:
-    """A Unix socket."""
+    """The transport over a Unix socket, which the mode of its folder protects."""
 
     def __init__(self, file: Path) -> None:
         """Use the socket at `file`, a path of at most about 100 bytes."""
@@ -138,7 +138,7 @@ class UnixTransport:
 
 
 class TcpTransport:
-    """A random port of 127.0.0.1. A private file holds the port and a key."""
+    """The transport over a random port of 127.0.0.1. A private key file holds the port and a key, with which both sides prove themselves."""
 
     def __init__(self, file: Path) -> None:
         """Use the key file `file`."""

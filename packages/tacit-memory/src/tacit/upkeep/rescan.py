@@ -29,7 +29,7 @@ Records = Callable[[str, CleanAt, Removal], str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rescan:
-    """The result of a rescan.
+    """The result of a rescan: what was cleaned, and what could not be.
 
     Attributes:
         rows: rows changed by table.

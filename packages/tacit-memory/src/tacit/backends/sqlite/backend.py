@@ -59,7 +59,7 @@ def _aside_note(home: Home) -> Path:
 
 
 def finish_exchange(home: Home) -> None:
-    """Finish an exchange of the database that was interrupted; usually there is none.
+    """Finish an exchange of the database file that a crash interrupted, under the write lock; do nothing if there is none.
 
     Raises:
         StoreError: if a file cannot be moved.

@@ -460,7 +460,7 @@ class Database:
 
 
 class TemporaryDatabase(Database):
-    """A database in memory, which ends with this object. Safe to share between threads: they take turns."""
+    """A database in memory with the interface of `Database`; it is gone when it is closed. Thread-safe: threads take turns."""
 
     def __init__(self, *, step: Step = no_step) -> None:
         self.path = Path(":memory:")

@@ -346,7 +346,7 @@ class _Rewriting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoggedPurge:
-    """A purge: the time when it was made, and what it removed."""
+    """An entry of the purge log: the time of a purge, and what it removed."""
 
     at_ms: int
     gone: Removal

@@ -61,7 +61,7 @@ class Frame:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Log:
-    """The frames of the log's present generation, in order.
+    """The parsed write-ahead log of a database: the frames of its present generation, in order.
 
     Attributes:
         page_bytes: size of a page.

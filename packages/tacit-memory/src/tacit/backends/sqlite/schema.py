@@ -266,7 +266,7 @@ def _columns(connection: sqlite3.Connection) -> set[tuple[str, str]]:
 
 @lru_cache(maxsize=1)
 def empty_database() -> bytes:
-    """Return the file of an empty store of the newest schema. It is made once in a process."""
+    """Return the bytes of the database file of an empty store with the newest schema. Cached for the process."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as fresh:
         for version in range(1, newest_version() + 1):
             migrate_one(fresh, version)

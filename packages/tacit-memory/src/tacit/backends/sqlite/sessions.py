@@ -202,7 +202,7 @@ def exposures(
 
 
 def get_trace(connection: sqlite3.Connection, trace_id: str) -> Trace:
-    """Return the trace with this id."""
+    """Return the trace with the id `trace_id`; raise NotFound if there is none."""
     row = connection.execute("SELECT body FROM traces WHERE id = ?", (clean_text(trace_id),)).fetchone()
     if row is None:
         raise NotFound(f"No trace {trace_id!r}.", hint="`tacit why` lists the newest.")
@@ -289,7 +289,7 @@ def mark_failed(connection: sqlite3.Connection, key: str, error: str) -> None:
 
 
 def put_project(connection: sqlite3.Connection, project: ProjectRecord) -> None:
-    """Add or update a project."""
+    """Write a project record, replacing the one with the same id."""
     connection.execute(
         "INSERT OR REPLACE INTO projects (id, body) VALUES (?, ?)", (clean_text(project.id), encode(project))
     )

@@ -281,7 +281,7 @@ class SqliteStore:
             return sessions.load_session(connection, key)
 
     def save_session(self, state: SessionState, *, traces: Sequence[Trace] = ()) -> None:
-        """Replace the record, append its new exposures, and store the traces, in one transaction."""
+        """Write the session record in place of the old one, add its new exposures, and store `traces`, all in one transaction."""
         body = encode(state)
         traced = [sessions.trace_row(trace) for trace in traces]
         exposures = self._ledgers.unsaved(state)
@@ -329,7 +329,7 @@ class SqliteStore:
             sessions.put_trace(connection, row)
 
     def get_trace(self, trace_id: str) -> Trace:
-        """Return the trace with this id."""
+        """Return the trace with the id `trace_id`; raise NotFound if there is none."""
         with self._database.read() as connection:
             return sessions.get_trace(connection, trace_id)
 
@@ -393,7 +393,7 @@ class SqliteStore:
             sessions.put_values(connection, values or {})
 
     def put_project(self, project: ProjectRecord) -> None:
-        """Add or update a project."""
+        """Write a project record, replacing the one with the same id."""
         with self._database.write(durable=False) as connection:
             sessions.put_project(connection, project)
 

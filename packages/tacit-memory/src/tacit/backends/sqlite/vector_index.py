@@ -430,7 +430,7 @@ class StoredIdentity:
 
 @dataclass(slots=True)
 class Partition:
-    """The index of one scope and one embedder. `change` = the counter up to which it follows the table; -1 = empty."""
+    """The cache entry of one scope and embedder: its vector index, and the store's change counter up to which it follows the table; -1 = empty."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     change: int = -1

@@ -53,7 +53,7 @@ def content_policy(nonce: str) -> str:
 
 
 class PageMount:
-    """The ASGI application for `/ui`."""
+    """The ASGI application for `/ui`: it serves the page's files, gives out sign-in codes, and signs browsers in and out."""
 
     def __init__(self, sessions: PageSessions, *, folder: Path = STATIC) -> None:
         self._sessions = sessions
