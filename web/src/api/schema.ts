@@ -2731,7 +2731,7 @@ export interface components {
         };
         /**
          * DeviceView
-         * @description A device of the account, as the server knows it.
+         * @description A device of the account, as the server lists it.
          *
          *     Attributes:
          *         device: the public key of the device, as 64 hexadecimal digits.
@@ -2807,7 +2807,7 @@ export interface components {
         };
         /**
          * DivergenceAlert
-         * @description The current words are far from all recent memories in one space.
+         * @description A warning that the current words are far from all recent memories in one space.
          *
          *     Attributes:
          *         space: name of the space.
@@ -3157,7 +3157,7 @@ export interface components {
         };
         /**
          * Exchanged
-         * @description What an exchange did.
+         * @description The counts of what one exchange with the server did.
          *
          *     Attributes:
          *         recorded: entries that this device appended.
@@ -3166,8 +3166,8 @@ export interface components {
          *         applied: memories that were written here.
          *         purged: memories that were removed here.
          *         from_teams: memories that changed here because of what teams share.
-         *         left: memories that are written here right now, for the next time.
-         *         renewed: this device goes on under a new name.
+         *         left: memories that were changed here meanwhile; the next exchange writes them.
+         *         renewed: this device continues under a new name.
          */
         Exchanged: {
             /**
@@ -4472,7 +4472,7 @@ export interface components {
         };
         /**
          * LoginResult
-         * @description A login. `phrase` = the recovery phrase where it was made just now: it is shown once.
+         * @description A finished login of this home. `phrase` = the recovery phrase if it was created by this login, to be shown once; else "".
          */
         LoginResult: {
             /** Account */
@@ -4487,12 +4487,12 @@ export interface components {
         };
         /**
          * Loss
-         * @description Something that a stage had to do without.
+         * @description A space or model that gave a stage nothing or only a part, because it was late or failed.
          *
          *     Attributes:
          *         source: a space or a second-stage model.
          *         cause: it was too late, or it failed.
-         *         detail: how far it came, or what it said.
+         *         detail: how far it came, or the text of its error.
          */
         Loss: {
             /** Source */
@@ -5008,13 +5008,13 @@ export interface components {
         };
         /**
          * NotAsked
-         * @description Signals that ask for nothing.
+         * @description Why a signal asks for no memories: its sort, or what it lacks.
          * @enum {string}
          */
         NotAsked: "before_compaction" | "message_end" | "session_end" | "machine_prompt" | "empty_prompt" | "short_prompt" | "no_target" | "searching";
         /**
          * Note
-         * @description One fact about a recall.
+         * @description One fact about how a recall went, as a value.
          *
          *     Attributes:
          *         cause: of a closed set.
@@ -5268,7 +5268,7 @@ export interface components {
         };
         /**
          * ProjectRecord
-         * @description A project the store has seen.
+         * @description A project that somebody worked in or that was imported, as the store keeps it.
          *
          *     Args:
          *         id: its name in scopes; never changes.
@@ -6288,7 +6288,7 @@ export interface components {
         };
         /**
          * Rescan
-         * @description The result of a rescan.
+         * @description The result of a rescan: what was cleaned, and what could not be.
          *
          *     Attributes:
          *         rows: rows changed by table.
@@ -7324,7 +7324,7 @@ export interface components {
         };
         /**
          * SignInResult
-         * @description The result of a single sign-on.
+         * @description The result of a single sign-on, or that it is not finished yet.
          *
          *     Attributes:
          *         done: whether the provider let the user in; False = not finished yet.
@@ -7367,7 +7367,7 @@ export interface components {
         };
         /**
          * SilenceCause
-         * @description Why a recall handed nothing over: what statistics count. See `SilenceReason` for the fields beside it.
+         * @description Why a recall handed nothing over, as statistics count it. See `SilenceReason` for the fields beside it.
          * @enum {string}
          */
         SilenceCause: "off" | "off_in_preset" | "shadow" | "muted" | "opted_out" | "comparison" | "not_asked" | "context_full" | "nothing_coming" | "nothing_found" | "not_relevant" | "in_context" | "no_room" | "late" | "failed";
@@ -7426,7 +7426,7 @@ export interface components {
         };
         /**
          * SpaceRank
-         * @description What one space says of a memory.
+         * @description The rank and score of one memory in one space.
          *
          *     Attributes:
          *         space: its name; `error` and `moment` are the rankings by an exact error and by the moment that a rule names.
@@ -7562,7 +7562,7 @@ export interface components {
         };
         /**
          * Statistics
-         * @description What the store holds.
+         * @description Counts of the memories in a store.
          *
          *     Attributes:
          *         by_kind, by_status, by_scope: memories, most frequent first; by kind and by scope active ones only.
@@ -7817,7 +7817,7 @@ export interface components {
         Surface: "start" | "prompt" | "action" | "failure" | "compaction" | "subagent" | "on_demand" | "host";
         /**
          * SyncStatus
-         * @description What is known of the sync of this home.
+         * @description The state of this home's sync: its login, its waiting entries, its last exchange. Read without asking the server.
          *
          *     Attributes:
          *         logged_in: there is a login.
@@ -7970,7 +7970,7 @@ export interface components {
         };
         /**
          * TeamProject
-         * @description A project and the team that its memories may be shared with.
+         * @description A project, by the canonical name `remote` of its git repository, and the `team` that its memories may be shared with.
          */
         TeamProject: {
             /** Remote */

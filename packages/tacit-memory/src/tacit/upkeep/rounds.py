@@ -35,6 +35,7 @@ from tacit.ports.clock import Clock
 from tacit.ports.store import MemoryFilter, MemoryStore, Store
 from tacit.safety.trust import most_sensitive
 from tacit.state.registry import forget_session
+from tacit.statements.same import canonical_text
 
 DAY_MS = 86_400_000
 MAX_EVIDENCE = 8
@@ -127,10 +128,10 @@ def plan_decay(
 def _consolidated(
     memories: Sequence[Memory], kinds: KindRegistry, *, now_ms: int
 ) -> tuple[list[Memory], list[Change]]:
-    """Return (memories that remain, changes): of memories with the same kind and words, one takes over what the others know and those are retired."""
+    """Return (memories that remain, changes): of memories with the same kind and statement, one takes over what the others know and those are retired."""
     groups: dict[tuple[str, str, str, str], list[Memory]] = {}
     for memory in memories:
-        alike = (memory.kind, words_of(memory.content), memory.error_signature, memory.branch_name)
+        alike = (memory.kind, canonical_text(memory.content), memory.error_signature, memory.branch_name)
         groups.setdefault(alike, []).append(memory)
     remaining: list[Memory] = []
     changes: list[Change] = []
@@ -162,12 +163,6 @@ def _consolidated(
             ]
         remaining.append(best)
     return remaining, changes
-
-
-def words_of(content: str) -> str:
-    """Return a key that is equal for statements with the same words: spaces, final punctuation and the case of the first letter are normalized."""
-    flat = " ".join(content.split()).rstrip(".! ")
-    return flat[:1].lower() + flat[1:]
 
 
 def _merged(best: Memory, duplicates: Sequence[Memory]) -> Memory:

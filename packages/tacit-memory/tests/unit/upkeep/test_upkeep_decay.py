@@ -19,6 +19,7 @@ from tacit.model.memory import LearnedOn, Provenance, Relation, Sensitivity, Tru
 from tacit.model.scope import UNIVERSAL, ScopeFilter
 from tacit.ports.store import MemoryFilter
 from tacit.providers.clock import FakeClock
+from tacit.statements.same import canonical_text
 from tacit.upkeep.rounds import (
     DecayCounts,
     freshness,
@@ -27,7 +28,6 @@ from tacit.upkeep.rounds import (
     plan_decay,
     run_upkeep_round,
     statistics,
-    words_of,
 )
 
 KINDS = KindRegistry()
@@ -93,7 +93,7 @@ def test_the_same_words_become_one_that_knows_what_all_knew():
         sensitivity=Sensitivity.RESTRICTED,
     )
     said = memory("the cache is in Redis", id="mem_z", kind="fact", use_count=1, evidence=("in Redis, yes",))
-    assert words_of(first.content) == words_of(said.content)
+    assert canonical_text(first.content) == canonical_text(said.content)
     made = tended(first, said, loose("Another thing.", name="mem_c"))
     kept, gone = made.changes
     assert isinstance(kept, Merge)
@@ -103,6 +103,21 @@ def test_the_same_words_become_one_that_knows_what_all_knew():
     assert kept.memory.files == ("a.py",)
     assert kept.memory.sensitivity is Sensitivity.RESTRICTED
     assert (gone.memory_id, change_text(gone.reason)) == ("mem_b", "says the same as mem_z")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("FooBar holds the totals.", "fooBar holds the totals."),
+        ("Ci is read by nobody.", "CI is read by nobody."),
+        ("The tests run with pytest .", "The tests run with pytest."),
+        ("Stop after !", "Stop after"),
+    ],
+)
+def test_what_capture_keeps_apart_is_not_merged(one, other):
+    """The rule for what says the same is that of `tacit.statements.same`."""
+    pair = memory(one, id="mem_a", kind="fact"), memory(other, id="mem_b", kind="fact")
+    assert tended(*pair).changes == ()
 
 
 def test_the_least_worth_go_over_the_limit():
@@ -192,10 +207,12 @@ def test_twice_is_as_once_and_what_was_stated_stays(rows, most, fade, related):
     assert run_upkeep_round(store, KINDS, clock=clock, fade=fade, most=most) == DecayCounts()
     assert everything() == once
     assert store.change() == change
-    live = {(str(one.scope), one.kind, words_of(one.content)) for one in once[0] if one.status == "active"}
+    live = {
+        (str(one.scope), one.kind, canonical_text(one.content)) for one in once[0] if one.status == "active"
+    }
     for one in made:
         if is_stated(one, KINDS):
-            assert (str(one.scope), one.kind, words_of(one.content)) in live
+            assert (str(one.scope), one.kind, canonical_text(one.content)) in live
 
 
 def test_statistics_by_hand():
