@@ -50,9 +50,9 @@ def test_default_override_and_revert_hold_soon_and_without_a_restart(tmp_path):
         client.request("PATCH", "/v1/settings", {"values": {"recall.max_items": 5}})
         assert config("get", "recall.max_items") == {"recall.max_items": 5}
         holds(plan=2, build=5)
-        assert [one["memory_injection_overridden"] for one in config("agents")] == [True]
+        assert [one["memory_injection_overridden"] for one in config("get", "--agents")] == [True]
         client.request("PATCH", "/v1/agents/plan", {"reset_memory_injection_override": True})
-        assert config("explain", "recall.max_items", "--agent", "plan")["layer"] == "user"
+        assert config("get", "recall.max_items", "--why", "--agent", "plan")["layer"] == "user"
         holds(plan=5, build=5)
         config("reset", "recall.max_items")
         holds(plan=8, build=8)
