@@ -8,9 +8,10 @@ from collections.abc import Sequence
 
 import pytest
 
+from memory_logs import InMemoryLogs
 from tacit.sync.entry import Entry
 from tacit_evals.torture.team_leaks import LeakRun, only_row_level_security
-from tacit_server.logs import InMemoryLogs, Principal
+from tacit_server.logs import Principal
 
 _seeds = itertools.count(7_000)
 

@@ -11,6 +11,7 @@ from typing import Any, cast
 
 import pytest
 
+from memory_logs import InMemoryLogs
 from tacit.app.admin.purging import Purger
 from tacit.app.sharing.syncing import Syncing
 from tacit.app.values import Parts
@@ -22,7 +23,7 @@ from tacit.state.captured import TeamState
 from tacit.state.registry import TEAMS
 from tacit.sync.http_server import HttpServer
 from tacit.sync.views import DeviceView, LoggedIn, SignInBegun, SignInResult
-from tacit_server.logs import InMemoryLogs, Login
+from tacit_server.logs import Login
 
 NOW = 1_770_000_000_000
 

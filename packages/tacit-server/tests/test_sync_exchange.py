@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from memory_logs import InMemoryLogs
 from samples import memory_named
 from tacit.backends.sqlite import SqliteStore
 from tacit.errors import NotLoggedIn, SyncError
@@ -19,7 +20,7 @@ from tacit.sync.keys import AccountKey, DeviceKey
 from tacit.sync.replica import Replica
 from tacit.sync.replicating import Replicating
 from tacit.sync.views import Exchanged, LoggedIn
-from tacit_server.logs import INVITE_MS, InMemoryLogs, Login, Principal
+from tacit_server.logs import INVITE_MS, Login, Principal
 from unit.sync.devices import NOW
 
 

@@ -12,13 +12,14 @@ import msgspec
 import pytest
 from starlette.testclient import TestClient
 
+from memory_logs import InMemoryLogs
 from tacit.errors import InvalidInput, LogForked, NotFound, NotLoggedIn, SyncError
 from tacit.sync.connection import checked_url
 from tacit.sync.http_server import HttpServer
 from tacit.sync.keys import AccountKey, DeviceKey
 from tacit.sync.views import Exchanged
 from tacit_server.app import _News, make_app
-from tacit_server.logs import MAX_LOGS, InMemoryLogs
+from tacit_server.logs import MAX_LOGS
 from tacit_server.service import LOGIN_FAILURES, LOGIN_WINDOW_S, Recent
 from test_sync_exchange import Home
 from unit.sync.devices import NOW

@@ -9,13 +9,14 @@ from dataclasses import replace
 
 import pytest
 
+from memory_logs import InMemoryLogs
 from postgres_server import server
 from samples import memory_named
 from tacit.errors import InvalidInput, InvalidPayload, LogForked, NotFound, NotLoggedIn, SyncError
 from tacit.model.scope import project_scope
 from tacit.sync.entry import Entry, PurgeBody, StateBody, append_entry
 from tacit.sync.keys import AccountKey, DeviceKey
-from tacit_server.logs import INVITE_MS, MAX_LOGS, InMemoryLogs, Login, Logs, Principal, new_code
+from tacit_server.logs import INVITE_MS, MAX_LOGS, Login, Logs, Principal, new_code
 from tacit_server.postgres.connection import Connections
 from tacit_server.postgres_logs import PostgresLogs
 from unit.sync.devices import NOW

@@ -9,12 +9,12 @@ from socket import socket
 
 import pytest
 
+from memory_logs import InMemoryLogs
 from tacit.errors import InvalidInput
 
 pytest.importorskip("psycopg")
 
 from tacit_server import main
-from tacit_server.logs import InMemoryLogs
 from tacit_server.main import (
     checked_account,
     checked_networks,

@@ -779,7 +779,7 @@ _FAILED = (ChangeCause.UNREADABLE_TRANSCRIPT, ChangeCause.BAD_HANDOVER)
 
 
 def _with_keys(old: Iterable[str], new: Iterable[str]) -> tuple[str, ...]:
-    """Return both lists of keys without repeats, the newest last."""
+    """Return the keys of `old`, then those of `new` that are not among them."""
     return tuple(dict.fromkeys((*old, *new)))
 
 

@@ -21,7 +21,7 @@ from tacit.safety.trust import is_marked
 
 SHOWN_CANDIDATES = 5
 _FRAME_TOKENS = 20
-"""Tokens reserved for the object around a list, with the count of what was left out."""
+"""Tokens of a list's answer that are kept for its other fields, such as how many entries were left out."""
 
 _STRING: Mapping[str, Any] = {"type": "string"}
 _COUNT: Mapping[str, Any] = {"type": "integer"}

@@ -180,7 +180,7 @@ class Statement:
         kind: its kind.
         confidence: 0-1, how sure we are that it is meant to last.
         cue: which mark it has, for the trace.
-        everywhere: it was said to hold in all projects.
+        everywhere: whether the user said that it holds in all projects.
         doubtful: it may belong to a text that the user handed over, so that it waits for them.
     """
 

@@ -72,7 +72,7 @@ class Marked:
         text: the whole sentence without what leads in, beginning with a capital and without a final full stop.
         kind: by what was said in so many words; else `fact`.
         mark: name of the mark, for the trace.
-        everywhere: it was said to hold in all projects.
+        everywhere: whether the user said that it holds in all projects.
     """
 
     text: str
@@ -87,7 +87,7 @@ def _read_tables() -> dict[str, dict[str, Any]]:
 
 
 class _Table:
-    """The compiled patterns of one language; a missing key matches nothing."""
+    """The patterns of one language. A key that its table lacks has a pattern that matches no text."""
 
     def __init__(self, code: str) -> None:
         raw = _read_tables()[code]

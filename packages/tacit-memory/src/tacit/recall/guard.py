@@ -410,7 +410,7 @@ def drop_known(state: RecallState) -> Outcome[RecallState]:
 def find_pairs(tools: Tools, state: RecallState) -> Outcome[RecallState]:
     """Set `pairs`: fresh memories that may not both hold, likeliest first; their lines are taken off the query's token budget.
 
-    A memory is in one pair at most. There are none if the reader cannot settle them, or where one memory ranks behind another.
+    Each memory is in at most one pair. No pairs are formed if the reader cannot settle them, and none of two memories of which one is set to rank behind the other.
     """
     by_id = {candidate.memory.id: candidate.memory for candidate in (state.fresh or ())[:MOST_COMPARED]}
     settles = state.context.settles

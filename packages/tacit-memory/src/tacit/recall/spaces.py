@@ -731,15 +731,15 @@ CAUSAL = Space(
 )
 
 
-# Graph space (E8): personalised PageRank over relations, seeded by the other spaces; 0 to 1 (the best one has 1).
+# Graph space (E8): personalized PageRank over relations, seeded by the other spaces; 0 to 1 (the best one has 1).
 #
-#     r = (1 - d) * s + d * W r;  d = 0.5, s = seed weights (sum 1), W = column-normalised edge weights, both ways
+#     r = (1 - d) * s + d * W r;  d = 0.5, s = seed weights (sum 1), W = column-normalized edge weights, both ways
 #     score(m) = d * (W r)(m) / sqrt(degree(m)), as a share of the largest;  degree = sum of the weights of its edges
 #
-# Source: Page, Brin, Motwani and Winograd, 1999; personalised as in Haveliwala, Topic-sensitive PageRank, 2002; d = 0.5 as
-# HippoRAG (Gutierrez et al., 2024) has it for memories. A memory without edges keeps its seed to itself. The score is what
-# flowed in over edges: without an edge to something that was found a memory scores nothing here, however well the other
-# spaces know it. Power iteration stops after 30 rounds or when the largest change is below 0.000001. `contradicts` is no path.
+# Source: Page, Brin, Motwani and Winograd, 1999; personalized as in Haveliwala, Topic-sensitive PageRank, 2002; d = 0.5 as
+# HippoRAG (Gutierrez et al., 2024) has it for memories. A memory without edges keeps its seed to itself. The score counts
+# only what comes in over edges: a memory that has no edge to a found one scores 0 here, even if other spaces rank it high.
+# Power iteration stops after 30 rounds or when the largest change is below 0.000001. `contradicts` is no path.
 #
 # A memory with many edges gets some of every flow. Two things keep it from being the answer to every question. The seeds are
 # sharp: a memory with a hit of words or entities, weighed by the cube of its share of the best score. The flow is divided by

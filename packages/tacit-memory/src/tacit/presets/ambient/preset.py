@@ -160,7 +160,7 @@ def _near(settings: RecallSettings) -> CosineFloor:
 
 
 def searching(kit: Kit, state: RecallState) -> Pipeline:
-    """Return the pipeline of a search: keeps what is near enough, shares a rare name, or is related to what passed.
+    """Search, and keep what is near enough, shares a rare name, or is related to what passed.
 
     Pinned memories come first, where the settings and the surface have them.
     """
@@ -174,7 +174,7 @@ def searching(kit: Kit, state: RecallState) -> Pipeline:
 
 
 def starting(kit: Kit, state: RecallState) -> Pipeline:
-    """Return the pipeline of a start or a compaction; pinned memories come first, where the settings and the surface have them."""
+    """Put pinned memories first, where the settings and the surface have them, then go on as at a start: the pipeline of a start or a compaction."""
     pipeline = start(kit, state)
     if not state.settings.ambient.enabled or state.query.surface not in PINNED_SURFACES:
         return pipeline

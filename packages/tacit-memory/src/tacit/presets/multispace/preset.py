@@ -687,7 +687,7 @@ def searching(kit: Kit, state: RecallState) -> Pipeline:
 
 
 def prompt(kit: Kit, state: RecallState) -> Pipeline:
-    """Return the pipeline before a prompt: a search that also reads recent work and the last session, and needs the vector."""
+    """Search, read recent work and the last session as well, and fail where the prompt has no vector: the pipeline before a prompt."""
     pipeline = search(kit, state, judge=_JUDGE)
     if state.nothing_coming:
         return pipeline

@@ -248,7 +248,7 @@ def _near(settings: RecallSettings) -> CosineFloor:
 
 
 def searching(kit: Kit, state: RecallState) -> Pipeline:
-    """Return the pipeline of a search: keeps what is near enough or, for a prompt or a task, shares a rare name."""
+    """Search, and keep what is near enough or, for a prompt or a task, shares a rare name."""
     reach: Steps = (("score", partial(reach_cosine, _near)),)
     if state.query.surface in (Surface.PROMPT, Surface.SUBAGENT):
         reach = (("score", partial(find_shared_names, kit.tools)), *reach)

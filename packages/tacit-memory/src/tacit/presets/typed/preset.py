@@ -514,7 +514,7 @@ _JUDGE = partial(
 
 
 def searching(kit: Kit, state: RecallState) -> Pipeline:
-    """Return the pipeline of a search with the five-part score and the floors of `reach_floors`."""
+    """Search, score each memory by the formula of five parts, and keep those that reach the least similarity of their type."""
     return search(kit, state, judge=_JUDGE, reach=(("score", reach_floors),))
 
 

@@ -84,7 +84,7 @@ _LOOKS = frozenset({"read", "view", "read_file", "list", "grep", "glob", "ls"})
 
 
 def action(kit: Kit, state: RecallState) -> Pipeline:
-    """Return the pipeline: search by words, names and moments, judge whether each memory is about this very call, guard, pack, render."""
+    """Search by words, names and moments, judge whether each memory is about this very call, guard, pack, render."""
     tools = kit.tools
     return Pipeline(
         ask=(("retrieve", partial(embed, tools)),),

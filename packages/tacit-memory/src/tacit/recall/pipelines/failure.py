@@ -147,7 +147,7 @@ Names = Mapping[str, Named]
 
 
 def failure(kit: Kit, state: RecallState) -> Pipeline:
-    """Return the pipeline: embed, search, judge whether each memory speaks of this very error, guard, drop what is known, pack, render."""
+    """Embed, search, judge whether each memory speaks of this very error, guard, drop what is known, pack, render."""
     tools = kit.tools
     return Pipeline(
         ask=(("retrieve", partial(embed, tools)),),

@@ -110,7 +110,7 @@ WEIGHED = ("lexical", "late", "sequence")
 
 
 def on_demand(kit: Kit, state: RecallState, *, share: float = ANSWER_SHARE) -> Pipeline:
-    """Return the pipeline: embed, search wide, weigh word by word, order by match, guard, cut what is far below the best, pack, render."""
+    """Embed, search wide, weigh word by word, order by match, guard, cut what is far below the best, pack, render."""
     tools = kit.tools
     return Pipeline(
         ask=_ask_first(kit),
@@ -133,7 +133,7 @@ def on_demand(kit: Kit, state: RecallState, *, share: float = ANSWER_SHARE) -> P
 
 
 def judged_answer(kit: Kit, state: RecallState, *, judge: Step) -> Pipeline:
-    """Return the pipeline: embed, search wide, weigh word by word, judge, order by weight, guard, pack, render.
+    """Embed, search wide, weigh word by word, judge, order by weight, guard, pack, render.
 
     For a preset with a score of its own: `judge` says how relevant each memory is, the ranking in which order they come.
     """

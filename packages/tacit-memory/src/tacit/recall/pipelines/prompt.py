@@ -31,7 +31,7 @@ NAMED = "named by the model"
 
 
 def prompt(kit: Kit, state: RecallState) -> Pipeline:
-    """Return the pipeline: embed, search, fuse, measure, judge by the gate, look at files, guard, drop what is known, pack, render."""
+    """Embed, search, fuse, measure, judge by the gate, look at files, guard, drop what is known, pack, render."""
     if state.nothing_coming:
         return nothing(kit, state)
     tools = kit.tools

@@ -56,7 +56,7 @@ BY_NEED = StartPoolDesign(make=None, keep_ms=15 * 60_000, one_digest=True)
 
 
 def start(kit: Kit, state: RecallState, *, judge: Step | None = None) -> Pipeline:
-    """Return the pipeline: read the pool, order it, look at files, guard, drop what is known, pack, index the rest, render.
+    """Read the pool, order it, look at files, guard, drop what is known, pack, index the rest, render: the pipeline of a start.
 
     A session that goes on gets only what changed since. `judge` None = the candidates keep the relevance that the pool gave them.
     """

@@ -46,7 +46,7 @@ MAKER_TRUST: dict[str, float] = {"user": 1.0, "agent": 0.7, "model": 0.5, "local
 
 
 def subagent(kit: Kit, state: RecallState) -> Pipeline:
-    """Return the pipeline: a search for the task that judges each memory by `judge_task`; the index lists what else suits it."""
+    """Search for the task, judge each memory by `judge_task`, and list in an index what else suits it: the pipeline of a subagent."""
     return search(kit, state, judge=partial(judge_each, judge_task))
 
 
