@@ -10,8 +10,8 @@ import pytest
 import uvicorn
 
 from e2e.drivers.machine import Machine, wait_for
+from memory_logs import InMemoryLogs
 from tacit_server.app import make_app
-from tacit_server.logs import InMemoryLogs
 
 STATEMENT = "Commit messages begin with the ticket number."
 PROMPT = "Write the commit for the booking page."
