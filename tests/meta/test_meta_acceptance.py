@@ -1,10 +1,12 @@
-"""Every numbered item of the seeds has its test, or a reason; the READMEs that list them are up to date."""
+"""Every numbered item of the seeds, and every row of their audits, has its test or a reason; the READMEs that list them are up to date."""
 
 from __future__ import annotations
 
 import pytest
 
 from presets.acceptance import FOLDER, PAGE, items_of, page, presets, readme, shown_by
+from presets.rows import listed as rows_listed
+from presets.rows import rows
 from tacit.config.preset_files import preset_names
 
 
@@ -17,6 +19,17 @@ def test_every_item_has_a_test_or_a_reason(preset):
     assert sorted(set(shown) & set(listed.elsewhere)) == [], (
         "items with both a test and a reason for having none"
     )
+
+
+@pytest.mark.parametrize("preset", [preset for preset in presets() if items_of(preset).audit])
+def test_every_row_of_the_audit_has_a_test_or_a_reason(preset):
+    assert sorted(set(items_of(preset).audit) - set(rows_listed(preset))) == [], (
+        "rows that the audit does not list"
+    )
+    assert [row.id for row in rows(preset) if row.verdict() == "MISSING"] == [], (
+        "rows without a test or a reason"
+    )
+    assert [row.id for row in rows(preset) if not row.promise] == [], "rows without their promise"
 
 
 def test_the_page_of_presets_is_up_to_date():

@@ -3,7 +3,7 @@
 Use in a test file: `@acceptance("typed", "2.3", "9.1-a")` above a test, or `marks=acceptance("typed", "2.3")` in a
 `pytest.param`. An items file holds `title`, a table `[items]` (number = one line) and, for what is shown elsewhere or is
 left out on purpose, a table `[elsewhere]` (number = where or why). The tests stand here or, through hook client, daemon and
-the shipped model, in `tests/live/<preset>`.
+the shipped model, in `tests/live/<preset>`. `[audit]` says which items show each row of the preset's audit (`rows.py`).
 
 `python tests/presets/acceptance.py` writes the README in the folder of each preset, and docs/reference/presets.md, which leads there.
 """
@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import takewhile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -55,12 +56,13 @@ def acceptance(preset: str, *numbers: str) -> pytest.MarkDecorator:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Items:
-    """The numbered items of one seed, and those that no test here shows, with the reason."""
+    """The numbered items of one seed, those that no test here shows, with the reason, and the rows of its audit (`rows.py`)."""
 
     preset: str
     title: str
     items: dict[str, str]
     elsewhere: dict[str, str]
+    audit: dict[str, dict[str, Any]]
 
 
 def presets() -> tuple[str, ...]:
@@ -71,11 +73,17 @@ def presets() -> tuple[str, ...]:
 def items_of(preset: str) -> Items:
     """The list of `preset`."""
     data = tomllib.loads((HERE / "items" / f"{preset}.toml").read_text("utf-8"))
-    return Items(preset=preset, title=data["title"], items=data["items"], elsewhere=data.get("elsewhere", {}))
+    return Items(
+        preset=preset,
+        title=data["title"],
+        items=data["items"],
+        elsewhere=data.get("elsewhere", {}),
+        audit=data.get("audit", {}),
+    )
 
 
 def shown_by(preset: str) -> dict[str, list[str]]:
-    """Item number -> `file::test` of every test that names it, here or among the live scenarios."""
+    """Item number -> `path::test` of every test that names it, here or among the live scenarios; paths are those in the repository."""
     found: dict[str, list[str]] = {}
     for path in sorted([*HERE.glob("test_*.py"), *LIVE.rglob("test_*.py")]):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
@@ -86,7 +94,8 @@ def shown_by(preset: str) -> dict[str, list[str]]:
                     if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "acceptance":
                         named, *numbers = (ast.literal_eval(argument) for argument in call.args)
                         for number in numbers if named == preset else ():
-                            found.setdefault(number, []).append(f"{path.name}::{node.name}")
+                            test = f"{path.relative_to(REPOSITORY).as_posix()}::{node.name}"
+                            found.setdefault(number, []).append(test)
     return found
 
 
@@ -116,8 +125,12 @@ def readme(name: str) -> str:
     ]
     if name in presets():
         listed, shown = items_of(name), shown_by(name)
+        names = {
+            number: dict.fromkeys(test.rpartition("/")[2] for test in tests)
+            for number, tests in shown.items()
+        }
         rows = [
-            f"| {number} | {text} | {'; '.join(f'`{t}`' for t in dict.fromkeys(shown.get(number, []))) or listed.elsewhere.get(number, '')} |\n"
+            f"| {number} | {text} | {'; '.join(f'`{t}`' for t in names.get(number, ())) or listed.elsewhere.get(number, '')} |\n"
             for number, text in listed.items.items()
         ]
         parts += [
