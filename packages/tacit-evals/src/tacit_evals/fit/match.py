@@ -292,7 +292,7 @@ def rows_of(judged: Judged, triggers: Sequence[Trigger], model: MatchModel) -> t
             grade = judged.grades[i, j]
             if situation.nothing_coming or trigger.always or not np.isfinite(grade):
                 continue
-            inputs.append(matcher.parts(trigger).row)
+            inputs.append(matcher.terms(trigger).row)
             needed.append(float(grade > 0))
     return np.array(inputs), np.array(needed)
 

@@ -42,7 +42,7 @@ REQUEST_MARGIN = 1.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedNaming:
-    """A request ready to be sent, the list of memories it chooses from, and the estimated tokens to send it."""
+    """A request that asks a language model which memories of `listed` are needed, ready to be sent; `tokens` = estimate of its input."""
 
     request: WriterRequest
     listed: PoolList

@@ -867,7 +867,10 @@ class Engine:
         return self._starts.write(self._projects.recent_folders(), self._start_block, wanted=self._starts_at)
 
     def _start_block(self, cwd: str, host: str) -> Block:
-        """Return the start block that a session of `host` in `cwd` would get now, with the sentence that a live one has."""
+        """Return the start block for a session of `host` in `cwd` that starts while no daemon runs.
+
+        It ends, as the block of a live session does, with the sentence that offers `memory_add`, where there is one.
+        """
         settings = self._settings_at(cwd).recall
         line = self.nudges.start_line(host, settings)
         left = max(0, settings.budgets.start - self.nudges.cost(line))

@@ -62,9 +62,9 @@ class StartBlocks:
         *,
         wanted: Callable[[str], bool] = lambda _: True,
     ) -> int:
-        """Write the block of every folder for which `wanted` holds and remove all others; returns how many there are.
+        """Write a file for each folder for which `wanted` holds, with the start block for each host; remove all other files; return how many were written.
 
-        `context` makes the block of a folder and a host.
+        `context` makes the start block for a folder and a host.
         """
         self._stale = False  # a change from here on is one that these blocks may not hold
         written: set[Path] = set()

@@ -383,7 +383,10 @@ class SignalHandler:
     def replay(
         self, request: ReplayRequest, *, settings_of: Callable[[SessionState], Settings]
     ) -> dict[str, str]:
-        """Return `{message id: exact text handed over in this epoch}`; "" = none, or the settings let no more blocks stay. Changes nothing."""
+        """Return `{message id: text}`: the block that each of these messages got in this epoch, for a host's plugin that lost its copy.
+
+        "" = the message got none, or its block no longer stays in the history (`recall.history_blocks`). An unknown session gives {}. Changes nothing.
+        """
         state = self._sessions.load(request.session)
         if state is None:
             return {}

@@ -496,7 +496,8 @@ class CapturePipeline:
     ) -> tuple[Change, ...]:
         """Store what is learned from the transcript since `before`, with the new checkpoint; return the changes.
 
-        `past` = it came in by an import; `write_up` = it waits for the writer, where there is one.
+        `write` carries out the one transaction. `past` = the transcript came in by an import; `write_up` = it waits for the writer, where
+        there is one.
         """
         reading = self._reading(transcript, before)
         self._step("transcript read")

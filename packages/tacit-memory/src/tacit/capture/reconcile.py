@@ -109,7 +109,7 @@ class Neighbor:
 
 def reconcile(
     memory: Memory,
-    neighbours: Sequence[Neighbor],
+    neighbors: Sequence[Neighbor],
     *,
     judge: Judge = judge_by_words,
     kinds: KindRegistry = BUILTIN_KINDS,
@@ -127,7 +127,7 @@ def reconcile(
     """
     ordered = [
         near
-        for near in sorted(neighbours, key=lambda n: (-n.cosine, n.memory.id))
+        for near in sorted(neighbors, key=lambda n: (-n.cosine, n.memory.id))
         if near.memory.status in ("active", "quarantined")
         and near.memory.id != memory.id
         and _session_of(near.memory) == _session_of(memory)
@@ -268,7 +268,7 @@ def _settled(memory: Memory, holds: Memory, *, but: ChangeReason | None = None) 
     return ChangeReason(cause=ChangeCause.SETTLED, memory_ids=(holds.id,), terms=terms, but=but)
 
 
-def with_copies_ended(change: Change, neighbours: Sequence[Neighbor]) -> Change:
+def with_copies_ended(change: Change, neighbors: Sequence[Neighbor]) -> Change:
     """Return `change`; a `Supersede` then also ends the neighbors that say the same as its memory.
 
     Those, too, that say a part of it in the same session.
@@ -278,7 +278,7 @@ def with_copies_ended(change: Change, neighbours: Sequence[Neighbor]) -> Change:
     memory, ended = change.memory, {change.memory.id, change.old_id, *change.further}
     copies = [
         stored.id
-        for stored in (neighbor.memory for neighbor in neighbours)
+        for stored in (neighbor.memory for neighbor in neighbors)
         if stored.id not in ended
         and stored.scope == memory.scope
         and stored.branch_name == memory.branch_name
@@ -298,7 +298,8 @@ def _may_not_replace(
 ) -> ChangeReason | None:
     """Return why `memory` may not end `stored`, which it is said to replace; None = it may.
 
-    `held` = another memory says the same already.
+    `spoken_of` = ids of the memories that the user's own words end: trust is not weighed for these. `held` = an active memory says
+    the same as `memory` already.
     """
     if memory.provenance.source in AGENT_SOURCES and stored.scope != memory.scope:
         return ChangeReason(cause=ChangeCause.HOLDS_ELSEWHERE)
@@ -319,7 +320,7 @@ def _session_of(memory: Memory) -> str:
     return memory.session if memory.sensitivity is Sensitivity.SESSION else ""
 
 
-def _judged(memory: Memory, neighbours: Sequence[Neighbor], judge: Judge) -> list[tuple[Memory, Judgment]]:
+def _judged(memory: Memory, neighbors: Sequence[Neighbor], judge: Judge) -> list[tuple[Memory, Judgment]]:
     """Return each neighbor with its judgment. If the stored one is newer, it is judged as the new one."""
     # What an agent quotes the user for is looked at as closely as a correction: it must not stand beside what they said otherwise.
     correction = memory.kind == "correction" or memory.provenance.vouched
@@ -334,7 +335,7 @@ def _judged(memory: Memory, neighbours: Sequence[Neighbor], judge: Judge) -> lis
             if _age(memory, stored) >= 0
             else judge(stored.content, memory.content, stored.kind == "correction"),
         )
-        for stored in (neighbor.memory for neighbor in neighbours)
+        for stored in (neighbor.memory for neighbor in neighbors)
     ]
 
 

@@ -54,7 +54,10 @@ _MOST = 50
 
 
 def with_amended_digests(changes: Sequence[Change], store: MemoryStore) -> tuple[Change, ...]:
-    """Return `changes` with their digests cleared of lines that no longer hold, then edits of stored digests."""
+    """Return `changes`, in whose digests no decision is quoted that has ended or that agents may not see; then edits that do the same to stored digests.
+
+    A digest that is empty afterwards is retired.
+    """
     ended = _memories_ended(changes, store)
     amended = [_amended(change, ended, store) for change in changes]
     digest_ids = {
@@ -173,7 +176,7 @@ def replaced_on_branches(store: Store, changes: Iterable[Change]) -> ValueChange
 
 def changes_of_merge(
     memory: Memory,
-    neighbours: Sequence[Neighbor],
+    neighbors: Sequence[Neighbor],
     *,
     replaced: Sequence[Memory],
     kinds: KindRegistry,
@@ -183,7 +186,7 @@ def changes_of_merge(
 
     Args:
         memory: a memory that is bound to the branch.
-        neighbours: stored memories with a similar meaning.
+        neighbors: stored memories with a similar meaning.
         replaced: the memories that it replaces on its branch; see `replaced_on_branch`.
         kinds: the known kinds.
         now_ms: the time, in milliseconds since the epoch.
@@ -195,7 +198,7 @@ def changes_of_merge(
     if memory.is_session_note or held.status != "active":
         return [Edit(memory=held, reason=why)], []
     ended = list(replaced)
-    unbound = [near for near in neighbours if near.memory.branch is None and near.memory not in ended]
+    unbound = [near for near in neighbors if near.memory.branch is None and near.memory not in ended]
     decided = reconcile(held, unbound, kinds=kinds)
     questions: list[Relation] = []
     match decided:
@@ -675,9 +678,7 @@ class Reconciler:
             near.append(Neighbor(memory=other, cosine=cosine))
         return near
 
-    def _rivals(
-        self, change: Change, neighbours: Sequence[Neighbor], vectors: _VectorCache
-    ) -> list[Relation]:
+    def _rivals(self, change: Change, neighbors: Sequence[Neighbor], vectors: _VectorCache) -> list[Relation]:
         """Return a `contradicts` relation to a stored statement that a new one may disagree with; empty = none.
 
         It is near to the new one, and much nearer than either is to others.
@@ -697,7 +698,7 @@ class Reconciler:
             contested.add(change.other_id)
         elif isinstance(change, Supersede):
             contested.update(change.contested)
-        near = sorted((-n.cosine, n.memory.id, n.memory) for n in neighbours if n.memory.id not in ended)
+        near = sorted((-n.cosine, n.memory.id, n.memory) for n in neighbors if n.memory.id not in ended)
         cosines = [-cosine for cosine, _, _ in near]
         rivals: list[tuple[float, str]] = []
         for at, (negative, name, other) in enumerate(near[:_MOST_RIVALS]):
@@ -738,7 +739,7 @@ class Reconciler:
         return None if unread_language(self._embedder, memory.content) else vectors.get(memory.content)
 
 
-def _near_links(change: Change, neighbours: Sequence[Neighbor], near_cosine: float) -> list[Relation]:
+def _near_links(change: Change, neighbors: Sequence[Neighbor], near_cosine: float) -> list[Relation]:
     """Return `related_to` links from a newly stored statement to those near it, which are shown side by side."""
     if not isinstance(change, Add | Supersede | Contradict) or not _relatable(change.memory):
         return []
@@ -751,7 +752,7 @@ def _near_links(change: Change, neighbours: Sequence[Neighbor], near_cosine: flo
             ),
             neighbor.memory,
         )
-        for neighbor in neighbours
+        for neighbor in neighbors
         if neighbor.memory.id != memory.id and _relatable(neighbor.memory)
     ]
     nearest = sorted((-share, other.id) for share, other in shares if share)[:_MOST_NEAR]

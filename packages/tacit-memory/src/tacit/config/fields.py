@@ -44,7 +44,7 @@ class Setting:
 
     @property
     def takes_list(self) -> bool:
-        """Whether the value is a list."""
+        """Whether a value of the setting is a list; a text for it is split at commas."""
         return get_origin(self.field.annotation) is tuple
 
 

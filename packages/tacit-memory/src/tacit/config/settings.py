@@ -152,7 +152,7 @@ class AnticipateSettings(_NamingModel):
     """A language model of your own that names what the next steps will need, after each message of the agent. Nothing waits for it."""
 
     def as_writer(self) -> WriterSettings:
-        """Return the settings of the writer that asks this model."""
+        """Return these settings in the form of a writer's, by which the model is asked; it has 60 seconds to answer."""
         return _as_writer(self.provider, self, timeout_ms=60_000)
 
 

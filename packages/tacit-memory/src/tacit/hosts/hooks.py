@@ -249,12 +249,12 @@ class HookHost:
         return fields.child("tool_input")
 
     def more_paths(self, tool: str, arguments: Fields) -> Iterable[str]:
-        """Return paths of a call that are not in one of the arguments `paths`. A host overrides it."""
+        """Return files of a call that stand in none of the arguments that `paths` names: here nothing; a host overrides it."""
         del tool, arguments
         return ()
 
     def more_words(self, tool: str, arguments: Fields) -> Iterable[str]:
-        """Return words of a call that are not in one of the arguments `words`. A host overrides it."""
+        """Return texts of a call that stand in none of the arguments that `words` names: here nothing; a host overrides it."""
         del tool, arguments
         return ()
 

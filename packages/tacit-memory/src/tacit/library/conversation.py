@@ -202,10 +202,13 @@ class Conversation:
         if isinstance(system, str):  # the sections of the `refresh` preset change with every prompt
             self.system, self._every_call = system, True
         self._decide(slot, (answer or {}).get("text"))
-        self._bound(slot, (answer or {}).get("history"))
+        self._keep_only(slot, (answer or {}).get("history"))
 
-    def _bound(self, newest: str, staying: object) -> None:
-        """Remove the blocks that exceed the limit. `staying` = the names of the messages that keep theirs, None = all."""
+    def _keep_only(self, newest: str, staying: object) -> None:
+        """Empty the blocks of all messages but `newest`, the one with the start pack, and those in `staying`, which the daemon's answer lists.
+
+        If `staying` is no list, every block stays.
+        """
         if not isinstance(staying, list):
             return
         lasting = {newest, self._start_with, *cast("list[object]", staying)}

@@ -130,12 +130,12 @@ class CosineReference(Protocol):
 
     @property
     def mean(self) -> float:
-        """The mean of these cosines."""
+        """The mean cosine of a prompt with the memories of its project."""
         ...
 
     @property
     def deviation(self) -> float:
-        """The standard deviation of these cosines."""
+        """The standard deviation of the cosines of prompts with the memories of their project."""
         ...
 
     def transform(self, vector: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -32,10 +32,10 @@ RARE = 4096
 """Short ids are so long that the chance that another memory of the store has the same ending is at most 1 in this number."""
 
 
-def ids_called(wanted: str, ids: Iterable[str]) -> list[str]:
-    """Return the ids that begin with `wanted`, in their order.
+def ids_abbreviated_by(wanted: str, ids: Iterable[str]) -> list[str]:
+    """Return the ids that `wanted` abbreviates, in their order: those that begin with it, or else those that end with it, as short ids do.
 
-    If no id begins with it, return the ids that end with it, provided that `wanted` has at least `LEAST_ENDING` characters. An empty `wanted` matches no id.
+    An ending has at least `LEAST_ENDING` characters. An empty `wanted` matches no id.
     """
     if not wanted:
         return []

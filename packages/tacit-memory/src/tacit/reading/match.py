@@ -230,8 +230,8 @@ class Matcher:
         z = k[0] + k[1] * first + k[2] * second + k[3] * third
         return round(match_parts.where / (1.0 + math.exp(-min(max(z, -30.0), 30.0))), 6)
 
-    def parts(self, trigger: Trigger) -> MatchParts:
-        """Return the inputs of a trigger's score; used for fitting."""
+    def terms(self, trigger: Trigger) -> MatchParts:
+        """Return the terms (lift, breadth, about, where) from which `score` weighs `trigger` in this situation; used to fit its weights."""
         return self._parts(trigger, [])
 
     def _parts(self, trigger: Trigger, reasons: list[str]) -> MatchParts:

@@ -204,7 +204,7 @@ def acts_said(text: str) -> tuple[tuple[int, int, str], ...]:
 
 
 def act_ordered(text: str) -> str:
-    """Return the act that an order in a prompt begins with; "" = none."""
+    """Return the act (a name in `ACTS`, such as `commit`) that a part of a prompt orders with its first words; "" = none."""
     return next((name for pattern, name in _ASKED if pattern.match(text)), "")
 
 

@@ -27,7 +27,7 @@ from tacit.ports.models import Embedder, Vectors
 from tacit.ports.store import MemoryFilter, MemoryStore, SearchableStore
 from tacit.reading.memory_vectors import unread_language
 from tacit.recall import spaces
-from tacit.recall.spaces import SPACES, SpaceQuery, closeness
+from tacit.recall.spaces import SPACES, SpaceQuery, gram_cosine
 from tacit.recall.stage import LAST_SESSION, Outcome, RecallState, Tools
 from tacit.safety.trust import ENDED_STATUSES
 from tacit.text.stemming import leading_letters
@@ -353,13 +353,13 @@ def rank_unconfirmed(query: Query, *, store: MemoryStore, embedder: Embedder) ->
         if query.text.strip()
         else ()
     )
-    likely = sorted(waiting, key=lambda m: (-closeness(query.text, m.content), m.newest_first))[
+    likely = sorted(waiting, key=lambda m: (-gram_cosine(query.text, m.content), m.newest_first))[
         :MAX_UNCONFIRMED_COMPARED
     ]
     if not likely:
         return Ranking(space="semantic", hits=())
     if unread_language(embedder, query.text):
-        hits = [Hit(memory_id=m.id, score=closeness(query.text, m.content)) for m in likely]
+        hits = [Hit(memory_id=m.id, score=gram_cosine(query.text, m.content)) for m in likely]
         return Ranking(
             space="semantic",
             hits=tuple(sorted(hits, key=lambda hit: (-hit.score, newest_id_first(hit.memory_id)))),

@@ -334,7 +334,7 @@ def _letters(text: str) -> NDArray[np.uint64]:
     return points.astype(np.uint64)
 
 
-def closest(text: str, others: Sequence[str]) -> NDArray[np.float64]:
+def gram_cosines(text: str, others: Sequence[str]) -> NDArray[np.float64]:
     """Return the set cosine of the 3-grams of `text` with those of each of `others`, 0 to 1, shape (others,)."""
     packed = grams([text, *others])
     owners = (packed >> _CODE_BITS).view(np.int64)
@@ -346,23 +346,23 @@ def closest(text: str, others: Sequence[str]) -> NDArray[np.float64]:
     return shared[1:] / np.sqrt(np.maximum(sizes[0] * sizes[1:], 1))
 
 
-def closeness(left: str, right: str) -> float:
+def gram_cosine(left: str, right: str) -> float:
     """Return the set cosine of the 3-grams of two texts, 0 to 1."""
-    return float(closest(left, [right])[0])
+    return float(gram_cosines(left, [right])[0])
 
 
 def character_overlap(query: Query, shortlist: Shortlist) -> Mapping[str, float]:
     """Return the 3-gram closeness of the query's text and each memory by memory id; outside English by content words alone."""
     memories = shortlist.memories
     # The gate was fitted on whole English texts.
-    compare = closest if natural_language_of(query.text) == ENGLISH else closest_topics
+    compare = gram_cosines if natural_language_of(query.text) == ENGLISH else topic_gram_cosines
     scores = compare(query.text, [memory.content for memory in memories]).tolist()
     return {memory.id: score for memory, score in zip(memories, scores, strict=True)}
 
 
-def closest_topics(text: str, others: Sequence[str]) -> NDArray[np.float64]:
-    """Return `closest` of the content words of the texts."""
-    return closest(_topical(text), [_topical(other) for other in others])
+def topic_gram_cosines(text: str, others: Sequence[str]) -> NDArray[np.float64]:
+    """Return `gram_cosines` of the content words of the texts."""
+    return gram_cosines(_topical(text), [_topical(other) for other in others])
 
 
 def _topical(text: str) -> str:
@@ -502,8 +502,8 @@ PERIODIC = Space(
 
 # Sequence space (E4): distance along the chain of sessions and turns, 0 to 1.
 #
-#     closeness(a, b) = 2 ** -(d / 2),  d = turns apart in one session, or 8 for every session between two sessions
-#     score(m) = max over anchors of weight * closeness(m, anchor)
+#     session_closeness(a, b) = 2 ** -(d / 2),  d = turns apart in one session, or 8 for every session between two sessions
+#     score(m) = max over anchors of weight * session_closeness(m, anchor)
 #
 # Source: the contiguity effect of free recall, which falls off with the lag to both sides (Kahana, Memory & Cognition, 1996;
 # Howard and Kahana, 2002). The anchors are the place where the query is asked (weight 1) and, where nothing is known of it

@@ -155,10 +155,10 @@ class Redaction:
 
 
 class TextRedactor(Protocol):
-    """Replaces secrets in texts, with the privacy settings of the scope that a text belongs to."""
+    """Replaces secrets and personal data in texts, with the privacy settings of the scope that a text belongs to."""
 
     def redact(self, text: str) -> Redaction:
-        """Return `text` with every secret replaced by a mark, and what was found."""
+        """Return `text` with secrets and personal data replaced by marks, and what was found."""
         ...
 
     def at(self, scope: Scope) -> TextRedactor:
@@ -187,7 +187,10 @@ class Redactor:
         return self
 
     def redact(self, text: str) -> Redaction:
-        """Return `text` with every secret replaced by a mark, and what was found. If `redact` is off, only the user's `deny` patterns and <private> apply."""
+        """Return `text` with secrets and personal data replaced by marks such as `[redacted:email]`, and what was found.
+
+        If `redact` is off, only the user's `deny` patterns and <private> apply.
+        """
         counts: Counter[str] = Counter()
         text = self._sub(_PRIVATE, text, "private", counts) if "<" in text else text
         if self._deny:

@@ -62,7 +62,7 @@ class AtPurge(StrEnum):
 
 
 class Retention(StrEnum):
-    """The time for which a value is kept, and who removes it."""
+    """What ends the life of a stored value (its home, its session, its work, an age), and who removes it then."""
 
     HOME = "as long as the home"
     SESSION = "as long as the live record of its session: upkeep removes both"

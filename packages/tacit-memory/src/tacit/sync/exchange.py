@@ -47,7 +47,10 @@ class SyncServer(Protocol):
         ...
 
     def renew(self, device: str, signature: bytes) -> LoggedIn:
-        """Register a new device name for this device and return its login; `signature` = the new key's signature of the name `device`."""
+        """Log this home in as another device, named by its new public key `device`, and return the login. The old device stays.
+
+        Called after the home's own log was forked. `signature` = the new key's signature of `device`.
+        """
         ...
 
     def devices(self) -> Sequence[DeviceView]:

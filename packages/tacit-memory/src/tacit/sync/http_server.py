@@ -99,9 +99,9 @@ class HttpServer:
         self._ask(_Done, "POST", "/report", {"heads": heads})
 
     def renew(self, device: str, signature: bytes) -> LoggedIn:
-        """Register a new device name for this device and return its login; `signature` = the new key's signature of the name `device`.
+        """Log this home in as another device, named by its new public key `device`, and return the login, whose token is used from now on.
 
-        The new token is used from now on.
+        The old device stays. Called after the home's own log was forked. `signature` = the new key's signature of `device`.
         """
         body = {"device": device, "signature": signature}
         done = self._ask(LoggedIn, "POST", "/renew", body)

@@ -77,7 +77,7 @@ class TeamServer:
         self._do("/teams", {"team": team})
 
     def join(self, organization: str) -> None:
-        """Agree to receive what an organization and its teams share."""
+        """Agree to receive what an organization and its teams share; `organization` may also be an invitation, `acme:CODE`."""
         self._do("/join", {"team": organization})
 
     def members(self, team: str) -> tuple[MemberView, ...]:

@@ -120,7 +120,7 @@ class UnixTransport:
         return bound
 
     def admission(self, connection: socket.socket) -> Admission:  # noqa: ARG002 - the protocol's signature
-        """Return an admission without a check: the mode of the folder protects the socket."""
+        """Return a check that lets every client in: the permissions of the socket's folder keep other users out."""
         return _Admitted()
 
     def connect(self, until: float) -> socket.socket:

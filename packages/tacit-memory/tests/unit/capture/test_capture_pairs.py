@@ -28,7 +28,7 @@ def memory(
 
 
 def judged(*said: Judgment):
-    """A judge that says these of the neighbours, in their order."""
+    """A judge that says these of the neighbors, in their order."""
     waiting = list(said)
     return lambda _new, _old, _correction: waiting.pop(0)
 

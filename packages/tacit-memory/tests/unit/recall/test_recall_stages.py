@@ -30,7 +30,7 @@ from tacit.recall.budget import Allowance, diversified, pack
 from tacit.recall.guard import admit, dedupe
 from tacit.recall.query import surface_for
 from tacit.recall.render import cut, line_text, render_block
-from tacit.recall.spaces import closeness, freshness
+from tacit.recall.spaces import freshness, gram_cosine
 
 KINDS = KindRegistry()
 KEY = SessionKey(host="claude-code", session_id="s1")
@@ -130,9 +130,9 @@ def test_freshness_halves_at_the_half_life():
 
 def test_character_closeness_by_hand():
     """ab / abc: grams of ' ab ' = {' ab', 'ab '}; of ' abc ' = {' ab', 'abc', 'bc '}; common 1."""
-    assert closeness("ab", "abc") == pytest.approx(1 / (2 * 3) ** 0.5)
-    assert closeness("same words", "same words") == pytest.approx(1.0)
-    assert closeness("", "x") == 0.0
+    assert gram_cosine("ab", "abc") == pytest.approx(1 / (2 * 3) ** 0.5)
+    assert gram_cosine("same words", "same words") == pytest.approx(1.0)
+    assert gram_cosine("", "x") == 0.0
 
 
 def test_dedupe_drops_copies_and_what_the_context_holds():

@@ -265,7 +265,10 @@ class Charts:
         """Whether all traces of the store were read once."""
 
     def series(self, *, since_ms: int, until_ms: int, bucket_ms: int) -> Series:
-        """Return the numbers from `since_ms` to `until_ms`, in buckets of `bucket_ms`; reads only new traces."""
+        """Return what the charts show from `since_ms` to `until_ms`, in buckets of `bucket_ms`: injections, silences, latency, tokens, verdicts and use.
+
+        Of the traces, only those that came since the last call are read.
+        """
         with self._lock:
             self._read()
             facts = tuple(self._facts.values())

@@ -351,7 +351,7 @@ class SessionAnswers:
         delivered, shared_trace = self._shared.ask(
             (text, scope, selection, budget, session, branches),
             under=settings,
-            make=lambda: self._made(
+            make=lambda: self._recalled(
                 text,
                 scope,
                 selection,
@@ -384,7 +384,7 @@ class SessionAnswers:
             self._sessions.keep_trace(trace, self._parts.store, clean=clean, project_id=project)
         return answer, delivered.pack
 
-    def _made(  # noqa: PLR0917 - as `_answer`
+    def _recalled(  # noqa: PLR0917 - as `_answer`
         self,
         text: str,
         scope: ScopeFilter,
@@ -397,7 +397,10 @@ class SessionAnswers:
         waits: bool,
         branches: BranchView | None,
     ) -> tuple[Delivered, Trace]:
-        """Run the recall for an answer. The result may be shared: it depends on nothing of the session but its name."""
+        """Return what the recall delivers for the question `text`, and its trace; an empty question asks for the best memories, as at a start.
+
+        Equal questions share the result: of the session only its name counts.
+        """
         log = StageLog()
         log.note(
             "signal",

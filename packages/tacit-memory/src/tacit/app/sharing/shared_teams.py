@@ -19,7 +19,7 @@ from tacit.app.values import Parts
 from tacit.capture.shared_memories import own_memory
 from tacit.errors import InvalidInput, NotFound, NotPermitted, SyncError, TacitError
 from tacit.model.change_reason import ChangeCause
-from tacit.model.ids import ids_called
+from tacit.model.ids import ids_abbreviated_by
 from tacit.model.memory import Memory, TrustTier, team_source
 from tacit.model.scope import ScopeKind
 from tacit.model.shared import (
@@ -198,7 +198,7 @@ class SharedTeams:
                 for each in server.teams()
                 for request in server.requests(each.team)
             }
-            called = ids_called(request_id.removeprefix("req_"), waiting)
+            called = ids_abbreviated_by(request_id.removeprefix("req_"), waiting)
             if len(called) != 1:
                 what = "No waiting request is" if not called else f"{len(called)} waiting requests are"
                 raise NotFound(f"{what} called {request_id!r}.", hint="`tacit team requests` lists them.")

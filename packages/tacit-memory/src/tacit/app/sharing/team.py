@@ -161,7 +161,7 @@ class Team:
         return TeamFolder(project=project, joined=joined, files=tuple(rows))
 
     def join(self, cwd: str) -> tuple[TeamFolder, tuple[RuleFile, ...]]:
-        """From now on import the team files of the default branch in this folder, as the word of teammates; return folder and imported files."""
+        """From now on import the team files of the default branch in this folder, as the word of teammates; return the team's state in this folder and what became of each file."""
         project = self._projects.register(self._project(cwd))
         TEAM_JOINED.write(self._parts.store, project.root, project.id)
         imported = self._capture.import_team(Path(project.root), project, joined=True)
@@ -169,7 +169,9 @@ class Team:
         return self.folder(cwd), imported.files
 
     def leave(self, cwd: str) -> tuple[TeamFolder, tuple[RuleFile, ...]]:
-        """Stop importing the team's files and end what came from them; what the user made their own stays. Returns folder and files.
+        """Stop importing the team's files and end what came from them; what the user made their own stays.
+
+        Return the team's state in this folder and what became of each file.
 
         Raises:
             InvalidInput: if the user did not join in this folder.

@@ -18,9 +18,9 @@ from tacit.backends.sqlite.connection import (
     DAMAGED_HINT,
     connect,
     damage_marker,
-    device_error,
     file_lock,
     translate,
+    write_error,
 )
 from tacit.backends.sqlite.health import remove_database, write_backup
 from tacit.backends.sqlite.purged_copies import copy_store, is_sound
@@ -77,7 +77,7 @@ def _exchange(home: Home, aside: Path) -> None:
         sync_folder(home.root)
         _finish(home)
     except OSError as error:
-        raise device_error(error, home.database) from error
+        raise write_error(error, home.database) from error
 
 
 def _finish(home: Home) -> None:
@@ -91,7 +91,7 @@ def _finish(home: Home) -> None:
             sync_folder(home.root)
         note.unlink(missing_ok=True)
     except OSError as error:
-        raise device_error(error, home.database) from error
+        raise write_error(error, home.database) from error
 
 
 def _move(home: Home, aside: Path) -> None:
@@ -148,7 +148,7 @@ def salvage(home: Home, clock: Clock, *, inode: int) -> Salvage | None:
             apply_purges(partial, purges)
             _exchange(home, Path(report.aside))
         except OSError as error:
-            raise device_error(error, home.database) from error
+            raise write_error(error, home.database) from error
         finally:
             remove_database(partial)
     return report
@@ -258,7 +258,7 @@ def restore(source: Path, home: Home, clock: Clock) -> Path | None:
         except sqlite3.Error as error:
             raise translate(error, source) from error
         except OSError as error:
-            raise device_error(error, home.database) from error
+            raise write_error(error, home.database) from error
         finally:
             remove_database(partial)
     return aside if former else None
@@ -422,6 +422,6 @@ def _refuse_damaged_log(home: Home) -> None:
         try:
             damaged = log_is_damaged(home.database)
         except OSError as error:
-            raise device_error(error, home.database) from error
+            raise write_error(error, home.database) from error
     if damaged:
         raise StoreCorrupt(f"The log of the database {home.database} is damaged.", hint=DAMAGED_HINT)

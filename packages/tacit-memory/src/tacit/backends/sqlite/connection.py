@@ -524,7 +524,7 @@ def _roll_back(connection: sqlite3.Connection) -> None:
             connection.execute("ROLLBACK")
 
 
-def device_error(error: OSError, path: Path) -> StoreError:
+def write_error(error: OSError, path: Path) -> StoreError:
     """Return (not raise) the store's error for a file that cannot be written."""
     if error.errno in {errno.ENOSPC, errno.EDQUOT}:
         return StoreFull(f"No space is left for {path}.", hint="Free some space, then try again.")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from tacit.backends.sqlite.connection import DAMAGED_HINT, connect, device_error, translate
+from tacit.backends.sqlite.connection import DAMAGED_HINT, connect, translate, write_error
 from tacit.backends.sqlite.schema import missing_columns, missing_parts, newest_version
 from tacit.errors import StoreCorrupt, StoreError, TacitError
 from tacit.model.memory import Memory
@@ -218,7 +218,7 @@ def write_backup(
     except Interrupted:
         return False
     except OSError as error:
-        raise device_error(error, target) from error
+        raise write_error(error, target) from error
     finally:
         remove_database(partial)
     return True

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 
-from tacit.backends.sqlite.connection import connect, device_error, translate
+from tacit.backends.sqlite.connection import connect, translate, write_error
 from tacit.backends.sqlite.health import copy_database, remove_database
 from tacit.backends.sqlite.purging import Cleaning, rewrite_texts
 from tacit.backends.sqlite.rebuilding import write_store
@@ -63,7 +63,7 @@ def rewrite_copy(path: Path, cleaning: Cleaning, *, dry_run: bool) -> Mapping[st
                 Path(f"{path}{suffix}").unlink(missing_ok=True)
             sync_folder(path.parent)
     except OSError as error:
-        raise device_error(error, path) from error
+        raise write_error(error, path) from error
     finally:
         remove_database(partial)
     return counts

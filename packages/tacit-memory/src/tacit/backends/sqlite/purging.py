@@ -30,7 +30,7 @@ from typing import Any
 import msgspec
 
 from tacit.backends.codec import clean_text, decode, decode_memory, decode_reason, encode_reason, json_list
-from tacit.backends.sqlite.connection import connect, device_error, translate
+from tacit.backends.sqlite.connection import connect, translate, write_error
 from tacit.backends.sqlite.documents import TEXT_INDEXES, index_memory
 from tacit.backends.sqlite.writing import next_change
 from tacit.model.changes import Removal
@@ -165,8 +165,8 @@ class Cleaning:
         self._same: set[bytes] = set()
         self._other: dict[bytes, str] = {}
 
-    def body(self, body: str, scope: str = "") -> str:
-        """Return a JSON text with all texts in it cleaned."""
+    def json_text(self, body: str, scope: str = "") -> str:
+        """Return a JSON text with `clean` applied to every text in it; one that is not JSON is cleaned as a whole. `scope` = name of its scope, "" = the user's own."""
         return self._kept("body", body, scope, self._cleaned)
 
     def session(self, body: str, scope: str) -> str:
@@ -273,7 +273,7 @@ class _Rewriting:
         ).fetchall()
         change = 0
         for number, scope, name, body, source, uses in rows:
-            after = self._cleaning.body(body, name)
+            after = self._cleaning.json_text(body, name)
             if after == body:
                 continue
             source_after = self._cleaning.text(source, name)
@@ -309,7 +309,7 @@ class _Rewriting:
             self._values,
         ).fetchall()
         for memory, version, name, body, reason, whole in rows:
-            after = self._cleaning.body(body, name) if whole else body
+            after = self._cleaning.json_text(body, name) if whole else body
             recorded = decode_reason(reason)
             cleaned = recorded.cleaned(lambda text, name=name: self._cleaning.text(text, name))
             why = reason if cleaned == recorded else encode_reason(cleaned)
@@ -339,7 +339,9 @@ class _Rewriting:
             f"SELECT {key}, {column} FROM {table} WHERE {self._stays(table)}", self._values
         ).fetchall()
         for name, text in rows:
-            after = self._cleaning.body(text) if table != "named_values" or may_hold_words(name) else text
+            after = (
+                self._cleaning.json_text(text) if table != "named_values" or may_hold_words(name) else text
+            )
             if after != text and self._changes(table):
                 self._connection.execute(f"UPDATE {table} SET {column} = ? WHERE {key} = ?", (after, name))
 
@@ -377,7 +379,7 @@ def note_purge(path: Path, gone: Removal, *, at_ms: int) -> None:
         finally:
             os.close(handle)
     except OSError as error:
-        raise device_error(error, path) from error
+        raise write_error(error, path) from error
 
 
 def read_purges(path: Path) -> tuple[LoggedPurge, ...]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from tacit.backends.changes import dated_change_id
 from tacit.backends.codec import decode
-from tacit.backends.sqlite.connection import connect, device_error, translate
+from tacit.backends.sqlite.connection import connect, translate, write_error
 from tacit.backends.sqlite.documents import index_memory
 from tacit.backends.sqlite.salvaging import FoundRows, MemoryRow
 from tacit.backends.sqlite.schema import migrate_one, newest_version
@@ -144,7 +144,7 @@ def write_store(rows: FoundRows, target: Path, *, values: Mapping[str, str]) -> 
     except sqlite3.Error as error:
         raise translate(error, target) from error
     except OSError as error:
-        raise device_error(error, target) from error
+        raise write_error(error, target) from error
     return memories
 
 

@@ -124,7 +124,7 @@ class ClaudeCode(HookHost):
         return fields.child("tool_input")
 
     def more_words(self, tool: str, arguments: Fields) -> Iterable[str]:
-        """Return the new texts of a call that makes several edits."""
+        """Return the new texts of a call that makes several edits, for the words of the call; of other calls nothing."""
         del tool
         if not isinstance(arguments.raw("edits"), list):
             return ()

@@ -141,11 +141,11 @@ class Copilot(HookHost):
         return Fields(self.name, {"input": given}) if isinstance(given, str) else fields.child("tool_input")
 
     def more_paths(self, tool: str, arguments: Fields) -> Iterable[str]:
-        """Return the files that a patch changes."""
+        """Return the files that the patch of an edit changes; of other tools nothing."""
         return _PATCHED_FILE.findall(arguments.loose_text("input")) if tool == "edit" else ()
 
     def more_words(self, tool: str, arguments: Fields) -> Iterable[str]:
-        """Return the text of a patch."""
+        """Return the patch of an edit, which stands in none of the arguments that `words` names; of other tools nothing."""
         return (arguments.loose_text("input"),) if tool == "edit" else ()
 
     def outcome(self, fields: Fields, call: ToolCall) -> tuple[str, str]:

@@ -63,7 +63,7 @@ NOTHING = "No relevant memories found. This appears to be a new topic."
 
 
 def alert_text(alert: DivergenceAlert, clean: Clean = lambda text: text) -> str:
-    """Return one alert as three lines, escaped; `clean` takes secrets out of it."""
+    """Return the warning that a prompt is far from the recent work in one space, as three lines, escaped; `clean` takes secrets out of it."""
     return "\n".join(
         (
             ALERT,

@@ -38,7 +38,7 @@ class ScopedSettings(Section):
     )
 
     def of_an_answer(self) -> ScopedSettings:
-        """Return the settings with the token parts of an answer in place of those of a start pack."""
+        """Return the settings for an answer on demand: the `asked_*` limits as the limits of the scopes, and no reserve."""
         return self.model_copy(
             update={
                 "universal": self.asked_universal,

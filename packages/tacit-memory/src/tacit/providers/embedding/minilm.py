@@ -284,7 +284,10 @@ class StaticTokens:
         self._lengths: Vectors = np.maximum(lengths, _LEAST_LENGTH)
 
     def vectors(self, ids: Ids) -> Vectors:
-        """Return the unit float32 vectors of tokens, shape (len(ids), dimensions)."""
+        """Return the context-free vectors of tokens, by token id: float32 of unit length, shape (len(ids), dimensions).
+
+        They are rows of the model's input table, less their mean and the direction that all of them share.
+        """
         plain = self._rows[ids].astype(np.float32)
         plain *= self._scale
         plain -= self._middle

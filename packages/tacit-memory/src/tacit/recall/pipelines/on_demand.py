@@ -60,10 +60,10 @@ from tacit.recall.spaces import (
     NEIGHBOR_DECAY,
     TurnNeighbors,
     add_neighbor_scores,
-    closest_topics,
     find_turn_neighbors,
     session_position,
     token_matches_of,
+    topic_gram_cosines,
 )
 from tacit.recall.stage import Kit, Outcome, Pipeline, RecallState, Step, Steps, Tools
 from tacit.text.natural_language import WITHOUT_BLANKS, natural_language_of
@@ -298,7 +298,7 @@ def _by_words(query: Query, rankings: Sequence[Ranking], store: SearchableStore)
     if natural_language_of(query.text) in WITHOUT_BLANKS:
         coverage = np.minimum(1.0, PAIRS_PER_WORD * coverage)
     lexical = np.array([found.get(memory.id, 0.0) for memory in memories])
-    runs = closest_topics(query.text, [memory.content for memory in memories])
+    runs = topic_gram_cosines(query.text, [memory.content for memory in memories])
     scores = (lexical / max(float(lexical.max()), 1e-6) + runs / max(float(runs.max()), 1e-6)) / 2
     order = zip((memory.id for memory in memories), map(float, scores), strict=True)
     return Answer(
