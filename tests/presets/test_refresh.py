@@ -65,12 +65,11 @@ def relevant(block):
 
 
 @pytest.fixture
-def bare(tmp_path):
-    """No fixed sections, so that what the search brings stands alone."""
-    with workplace(tmp_path, "refresh", recall={"budgets": {"start": 0}}) as lab:
-        for content in (JWT, HELM, POSTGRES):
-            lab.know(content, "fact", days_ago=2)
-        yield lab
+def shop(lab):
+    """The preset as it ships; the fixed sections hold three facts."""
+    for content in (JWT, HELM, POSTGRES):
+        lab.know(content, "fact", days_ago=2)
+    return lab
 
 
 # --- what is there -------------------------------------------------------------------------------------------------
@@ -133,55 +132,57 @@ def test_the_first_turn_reads_all_four(lab):
 
 
 @acceptance("refresh", "SCENARIO-11-turn-1", "SCENARIO-11-turn-2", "SCENARIO-11-turn-3", "PHASE-5", "PHASE-4")
-def test_scenario_11_follows_the_topic(bare):
-    client = Client(bare)
+def test_scenario_11_follows_the_topic(shop):
+    client = Client(shop)
     client.start()
-    first = relevant(client.turn("How is auth handled?"))
-    assert "httpOnly" in first
-    second = relevant(
-        client.turn("How is the deployment pipeline handled? Set up deployment with Kubernetes")
-    )
-    assert "Helm" in second
-    assert "httpOnly" not in second
-    third = relevant(client.turn("Which database is it, and is there one schema per tenant database?"))
-    assert "PostgreSQL" in third
-    assert "Helm" not in third
+    fixed = section(client.system, "Tech Context")
+    assert set(fixed) == {f"- {fact}" for fact in (JWT, HELM, POSTGRES)}
+    for words, fact in (
+        ("How is auth handled?", JWT),
+        ("How is the deployment pipeline handled? Set up deployment with Kubernetes", HELM),
+        ("Which database is it, and is there one schema per tenant database?", POSTGRES),
+    ):
+        block = client.turn(words)
+        assert [line.partition("] ")[2] for line in section(block, "Relevant to Current Task")] == [fact]
+        assert section(block, "Tech Context") == [line for line in fixed if line != f"- {fact}"], (
+            "it moved up"
+        )
 
 
 @acceptance("refresh", "FLOW-turn-2", "EDGE-latency", "DECISION-gate", "EDGE-similar")
-def test_every_later_turn_makes_one_search(bare):
-    client = Client(bare)
+def test_every_later_turn_makes_one_search(shop):
+    client = Client(shop)
     client.start()
     client.turn("How is auth handled?")
     for _ in range(2):  # the same words again: searched again
-        before = len(bare.engine.why(limit=50))
+        before = len(shop.engine.why(limit=50))
         client.turn("How is auth handled with JWT tokens?")
-        traces = bare.engine.why(limit=50)
+        traces = shop.engine.why(limit=50)
         assert len(traces) == before + 1
         retrieved = next(stage for stage in traces[0].stages if stage.stage == "retrieve")
         assert [fact.detail for fact in retrieved.facts] == ["semantic"]
 
 
 @acceptance("refresh", "DECISION-scope")
-def test_later_turns_search_the_project_alone(bare):
-    bare.know("How auth is handled for me: always with a passkey", "fact", scope=UNIVERSAL)
-    client = Client(bare)
+def test_later_turns_search_the_project_alone(shop):
+    shop.know("How auth is handled for me: always with a passkey", "fact", scope=UNIVERSAL)
+    client = Client(shop)
     client.start()
     assert "passkey" in relevant(client.turn("How is auth handled for me?"))
     assert "passkey" not in relevant(client.turn("How is auth handled for me always?"))
 
 
 @acceptance("refresh", "DECISION-threshold", "DECISION-top")
-def test_the_bar_is_higher_on_later_turns_and_three_are_most(bare):
-    recall = bare.engine.settings.recall
+def test_the_bar_is_higher_on_later_turns_and_three_are_most(shop):
+    recall = shop.engine.settings.recall
     assert (recall.refresh.similarity_first, recall.refresh.similarity_later, recall.refresh.top) == (
         0.45,
         0.55,
         3,
     )
     for n in range(6):
-        bare.know(f"How auth is handled, {n} of the notes", "fact")
-    client = Client(bare)
+        shop.know(f"How auth is handled, {n} of the notes", "fact")
+    client = Client(shop)
     client.start()
     words = "How is auth handled, of the notes?"
     assert len(relevant(client.turn(words)).splitlines()) > 3
@@ -201,8 +202,8 @@ def test_a_search_that_finds_nothing_leaves_no_section(lab):
     assert "cents" in block
 
 
-def test_a_thin_turn_keeps_what_was_there(bare):
-    client = Client(bare)
+def test_a_thin_turn_keeps_what_was_there(shop):
+    client = Client(shop)
     client.start()
     before = client.turn("How is auth handled?")
     assert client.turn("ok") == before
@@ -212,7 +213,7 @@ def test_a_thin_turn_keeps_what_was_there(bare):
 @acceptance("refresh", "FINAL-quality")
 def test_a_failing_search_leaves_what_was_there(tmp_path):
     embedder = Failing()
-    with workplace(tmp_path, "refresh", embedder=embedder, recall={"budgets": {"start": 0}}) as lab:
+    with workplace(tmp_path, "refresh", embedder=embedder) as lab:
         lab.know(JWT, "fact")
         client = Client(lab)
         client.start()
@@ -252,11 +253,11 @@ def test_sections_stay_until_an_epoch_ends_or_a_memory_is_edited(lab):
     assert "decimals" not in client.turn("Implement the watercolour page of the violin shop again")
 
 
-def test_what_was_forgotten_leaves_the_refreshed_section_too(bare):
-    client = Client(bare)
+def test_what_was_forgotten_leaves_the_refreshed_section_too(shop):
+    client = Client(shop)
     client.start()
     assert "httpOnly" in client.turn("How is auth handled?")
-    bare.engine.memories.retire(bare.engine.show("mem_0001"))
+    shop.engine.memories.retire(shop.engine.show("mem_0001"))
     assert "httpOnly" not in client.turn("ok")
 
 

@@ -6,7 +6,7 @@ import json
 
 from tacit.providers.embedding import FakeEmbedder
 from tacit_evals.data import everyday_of, load_everyday
-from tacit_evals.everyday import each, given, measure
+from tacit_evals.everyday import each, given, measure, worth
 from tacit_evals.pool import shipped_settings
 
 ROWS = {
@@ -43,3 +43,6 @@ def test_moments_are_asked_one_by_one_and_counted(tmp_path):
     assert list(each(found["calls"]))[1] == "everyday/t2: got nothing; needs nothing"
     whole = measure(project, embedder=FakeEmbedder(), settings=shipped_settings(), start=2000)
     assert given(whole["prompts"]) == (1, 1, 0, 1)  # the start block holds it
+    held = worth(whole["prompts"])
+    assert (held.have, held.needing, held.needless, held.value) == (1, 1, 1, 2), "m1 is needed by no prompt"
+    assert held.tokens == whole["prompts"][0].start_tokens

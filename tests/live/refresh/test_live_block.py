@@ -20,7 +20,7 @@ def test_context_prints_what_a_session_gets(live):
 
 @acceptance("refresh", "SUBAGENTS", "PHASE-3", "PHASE-2", "EDGE-eviction")
 def test_a_subagent_gets_the_block_with_what_its_task_needs(live):
-    machine = live("preset: refresh\nrecall:\n  budgets:\n    start: 50")
+    machine = live("preset: refresh")
     machine.remember("Prices are integers in cents.", kind="decision", pinned=True)
     for words in ("Deployment is Kubernetes with Helm on GCP.", "The main datastore is PostgreSQL 16."):
         machine.remember(words, kind="fact", when="")

@@ -14,7 +14,7 @@ from writer_server import Reply, openai_answer, writer_server
 SENTENCE = "Our auth uses JWT tokens in httpOnly cookies. Deployment is Kubernetes with Helm on GCP."
 """Word for word what session 1 of the scenario says."""
 FACTS = ("Our auth uses JWT tokens in httpOnly cookies", "Deployment is Kubernetes with Helm on GCP")
-BARE = "preset: refresh\nrecall:\n  budgets:\n    start: 0"
+PRESET = "preset: refresh"
 WRITER = """
 capture:
   extractor:
@@ -28,7 +28,7 @@ capture:
 @acceptance("refresh", "SCENARIO-11-seed", "SCENARIO-11-turn-1", "SCENARIO-11-turn-2")
 def test_the_seeding_sentence_is_learned_where_a_model_writes_sessions_up(live):
     with writer_server() as writer:
-        machine = live(BARE + WRITER.format(address=writer.address))
+        machine = live(PRESET + WRITER.format(address=writer.address))
         machine.environ["WRITER_KEY"] = "k"
         first = Session(machine, "one")
         first.start()

@@ -19,11 +19,11 @@ TASK = {"description": "deploy", "prompt": "Set up the deployment pipeline.", "s
 
 @pytest.fixture
 def served():
-    """A machine whose fixed sections have room for one memory, and OpenCode's server on it."""
+    """A machine with the preset as it ships, and OpenCode's server on it."""
     client = require_client("opencode")
     with Sandbox() as machine:
         machine.search_path = f"{client.parent}:{machine.search_path}"
-        machine.configure("preset: refresh\nrecall:\n  budgets:\n    start: 50\n")
+        machine.configure("preset: refresh\n")
         opencode = OpenCode(machine, client)
         opencode.install()
         machine.write("AGENTS.md", "# Rules\n\n- Always run `make lint` before every commit.\n")

@@ -606,13 +606,17 @@ STORED_MS = 1_795_000_000_000
 EVERYDAY = "everyday"
 
 
-def load_everyday(data: Path) -> Project:
-    """The project with its prompts; its calls come from `calls.jsonl` and `failures.jsonl`."""
+SAID_AS = {"convention": "guideline", "gotcha": "error_pattern", "lesson": "error_pattern"}
+"""For a kind of the everyday project that Tacit does not have: ours."""
+
+
+def load_everyday(data: Path, *, kinds: bool = False) -> Project:
+    """The project with its prompts; its calls come from `calls.jsonl` and `failures.jsonl`. `kinds` = each memory has the kind that was said with it."""
     folder = data / EVERYDAY
     memories = tuple(
         PoolRow(
             id=row.text("id"),
-            kind=UNSAID,
+            kind=SAID_AS.get(said := row.text("said_as"), said) if kinds else UNSAID,
             content=row.text("content"),
             created_ms=STORED_MS,
             source="session:everyday",

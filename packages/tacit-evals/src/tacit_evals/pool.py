@@ -497,9 +497,9 @@ def inside_project(path: str, project: str) -> str:
     return tail if mark else path.removeprefix("./")
 
 
-def shipped_settings() -> RecallSettings:
-    """The read path's settings of a fresh home: the default preset, nothing of the user's."""
+def shipped_settings(preset: str = FOCUSED.name) -> RecallSettings:
+    """The read path's settings of a fresh home with a preset, nothing of the user's."""
     with tempfile.TemporaryDirectory(prefix="tacit-eval-") as folder:
         home = Home(Path(folder))
         home.ensure()
-        return SettingsWatcher(home, environ={}).current().recall
+        return SettingsWatcher(home, environ={}, overrides={"preset": preset}).current().recall

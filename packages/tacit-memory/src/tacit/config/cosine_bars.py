@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 NAME = "unrelated_cosines"
 """The name of the fitted file."""
-SHARES = (0.2, 0.1, 0.07, 0.05, 0.04, 0.03, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0002)
+SHARES = (0.2, 0.15, 0.13, 0.1, 0.07, 0.05, 0.04, 0.03, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0002)
 """The shares of unrelated pairs that a preset may state for a cosine bar."""
 
 

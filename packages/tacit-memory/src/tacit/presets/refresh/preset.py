@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -18,7 +18,7 @@ from tacit.model.pack import Block, Pack, PackItem, Surface
 from tacit.model.query import Query
 from tacit.model.scope import ScopeFilter, ScopeKind
 from tacit.model.session import SessionState
-from tacit.model.trace import DropCause, DropReason, Trace
+from tacit.model.trace import DropReason, Trace
 from tacit.model.trigger import Situation
 from tacit.ports.store import MemoryFilter, SearchableStore
 from tacit.recall.pipeline import RecallPipeline
@@ -130,8 +130,11 @@ def _marked(candidate: Candidate) -> str:
     return f" ({escape_text(source)})" if source else ""
 
 
-def sections_text(items: Sequence[PackItem], kinds: KindRegistry) -> str:
-    """Return the text of the fixed sections without delimiters, with the newest digest only; "" without items."""
+def sections_text(items: Sequence[PackItem], kinds: KindRegistry, *, named: bool = False) -> str:
+    """Return the text of the fixed sections without delimiters, with the newest digest only; "" without items.
+
+    `named` puts the memory's id and a tab before each line, for `sections_without`.
+    """
     by_title: dict[str, list[PackItem]] = {}
     for item in items:
         by_title.setdefault(section_of(item.candidate.memory.kind), []).append(item)
@@ -143,11 +146,24 @@ def sections_text(items: Sequence[PackItem], kinds: KindRegistry) -> str:
     sections: list[str] = []
     for title, _ in SECTIONS:
         lines = [
-            section_line(item.candidate, item.text, kinds) for item in side_by_side(by_title.get(title, []))
+            f"{item.candidate.memory.id}\t" * named + section_line(item.candidate, item.text, kinds)
+            for item in side_by_side(by_title.get(title, []))
         ]
         if lines:
             sections.append("\n".join((f"## {title}", *lines)))
     return "\n".join(sections)
+
+
+def sections_without(named: str, moved: Collection[str]) -> str:
+    """Return the `named` text of the fixed sections without the ids, the lines of the memories `moved`, and titles that have no line left."""
+    lines: list[str] = []
+    for line in named.split("\n"):
+        name, tab, text = line.partition("\t")
+        if not tab and lines and lines[-1].startswith("## "):
+            lines.pop()
+        if name not in moved:
+            lines.append(text if tab else name)
+    return "\n".join(lines[:-1] if lines[-1].startswith("## ") else lines)
 
 
 def relevant_text(items: Sequence[PackItem], kinds: KindRegistry) -> str:
@@ -294,7 +310,7 @@ PRESET = Preset(
 #
 # Source: the fifth seed (per-turn memory refresh). Sections are made at the first chance in an epoch and stay byte for byte
 # until the next one, or until a memory in them was changed or forgotten; "Relevant to Current Task" follows the newest prompt
-# (a lower bar in the first turn; later a higher one, at most three and the project alone). A subagent's task is its first prompt. A low-information turn keeps what was
+# (a lower bar in the first turn; later a higher one, at most three and the project alone). What it holds is left out of the sections above. A subagent's task is its first prompt. A low-information turn keeps what was
 # there, and so does a search that failed.
 
 _LOG = logging.getLogger(__name__)
@@ -389,11 +405,13 @@ class RefreshBlock:
                     message_id=RELEVANT_BLOCK,
                     at_ms=query.at_ms,
                 )
-        text = memory_text(sections, relevant)
+        moved = {e.memory_id for e in state.ledger if e.surface is Surface.PROMPT}
+        text = memory_text(sections_without(sections, moved), relevant)
         if not text and shown:
             text = EMPTY  # what a host is not told anew stays in its system prompt
         if cap and len(text) > cap:
-            text = memory_text(sections, "") if len(memory_text(sections, "")) <= cap else ""
+            fixed = memory_text(sections_without(sections, ()), "")
+            text = fixed if len(fixed) <= cap else ""
         injected = trace.injected if trace else ()
         block = Block(surface=query.surface, text=text, memory_ids=injected, placement="system")
         if trace is not None:
@@ -439,7 +457,7 @@ class RefreshBlock:
             epoch=state.epoch,
             log=self._log.again() if self._log else None,
             in_context=self._loaded_by_host(state),
-            render=lambda pack: sections_text(cleaned(pack, self._clean).items, self._kinds),
+            render=lambda pack: sections_text(cleaned(pack, self._clean).items, self._kinds, named=True),
         )
         return self._pipeline.run(
             start, preset=PRESET, settings=self._settings, context=context, trace_id=self._new_id()
@@ -455,19 +473,12 @@ class RefreshBlock:
         query = replace(query, surface=Surface.PROMPT, budget_tokens=budget)
         refresh = self._settings.refresh.model_copy(update={"cosine": limit})
         settings = self._settings.model_copy(update={"refresh": refresh, "max_items": items})
-        fixed = {e.memory_id for e in state.ledger if e.epoch == state.epoch and e.surface is Surface.START}
-        loaded = self._loaded_by_host(state)
-
-        def in_context_reason(memory: Memory) -> DropReason | None:
-            if memory.id not in fixed:
-                return loaded(memory)
-            return DropReason(cause=DropCause.IN_CONTEXT, detail="a fixed section")
 
         def render(pack: Pack) -> str:
             return relevant_text(cleaned(pack, self._clean).items, self._kinds)
 
         context = Context(
-            in_context=in_context_reason,
+            in_context=self._loaded_by_host(state),
             turn=state.turn,
             epoch=state.epoch,
             log=self._log.again() if self._log else None,
