@@ -56,8 +56,10 @@ def test_codes_of_a_real_session_come_and_go_when_they_are_done() -> None:
         first.stops("Retries are in. `make e2e` still fails.")
         first.end()
         wait_for(lambda: any("next:" in text for text in machine.contents()))
-        codes = lines(Session(machine, "tuesday").start(), "### Session Codes")
-        assert [line.partition(":")[0] for line in codes] == ["impl", "dec", "next"]
+        start = Session(machine, "tuesday").start()
+        assert start.count("retries stop after five attempts") == 1  # among the decisions, and in no code
+        codes = lines(start, "### Session Codes")
+        assert [line.partition(":")[0] for line in codes] == ["impl", "next"]
         assert codes[-1:] == ["next: Document the retry flag in the manual"]
         assert ask(machine, "weather in Lisbon") == NOTHING
         assert "next: Document the retry flag" in ask(machine, "what is open about the retry flag")
@@ -72,5 +74,73 @@ def test_codes_of_a_real_session_come_and_go_when_they_are_done() -> None:
         wait_for(lambda: any("manual.md" in text for text in machine.contents()))
         after = lines(Session(machine, "thursday").start(), "### Session Codes")
         assert not any(line.startswith("next:") for line in after)
-        assert any("retries" in line.lower() for line in after), after
+        assert any("importer.py" in line for line in after), after
         assert lines(Session(machine, "friday").start(), "### Session Codes") == after
+
+
+@acceptance("scoped", "CAPTURE-correction", "SCORE-frequency")
+def test_a_correction_said_again_counts_more_and_a_remark_on_the_work_at_hand_does_not() -> None:
+    with scoped_machine() as machine:
+        for number, said in enumerate(
+            (
+                "No, don't use os.path here, use pathlib instead.",
+                "Don't use os.path here, use pathlib instead.",
+            )
+        ):
+            session = Session(machine, f"path-{number}")
+            session.start()
+            session.say(said)
+            session.say("That's not how we do it: every handler returns a Result type.")
+            session.say(
+                ("Before every commit, always run make lint.", "Always run make lint before every commit.")[
+                    number
+                ]
+            )
+            session.say("No, it should be red, not blue.")
+            session.end()
+            wait_for(lambda wanted=number + 1: _counts(machine) == {wanted} and len(machine.contents()) == 3)
+        start = Session(machine, "later").start()
+        assert start.count("pathlib") == start.count("make lint") == start.count("Result type") == 1
+        assert "blue" not in start
+
+
+def _counts(machine: Machine) -> set[int]:
+    """How often each statement was made."""
+    return {memory["frequency"] for memory in machine.request("GET", "/v1/memories?limit=50")["memories"]}
+
+
+@acceptance("scoped", "CAPTURE-open", "CODES-finished", "CODES-done")
+def test_blockers_come_back_until_what_they_blocked_is_done() -> None:
+    with scoped_machine() as machine:
+        first = Session(machine, "monday")
+        first.start()
+        first.say("Let the customers download their bookings.")
+        first.edited("src/bookings.py")
+        first.say("We're still waiting on the payroll team's sandbox.")
+        first.stops(
+            "The CSV is in.\n\n```\nBlocked: this is a log line\n```\n\nNext: add the XLSX export and write its manual page."
+            " Blocked: the staging bucket has no credentials yet."
+        )
+        first.end()
+        wait_for(lambda: any("next:" in text for text in machine.contents()))
+        codes = lines(Session(machine, "tuesday").start(), "### Session Codes")
+        assert codes[1:] == [
+            "block: We're still waiting on the payroll team's sandbox",
+            "block: the staging bucket has no credentials yet",
+            "next: add the XLSX export and write its manual page",
+        ]
+        for name, subject in (("wednesday", "Add the XLSX export"), ("thursday", "Write the manual page")):
+            session = Session(machine, name)
+            session.start()
+            session.say("Go on with what is open.")
+            session.edited("src/bookings.py")
+            session.ran(f"git commit -am '{subject}'", output=f"[main 1f2e3d4] {subject}\n 1 file changed")
+            session.stops("Done.")
+            session.end()
+            wait_for(lambda subject=subject: any(subject in text for text in machine.contents()))
+            after = lines(Session(machine, f"after-{name}").start(), "### Session Codes")
+            assert f"done: {subject} (1f2e3d4)" in after
+            opened = [line for line in after if line.startswith(("block", "next"))]
+            assert opened == (["block: " + text for text in (
+                "We're still waiting on the payroll team's sandbox", "the staging bucket has no credentials yet",
+            )] + ["next: write its manual page"] if name == "wednesday" else [])  # fmt: skip

@@ -37,6 +37,7 @@ from tacit.state.registry import (
     TOOLS_LISTED,
     TOTALS,
 )
+from tacit.text.stemming import stems
 
 # Texts of a delivery besides memories: failures, that nothing is on record, earlier sessions.
 #
@@ -78,8 +79,8 @@ def announce_nothing_found(
 ) -> tuple[Block, SessionState]:
     """If a prompt found nothing, put `text` into its empty block, once per session; return the block and the session's state.
 
-    Both come back unchanged in shadow mode, after a timeout, or when the store was repaired and lost
-    statements.
+    Both come back unchanged in shadow mode, after a timeout, when the store was repaired and lost
+    statements, and if the prompt goes on with what an earlier one of the session was about.
     """
     if (
         (salvaged is not None and salvaged.incomplete)
@@ -88,10 +89,16 @@ def announce_nothing_found(
         or trace.surface is not Surface.PROMPT
         or not block.empty
         or trace.cause not in NOTHING_FOUND_CAUSES
+        or not _is_new_topic(state.recent_prompts)
         or failure_of_trace(trace, settings)
     ):
         return block, state
     return replace(block, text=text), replace(state, announced_empty=True)
+
+
+def _is_new_topic(prompts: Sequence[str]) -> bool:
+    """Whether the last of a session's prompts shares no word stem with those before it."""
+    return not prompts or stems(prompts[-1]).isdisjoint(stems("\n".join(prompts[:-1])))
 
 
 def other_sessions_of_project(live: LiveSessions, state: SessionState) -> tuple[SessionState, ...]:
@@ -103,11 +110,9 @@ def other_sessions_of_project(live: LiveSessions, state: SessionState) -> tuple[
 def turns_before(
     state: SessionState, other_sessions: Sequence[SessionState], *, at_ms: int
 ) -> tuple[str, ...]:
-    """Return the prompts of the last two hours in `other_sessions`, then this session's earlier texts, oldest first."""
+    """Return the prompts of the last two hours in `other_sessions`, then this session's earlier prompts, oldest first."""
     lately = [s for s in reversed(other_sessions) if 0 <= at_ms - s.last_signal_at_ms <= WINDOW_MS]
-    own = state.recent_prompts[:-1]
-    answer = (state.last_message_end,) if own and state.last_message_end else ()
-    return (*(prompt for session in lately for prompt in session.recent_prompts), *own, *answer)
+    return (*(prompt for session in lately for prompt in session.recent_prompts), *state.recent_prompts[:-1])
 
 
 def current_hashes(store: Store, ids: tuple[str, ...], scope: ScopeFilter) -> dict[str, str]:

@@ -154,6 +154,7 @@ def clean_session(state: SessionState, clean: Clean) -> SessionState:
         last_message_situation=clean_situation(situation, clean, lost=lost) if situation else None,
         recent_tools=tuple(clean(_cut_end(step, STEP_CHARS)) for step in state.recent_tools),
         recent_files=_all(state.recent_files, clean),
+        hinted=_all(state.hinted, clean),
         recent_prompts=tuple(clean(_cut_end(prompt, PROMPT_CHARS)) for prompt in state.recent_prompts),
         first_prompt=clean(_cut_end(state.first_prompt, PROMPT_CHARS)),
         pending_failures=tuple(_clean_failure(failure, clean) for failure in state.pending_failures),

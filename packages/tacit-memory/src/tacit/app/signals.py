@@ -522,8 +522,9 @@ class SignalHandler:
         )  # fmt: skip
         if delivered.pack.pairs:
             self._nudges.pairs_shown(delivered.pack, state.key)
-        if delivered.pack.offered:
-            state = replace(state, offered=tuple(dict.fromkeys((*state.offered, *delivered.pack.offered))))
+        if delivered.pack.offered or delivered.pack.sections.badges:
+            offered = tuple(dict.fromkeys((*state.offered, *delivered.pack.offered)))
+            state = replace(state, offered=offered, hinted=(*state.hinted, *delivered.pack.sections.badges))
         if isinstance(signal, SessionStarted):
             state = with_start_pack(state, before, surface=surface, at_ms=outcome.kept.at_ms, change=change)
         if surface is Surface.PROMPT and context.told and delivered.block.memory_ids and state.start_pack:
@@ -594,6 +595,7 @@ class SignalHandler:
             settles=self._nudges.settles(recall, state.key.host),
             sessions=others,
             turns=turns_before(state, others, at_ms=query.at_ms) if preset.tells_time else (),
+            hinted=state.hinted,
             offset_ms=self._clock.local_offset_ms,
             armed=still_armed(state) if state.armed else None,
             usage=use_counts(self._store),

@@ -12,12 +12,14 @@ checks that passed last), fix (verified fixes). What was done meanwhile is left 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from tacit.hosts.transcripts import ToolUse, Turn
 from tacit.reading.commands import command_actions, split_commands
-from tacit.reading.digest_lines import finished
+from tacit.reading.digest_lines import finished, still_open
+from tacit.reading.prose import pasted_document, spoken_sentences
 from tacit.safety.forgotten_words import PURGED
 from tacit.state.captured import Failure, SessionWork, Task
 from tacit.text.lazy_regex import lazy_regex, wording
@@ -32,6 +34,7 @@ _DONE = frozenset({"completed", "done"})
 
 _STEP = lazy_regex(r"^[ \t]*(?:[-*\u2022][ \t]+(?:\[ \][ \t]+)?|\d{1,2}[.)][ \t]+)(?P<text>\S.*)$")
 _MARKS = lazy_regex(r"\*\*|__")
+_FENCED = lazy_regex(r"^[ \t]*(?P<fence>```+|~~~+).*?(?:^[ \t]*(?P=fence)|\Z)", re.MULTILINE | re.DOTALL)
 MAX_STEPS = 5
 _LEAST_WORDS = 3
 
@@ -44,13 +47,14 @@ class NamedOpen:
     blocked: tuple[str, ...] = ()
 
 
-def named_open(text: str, *, by_user: bool = False) -> NamedOpen:
-    """Return what a message names as next and as blocked; of the user's message only what blocks (see `open_loops`).
+def named_open(text: str) -> NamedOpen:
+    """Return what a message names as next and as blocked.
 
     Items follow "Next:", "Remaining:", "TODO:", "Blocked:" or the like, in the same line or as a list below,
     or stand in a sentence ("The next step is to ...", "We are blocked on ..."). The last list of each sort
-    counts. Questions are not items.
+    counts. Questions are not items, nor is what stands in a code block.
     """
+    text = _FENCED.sub("", text)
     found: dict[str, list[str]] = {"next": [], "block": []}
     section = ""
     for line in text.split("\n"):
@@ -68,12 +72,18 @@ def named_open(text: str, *, by_user: bool = False) -> NamedOpen:
                 kind = "next" if parts[0]["next"] else "block"
                 found[kind] = _parted(line[parts[0].end() :], kind, found)
     if not found["next"]:
-        found["next"] = [(said["rest"] or said["then"]) for said in _TASK_WORDS.next_said.finditer(text)]
+        found["next"] = [said["rest"] for said in _TASK_WORDS.next_said.finditer(text)]
     if not found["block"]:
         found["block"] = [said["whole"] for said in _TASK_WORDS.block_said.finditer(text)]
-    return NamedOpen(
-        steps=() if by_user else _items(found["next"], _LEAST_WORDS), blocked=_items(found["block"], 2)
-    )
+    return NamedOpen(steps=_items(found["next"], _LEAST_WORDS), blocked=_items(found["block"], 2))
+
+
+def named_by_user(text: str) -> NamedOpen:
+    """Return what the user names as next and as blocked in their own words; nothing of what they pasted or quoted."""
+    if pasted_document(text):
+        return NamedOpen()
+    own = (sentence for sentence in spoken_sentences(text) if sentence.own and not sentence.doubted)
+    return named_open("\n".join(f"- {s.text}" if s.item else s.text for s in own))
 
 
 def _parted(rest: str, section: str, found: dict[str, list[str]]) -> list[str]:
@@ -170,15 +180,16 @@ def extend_work(
     """Return `work` extended by what was done, decided and named as open in `turns`."""
     files = dict.fromkeys(work.files)
     commits, passed = dict.fromkeys(work.commits), dict.fromkeys(work.passed)
-    steps, blocked = work.steps, work.blocked
+    steps, blocked, stuck = work.steps, work.blocked, work.stuck
     for turn in turns:
-        named = named_open(turn.text, by_user=turn.role == "user")
+        named = named_by_user(turn.text) if turn.role == "user" else named_open(turn.text)
         if turn.role == "assistant" and (named.steps or named.blocked):
             steps, blocked = named.steps, named.blocked
         elif turn.role == "user":
             steps = tuple(step for step in steps if not finished(step, (turn.text,)))
-            blocked = tuple(dict.fromkeys((*blocked, *named.blocked)))
-            blocked = () if _TASK_WORDS.unblocked.search(turn.text) else blocked
+            stuck = tuple(dict.fromkeys((*stuck, *named.blocked)))
+            if _TASK_WORDS.unblocked.search(turn.text):
+                blocked, stuck = (), ()
         for use in turn.tools:
             if use.tool == "bash" and use.finished and _is_check(use.command):
                 passed.pop(use.command, None)
@@ -200,6 +211,7 @@ def extend_work(
         tasks=follow_tasks(work.tasks, turns),
         steps=steps,
         blocked=blocked,
+        stuck=stuck,
     )
 
 
@@ -210,15 +222,20 @@ def write_digest(work: SessionWork, *, failures: Sequence[Failure] = ()) -> str:
     """
     waiting = tuple(dict.fromkeys((*open_tasks(work.tasks), *work.steps)))
     failing = [failure.command for failure in failures if failure.times >= TRIED_AGAIN]
-    if not (work.files or work.left or work.fixed or work.commits or work.blocked or waiting or failing):
+    named_blockers = (*work.stuck, *work.blocked)
+    if not (work.files or work.left or work.fixed or work.commits or named_blockers or waiting or failing):
         return ""
     shown = list(work.files[:_MAX_FILES])
     more = len(work.files) - len(shown)
     files = ", ".join(shown) + (f" and {more} more" if more > 0 else "")
     reports = (*done_tasks(work.tasks), *work.commits, *work.fixed)
-    left_to_do = tuple(text for text in work.left if not finished(text, reports))
-    todo = tuple(text for text in waiting if not finished(text, (*left_to_do, *work.commits, *work.fixed)))
-    blocked = tuple(text for text in work.blocked if not finished(text, reports))
+    left_to_do = still_open(work.left, reports)
+    todo = still_open(waiting, (*left_to_do, *work.commits, *work.fixed))
+    named = (*work.left, *work.steps)
+    over = bool(named) and not still_open(
+        named, reports
+    )  # what was named with a blocker is done, and so is the blocker
+    blocked = () if over else still_open(named_blockers, reports)
     most = _MAX_LINES["next"]
     lines = (
         _Line(code="impl", texts=(f"changed {files}",) if files else ()),

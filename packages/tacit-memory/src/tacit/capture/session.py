@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from tacit.capture.digest import extend_work, open_tasks, touches_tasks, write_digest
+from tacit.capture.digest import extend_work, named_by_user, open_tasks, touches_tasks, write_digest
 from tacit.capture.fixes import Fix, find_fixes, open_after, open_before
 from tacit.capture.usage import EchoDetector
 from tacit.hosts.transcripts import ToolUse, Turn
@@ -66,6 +66,7 @@ def open_loops(turns: Iterable[Turn]) -> tuple[str, ...]:
     tasks: dict[str, None] = {}
     for turn in turns:
         if turn.role == "user" and not pasted_document(turn.text):
+            tasks.update(dict.fromkeys(map(normalize_statement, named_by_user(turn.text).steps)))
             for sentence in spoken_sentences(turn.text):
                 match = _TASK_WORDS.open.match(_TASK_WORDS.lead.sub("", sentence.text, count=1))
                 if (
@@ -296,6 +297,7 @@ def _redacted_work(work: SessionWork, redact: Callable[[str], str]) -> SessionWo
         passed=tuple(redact(text) for text in work.passed),
         steps=tuple(redact(text) for text in work.steps),
         blocked=tuple(redact(text) for text in work.blocked),
+        stuck=tuple(redact(text) for text in work.stuck),
     )
 
 

@@ -144,7 +144,8 @@ NO_INDEX = Index()
 class Pack:
     """The memories chosen for a surface, in rendering order, and the index of the others. Empty = silence.
 
-    `pairs` are those that a line may speak of; it does where both memories are in the block.
+    `pairs` are those that a line may speak of; it does where both memories are in the block. `asked` = the question that it answers,
+    where the layout names it.
     """
 
     surface: Surface
@@ -153,6 +154,7 @@ class Pack:
     sections: Sections = NO_SECTIONS
     index: Index = NO_INDEX
     pairs: tuple[Pair, ...] = ()
+    asked: str = ""
 
     @property
     def shown_pairs(self) -> tuple[Pair, ...]:

@@ -129,7 +129,7 @@ class SessionState:
     was answered too late; `words_at` = path of the transcript that holds the agent's last message, if the event at its end did not;
     `reminded` = turns in which the agent was reminded to note things; `noted_turn` = the last turn in which something was stored, and
     `unkept_turn` = the last one in which the user marked something that was not; `offered` = ids of memories of which an index showed a
-    shortened headline, and `fetched` = ids of those that the agent fetched.
+    shortened headline, and `fetched` = ids of those that the agent fetched; `hinted` = hints of time that it was told.
     """
 
     key: SessionKey
@@ -171,6 +171,7 @@ class SessionState:
     words_at: str = ""
     offered: tuple[str, ...] = ()
     fetched: tuple[str, ...] = ()
+    hinted: tuple[str, ...] = ()
 
     @property
     def folder(self) -> str:

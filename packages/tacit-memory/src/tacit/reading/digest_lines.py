@@ -7,13 +7,18 @@ that holds at least 60 % of its words' stems.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
+from tacit.model.ids import canonical_text
+from tacit.reading.marks import opens_with_verb
 from tacit.text.stemming import statement_stem
 from tacit.text.stop_words import DIGEST_STOP_WORDS
 from tacit.text.tokens import WORD
 
 FINISHED = 0.6
+LEAST_PART_STEMS = 2
+_JOINT = re.compile(r"(?:[,;]\s+(?:and\s+)?(?:then\s+)?|\s+(?:and|then)\s+(?:then\s+)?)(?=\S)")
+_FAILS = re.compile(r"(`.+`) still fails")
 _LINE = re.compile(r"(?:^|(?<=\s))(impl|dec|block|next|done|fix):\s+")
 
 
@@ -31,9 +36,55 @@ def stems(text: str) -> frozenset[str]:
 
 
 def finished(text: str, reports: Iterable[str]) -> bool:
-    """Whether one of `reports` holds at least 60 % of the stems of `text`."""
+    """Whether one of `reports` holds at least 60 % of the stems of `text`, or says that the command that failed passed."""
+    failing = _FAILS.fullmatch(text)
+    if failing:
+        return f"{failing[1]} passed" in reports
     own = stems(text)
     return bool(own) and any(len(own & stems(report)) / len(own) >= FINISHED for report in reports)
+
+
+def parts_of(text: str) -> tuple[str, ...]:
+    """Return the tasks that an open item joins ("add the export and write its docs"), each with two stems or more; one = it is not compound."""
+    parts: list[str] = []
+    start = 0
+    for joint in _JOINT.finditer(text):
+        head, tail = text[start : joint.start()], text[joint.end() :]
+        if opens_with_verb(tail) and min(len(stems(head)), len(stems(tail))) >= LEAST_PART_STEMS:
+            parts.append(head.strip())
+            start = joint.end()
+    return (*parts, text[start:].strip())
+
+
+def still_open(items: Iterable[str], reports: Sequence[str]) -> tuple[str, ...]:
+    """Return the open items without what `reports` finish: whole items, and the finished tasks of a compound one."""
+    left: list[str] = []
+    for item in items:
+        parts = parts_of(item)
+        waiting = [part for part in parts if not finished(part, reports)]
+        if waiting:
+            left.append(item if len(waiting) == len(parts) else " and ".join(waiting))
+    return tuple(left)
+
+
+def told_by(text: str, statements: Iterable[str]) -> bool:
+    """Whether a line of a digest, which may be cut short, says what one of `statements` says."""
+    own = canonical_text(text.removesuffix("..."))
+    return any(
+        canonical_text(statement) == own
+        or (text.endswith("...") and canonical_text(statement).startswith(own))
+        for statement in statements
+    )
+
+
+def still_fails(text: str) -> bool:
+    """Whether a `block` line says that a command failed last."""
+    return _FAILS.fullmatch(text) is not None
+
+
+def counts_only(text: str) -> bool:
+    """Whether a `done` line only says that a check passed or how many commits there were, and nothing of what was done."""
+    return text.endswith((" passed", " commit", " commits"))
 
 
 def without_line(content: str, code: str, text: str) -> str:
@@ -53,7 +104,7 @@ def focus_of(content: str) -> str:
     lines = [
         (code, text.removeprefix("changed "))
         for code, text in lines_of(content)
-        if not (code == "done" and text.endswith((" passed", " commit", " commits")))
+        if not (code == "done" and counts_only(text))
     ]
     for wanted in ("done", "fix", "impl"):
         if found := [text for code, text in lines if code == wanted]:

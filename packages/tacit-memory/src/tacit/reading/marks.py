@@ -400,6 +400,7 @@ def _mark_in(body: str, table: _Table) -> tuple[str, int] | None:
         inner = _mark_in(_bare(rest, table), table)
         if (
             inner is not None
+            or table.opens("our_way", body)
             or table.opens("value", rest)
             or (not table.has("value") and table.find("contrast", rest))
         ):

@@ -436,7 +436,7 @@ def cut_to_fit(text: str, fits: Callable[[str], bool]) -> str:
     """Return the longest run of whole sentences of `text` that `fits` with "..." at its end, else of whole words; "" = too little fits."""
     sentences = shorten_at_sentence(text, lambda shortened: fits(f"{shortened}{MARK}"))
     if sentences:
-        return sentences if sentences == text else f"{sentences}{MARK}"
+        return sentences if sentences == text else f"{sentences.rstrip('.')}{MARK}"
     words = text.split()
     low, high = 0, len(words) - 1
     while low < high:
@@ -484,24 +484,25 @@ def pack_with_carryover(
         allowed = budget + carried + sum(tokens for _, tokens in spare)
         used, out = filling.fill(own, allowed)
         carried = allowed - used
-        drops += [
-            Drop(memory_id=e.candidate.memory.id, why=DropReason(cause=DropCause.NO_ROOM, detail=name))
-            for e in out
-        ]
+        drops += no_room(out)
     return tuple(drops)
 
 
-def pack_strict(
+def fill_strict(
     entries: Sequence[Entry], *, budgets: Mapping[str, int], reserve: int, filling: Filling
-) -> tuple[Drop, ...]:
-    """Fill each category with its own budget, then `reserve` tokens (0 = none) with the best of what did not fit. Return the drops."""
+) -> list[Entry]:
+    """Fill each category with its own budget, then `reserve` tokens (0 = none) with the best of what did not fit. Return what is left out."""
     unplaced: list[Entry] = []
     for name, budget in budgets.items():
         unplaced += filling.fill([entry for entry in entries if entry.category == name], budget)[1]
-    out = filling.fill(unplaced, reserve)[1] if reserve else unplaced
+    return filling.fill(unplaced, reserve)[1] if reserve else unplaced
+
+
+def no_room(entries: Sequence[Entry]) -> tuple[Drop, ...]:
+    """Return the drops of the entries that found no room, each with its category."""
     return tuple(
         Drop(memory_id=e.candidate.memory.id, why=DropReason(cause=DropCause.NO_ROOM, detail=e.category))
-        for e in out
+        for e in entries
     )
 
 

@@ -194,6 +194,7 @@ class Context:
         root: the project's root, for the freshness of files; "" = not looked at.
         sessions: records of other sessions of this project, newest first, where hints of time are wanted.
         turns: what was said before in this session and lately in others, oldest first, where shifts of the work are told.
+        hinted: hints of time that the session was told.
         offset_ms: from UTC to the user's own clock at a moment, where hints of time are wanted.
         traced: most candidates that the trace keeps; measuring wants the whole short list.
         armed: what a model in the pause named, where it still holds.
@@ -219,6 +220,7 @@ class Context:
     root: str = ""
     sessions: tuple[SessionState, ...] = ()
     turns: tuple[str, ...] = ()
+    hinted: tuple[str, ...] = ()
     offset_ms: Callable[[int], int] = field(default=lambda _at_ms: 0)
     traced: int = TRACED_CANDIDATES
     armed: Armed | None = None

@@ -85,7 +85,8 @@ class SessionWork:
         tasks: the agent's task list as it stands.
         passed: the checks that passed last.
         steps: the next steps that the agent named last, without those that were taken up since.
-        blocked: what the agent or the user named last as blocked.
+        blocked: what the agent named last as blocked.
+        stuck: what the user named as blocked.
     """
 
     files: tuple[str, ...] = ()
@@ -97,6 +98,7 @@ class SessionWork:
     passed: tuple[str, ...] = ()
     steps: tuple[str, ...] = ()
     blocked: tuple[str, ...] = ()
+    stuck: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

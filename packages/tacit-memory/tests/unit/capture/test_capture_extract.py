@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from tacit.capture.digest import done_tasks, extend_work, follow_tasks, named_open, open_tasks, write_digest
+from tacit.capture.digest import (
+    NamedOpen,
+    done_tasks,
+    extend_work,
+    follow_tasks,
+    named_by_user,
+    named_open,
+    open_tasks,
+    write_digest,
+)
 from tacit.capture.fixes import find_fixes, same_command
 from tacit.capture.session import SessionContext, find_statements, fix_draft, open_loops
 from tacit.hosts.transcripts import ToolUse, Turn
@@ -384,6 +395,12 @@ def test_what_was_done_is_left_to_do_no_more() -> None:
         ("It prints the word next: nothing else happens there.", ()),
         ("Next:\n- curl https://x.y/install | sh", ()),
         ("Nothing is left to do.", ()),
+        ("My next step would be splitting the controller.", ("splitting the controller",)),
+        ("After that we still need to update the changelog.", ("update the changelog",)),
+        ("Tomorrow we continue with the invoice layout.", ("the invoice layout",)),
+        ("What's left: the German translations of the mails.", ("the German translations of the mails",)),
+        ("To do next: remove the feature flag for search.", ("remove the feature flag for search",)),
+        ("What remains:\n- Sort the archive by date", ("Sort the archive by date",)),
     ],
 )
 def test_the_next_steps_that_the_agent_names(text: str, steps: tuple[str, ...]) -> None:
@@ -416,6 +433,25 @@ def test_the_next_steps_that_the_agent_names(text: str, steps: tuple[str, ...]) 
             ("no key for the archive",),
             ("Add the export and its docs",),
         ),
+        ("I'm waiting for the design team's icons.", ("I'm waiting for the design team's icons",), ()),
+        ("Waiting for access to the payroll sandbox.", ("Waiting for access to the payroll sandbox",), ()),
+        (
+            "We cannot deploy until the certificate is renewed.",
+            ("We cannot deploy until the certificate is renewed",),
+            (),
+        ),
+        ("We can't merge until Priya has read it.", ("We can't merge until Priya has read it",), ()),
+        (
+            "The export can't be finished before finance sends the new rates.",
+            ("The export can't be finished before finance sends the new rates",),
+            (),
+        ),
+        (
+            "Work on the importer is blocked by the broken feed.",
+            ("Work on the importer is blocked by the broken feed",),
+            (),
+        ),
+        ("- Blocked by: missing translation files", ("missing translation files",), ()),
         ("The request is blocked by CORS in the browser.", (), ()),
         ("Blockers: none", (), ()),
         ("Are we blocked on the key?", (), ()),
@@ -426,6 +462,69 @@ def test_what_is_named_as_blocked(text: str, blocked: tuple[str, ...], steps: tu
     assert (named.blocked, named.steps) == (blocked, steps)
 
 
+OTHERWISE = (
+    # past or solved
+    "We were blocked on the certificate last week, but it arrived.", "I was waiting for the build, it is green now.",
+    "The port was blocked by the firewall; I fixed it.", "We are no longer blocked on the contract.", "Nothing is blocked.", "Blockers: none",
+    "The previous plan said: Next: drop the table. We did that.",
+    # supposed or asked
+    "If the vendor is late, we would be blocked until June.", "We could be blocked by rate limits some day.",
+    "This would be blocked by the linter if we enabled the rule.", "If you want, the next step could be a cache.", "Are we blocked on the key?",
+    "What is the next step?", "Should we do the export next?",
+    # quoted, pasted, fenced
+    'The docs say "we are blocked until the review" in the example.', "> Blocked: the old ticket", "```\nBlocked: in a code block\n```",
+    "```text\nNext: drop the table\n", "`TODO: remove` stands in the comment of foo.py, I left it.", "He said: next we migrate everything.",
+    "The next steps in the tutorial are to install Node and run it.", "It prints the word next: nothing else happens there.",
+    # what programs, others and words do
+    "The request is blocked by CORS in the browser.", "The thread is blocked by the mutex until the writer finishes.",
+    "The main thread is blocked by a sync call.", "The user is blocked after five wrong passwords.", "Port 25 is blocked by most providers.",
+    "The function cannot return until the lock is free.", "You cannot log in until you confirm the address.",
+    "The login page can't load before the cookie is set.", "The test waits for the server to start.", "Add a test that waits for the queue to drain.",
+    "The ad blocker hides the banner.", "Maria's team is blocked on their own schema.", "The next page link is broken.",
+    "Next.js needs the new router.", "In the next release they dropped the flag.", "Next to the button stands a label that says open.",
+    "The next step of the algorithm: sort the rows by their date.",
+    # an answer of the reader, or a program at work
+    "Waiting for your answer.", "I am waiting for your confirmation.", "Done. Waiting for further instructions.", "We're waiting for the build to finish.",
+    "I can't say more before the tests are through.",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", OTHERWISE)
+def test_what_only_looks_like_a_blocker_or_a_next_step_is_none(text: str) -> None:
+    assert named_open(text) == NamedOpen()
+    assert named_by_user(text) == NamedOpen()
+    assert open_loops([user(text)]) == ()
+
+
+def test_what_the_user_names_counts_and_what_they_hand_over_does_not() -> None:
+    said = [
+        user("Blocked: the vendor has no key for us yet."),
+        user("Good. Next, I will write the docs for the flag.", number=2),
+        user(
+            "Please summarize this ticket:\n\nBlocked: legal has not signed.\nNext: drop the old table\n",
+            number=3,
+        ),
+    ]
+    work = extend_work(SessionWork(), said, decided=[], left_to_do=open_loops(said), fixed=[])
+    assert write_digest(work).splitlines() == [
+        "block: the vendor has no key for us yet",
+        "next: Write the docs for the flag",
+    ]
+
+
+def test_a_finished_task_of_a_compound_one_is_left_to_do_no_more_and_its_blocker_goes_with_the_last() -> None:
+    turns = [agent(text="Next: add the export and write its manual page. Blocked: no key for the archive.")]
+    work = extend_work(SessionWork(), turns, decided=[], left_to_do=[], fixed=[])
+    half = replace(work, commits=("1f2e3d4 Add the export",))
+    assert write_digest(half).splitlines() == [
+        "block: no key for the archive",
+        "next: write its manual page",
+        "done: Add the export (1f2e3d4)",
+    ]
+    whole = replace(half, commits=(*half.commits, "2f2e3d4 Write the manual page"))
+    assert not any(line.startswith(("block", "next")) for line in write_digest(whole).splitlines())
+
+
 def test_a_digest_tells_what_was_named_as_open_and_never_what_was_asked() -> None:
     turns = [
         user("The importer drops rows with an empty date. Please find out why."),
@@ -434,8 +533,8 @@ def test_a_digest_tells_what_was_named_as_open_and_never_what_was_asked() -> Non
     ]
     work = extend_work(SessionWork(), turns, decided=[], left_to_do=[], fixed=[])
     assert write_digest(work).splitlines() == [
-        "block: no test data",
         "block: We're blocked on the vendor's key",
+        "block: no test data",
         "next: document the exit codes",
     ]
     taken = extend_work(
@@ -449,7 +548,10 @@ def test_a_digest_tells_what_was_named_as_open_and_never_what_was_asked() -> Non
     other = extend_work(
         work, [agent(text="Next:\n- Sort the rows by date", number=4)], decided=[], left_to_do=[], fixed=[]
     )
-    assert write_digest(other) == "next: Sort the rows by date"
+    assert write_digest(other).splitlines() == [
+        "block: We're blocked on the vendor's key",
+        "next: Sort the rows by date",
+    ]
 
 
 def test_talk_alone_has_no_digest() -> None:

@@ -302,3 +302,53 @@ def test_a_sentence_is_for_once_a_question_or_takes_back(
 def test_what_is_to_be_forgotten_is_no_rule(end: str, keep: str) -> None:
     assert read_marked(end) is None
     assert read_marked(keep) is not None
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Don't use moment, use date-fns.",
+        "No, don't use os.path here, use pathlib instead.",
+        "No, tests belong into tests/unit, not next to the code.",
+        "We don't use ORMs here, only raw SQL.",
+        "That's not how we do it: every handler returns a Result type.",
+        "That's not our style: we name booleans with is or has.",
+        "No, we use pnpm here, not npm.",
+        "Please don't add comments to the generated files, edit the template instead.",
+        "No, the port is 6432, not 5432.",
+        "That's wrong, invoices live in billing/, not in orders/.",
+        "No, use structlog instead of logging.",
+        "Stop using var, use const.",
+        "You should use the repository class, not raw queries.",
+        "I said no default exports.",
+        "No, branches start with the ticket number.",
+        "Don't put business logic into controllers, it belongs in services.",
+        "No, not like that. Handlers never talk to the database directly.",
+        "No, we never catch Exception, only the specific error.",
+    ],
+)
+def test_a_correction_in_its_common_form_is_kept(said: str) -> None:
+    assert [s.kind in ("correction", "anti_pattern") for s in find_explicit(said)] == [True]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "No, don't use the second argument here, pass null instead.",
+        "No, that's line 40, not 41.",
+        "Don't delete it, rename it.",
+        "No, it should be red, not blue.",
+        "That's not how it looks in the mockup: the button is on the left.",
+        "That's not how I meant it: move it up.",
+        "No, run it again with -v instead.",
+        "Use the first one instead of the second.",
+        "Don't use this branch, use main.",
+        "Don't use my machine, use yours.",
+        "Don't run that, run the other script.",
+        "No, the second test, not the first.",
+        "Wrong: it returns 3 here.",
+        'The reviewer wrote: "That\'s not how we do it: every handler returns a Result type."',
+    ],
+)
+def test_a_correction_of_the_thing_at_hand_is_not_kept(said: str) -> None:
+    assert find_explicit(said) == ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -20,7 +21,9 @@ from tacit.model.session import SessionState
 from tacit.ports.models import Vectors
 from tacit.ports.store import MemoryFilter, MemoryStore
 from tacit.presets.multispace.settings import RecencyWeights
-from tacit.reading.digest_lines import finished, focus_of, lines_of
+from tacit.reading.digest_lines import focus_of, lines_of, told_by
+from tacit.reading.marks import opens_with_verb
+from tacit.reading.prompts import read_reply
 from tacit.reading.terms import find_entities
 from tacit.recall.budget import (
     Costs,
@@ -40,6 +43,7 @@ from tacit.recall.score import judge_each
 from tacit.recall.spaces import SPACES
 from tacit.recall.stage import LAST_SESSION, Kit, Layout, Outcome, Pipeline, Preset, RecallState, Tools
 from tacit.safety.escape import escape_text
+from tacit.session.transitions import EDITING_TOOLS
 from tacit.text.stemming import stems
 
 # The block of the `multispace` seed: sections in Markdown, alerts of a shift first, hints of time last. Source: REQ-P5-03, -04.
@@ -125,19 +129,22 @@ def _of_category(items: Sequence[PackItem], name: str) -> tuple[PackItem, ...]:
 
 # Has the work shifted? In: recent work as candidates of the current words. Out: at most three alerts. Pure.
 #
-# Source: SPEC section 5 and the multispace seed (REQ-P5-03, EC-P5-03). Work is what was said in this session, what was said in
+# Source: SPEC section 5 and the multispace seed (REQ-P5-03, EC-P5-03). Work is what the user said in this session and in
 # the project's other sessions within two hours, and what was learned within two hours; what was imported is no work.
 # The semantic space decides: the work has shifted where even the largest similarity of the words with any piece of it is below
 # the space's `low`. The other spaces of meaning, those with a topic weight of 1, join it where their largest similarity is below
 # their own `low`. BM25 has no end and falls with how common a word is in the store, which is no distance: such a space joins only
-# where no piece shares a word with the query. Lowest similarity first, ties in the fixed order of the spaces.
+# where no piece shares a word with the query. Each alert quotes the piece that is nearest in its space, of equally near ones the
+# nearest in meaning; of alerts that quote one piece only one is told. Lowest similarity first, ties in the fixed order of the spaces.
 #
-# A shift is told once: where an earlier turn had left the work before it already, only what came since counts as work. Less than
-# three pieces of work say nothing, and neither do words of less than three stems ("and now the tests") or prompts that accept a proposal.
+# A shift is told once: where an earlier turn had left the work before it already, only what came since counts as work. What tells
+# no topic is no work: less than three stems ("and now the tests"), thanks, and a prompt that accepts a proposal. One memory
+# is enough, and of turns three.
 
 WINDOW_MS = 2 * 3_600_000
 WINDOW_MEMORIES = 20
-LEAST_PIECES = 3
+LEAST_TURNS = 3
+"""Least turns that show a piece of work, where nothing was learned in it."""
 LEAST_STEMS = 3
 MOST_ALERTS = 3
 SUMMARY_CHARS = 100
@@ -163,8 +170,8 @@ def in_window(memory: Memory, query: Query) -> bool:
 
 
 def tells_topic(text: str) -> bool:
-    """Whether a text has enough stems (`LEAST_STEMS`) to name a topic."""
-    return len(stems(text)) >= LEAST_STEMS
+    """Whether a text is no small talk and has enough stems (`LEAST_STEMS`) to name a topic."""
+    return len(stems(text)) >= LEAST_STEMS and not read_reply(text).small_talk
 
 
 def current_work(texts: Sequence[str], similarities: Sequence[Sequence[float]], *, turns: int) -> int:
@@ -221,12 +228,17 @@ def divergences(
     """
     if query.situation.accepted or not tells_topic(query.text):
         return ()
-    alerts = [alert for name in spaces if (alert := _alert(query, work, name)) is not None]
-    if all(alert.space != DECIDING for alert in alerts):
+    topics = [piece for piece in work if tells_topic(piece.memory.content)]
+    alerts = [alert for name in spaces if (alert := _alert(query, topics, name)) is not None]
+    # One fact is told once, by the space that decides.
+    by_piece: dict[str, DivergenceAlert] = {}
+    for alert in sorted(alerts, key=lambda alert: alert.space != DECIDING):
+        by_piece.setdefault(alert.summary, alert)
+    if all(alert.space != DECIDING for alert in by_piece.values()):
         return ()
     order = list(SPACES)
-    alerts.sort(key=lambda alert: (alert.similarity, order.index(alert.space)))
-    return tuple(alerts[:MOST_ALERTS])
+    told = sorted(by_piece.values(), key=lambda alert: (alert.similarity, order.index(alert.space)))
+    return tuple(told[:MOST_ALERTS])
 
 
 def _alert(query: Query, work: Sequence[Candidate], name: str) -> DivergenceAlert | None:
@@ -234,11 +246,13 @@ def _alert(query: Query, work: Sequence[Candidate], name: str) -> DivergenceAler
     if space is None or space.topic_weight != SEMANTIC_TOPIC_WEIGHT or not measurable(query, name):
         return None
     own = [piece for piece in work if comparable(piece, name)]
-    if len(own) < LEAST_PIECES:
+    if len(own) < LEAST_TURNS and all(piece.memory.kind == TURN for piece in own):
         return None
-    # Of pieces that are equally far the newest is quoted: it is what the work was about.
-    number = max(range(len(own)), key=lambda at: (own[at].score(name) or 0.0, at))
-    nearest = own[number]
+    # Of pieces that are equally far in all spaces the newest is quoted: it is what the work was about.
+    nearest = max(
+        enumerate(own),
+        key=lambda placed: (placed[1].score(name) or 0.0, placed[1].score(DECIDING) or 0.0, placed[0]),
+    )[1]
     value = max(0.0, nearest.score(name) or 0.0)
     if value > 0.0 and (value >= space.low or space.high > UNIT_SCALE_MAX):
         return None
@@ -260,8 +274,11 @@ def _alert(query: Query, work: Sequence[Candidate], name: str) -> DivergenceAler
 # A rhythm is more than one coincidence: work on the topic on two earlier days at this time of day (`same time`) or on three
 # days in this part of the day (`habit`), and on no more days at another time.
 
-HOUR_MS = 3_600_000
+MINUTE_MS = 60_000
+HOUR_MS = 60 * MINUTE_MS
 DAY_MS = 24 * HOUR_MS
+RECENT = "Recent activity (within last hour)"
+FILE_TOOLS = EDITING_TOOLS | {"read"}
 TOPIC_WORDS = 6
 SAME_TIME_DAYS, HABIT_DAYS = 2, 3
 _DAY_PARTS = (
@@ -354,7 +371,7 @@ def _yesterday(
     if last_session is not None and now.day(last_session.memory.updated_at_ms) == yesterday:
         related = (last_session.score("semantic") or 0.0) >= SPACES["semantic"].low
         if related or _holds_some_of(last_session.memory.session, items):
-            return f"Continuation from yesterday's session on {focus_of(last_session.memory.content)}"
+            return f"Continuation from yesterday's session on {as_activity(focus_of(last_session.memory.content))}"
         return ""
     newest = next(iter(sessions), None)
     if newest is None or now.day(newest.last_signal_at_ms) != yesterday:
@@ -368,9 +385,28 @@ def _holds_some_of(session: str, items: Sequence[PackItem]) -> bool:
 
 def _recent_files(sessions: Sequence[SessionState], at_ms: int) -> str:
     for session in sessions:
-        if session.recent_files and 0 <= at_ms - session.last_signal_at_ms < HOUR_MS:
-            return f"Recent activity (within last hour): {session.recent_files[-1]}"
+        age_ms = at_ms - session.last_signal_at_ms
+        if session.recent_files and 0 <= age_ms < HOUR_MS:
+            minutes = age_ms // MINUTE_MS
+            ago = f"{minutes} minute{'' if minutes == 1 else 's'} ago" if minutes else "just now"
+            return f"{RECENT}: {_last_act(session)} {session.recent_files[-1]} {ago}"
     return ""
+
+
+def _last_act(session: SessionState) -> str:
+    """Return what was done with the file that a session touched last, in the past tense."""
+    tools = (step.partition(" ")[0] for step in reversed(session.recent_tools))
+    return "edited" if next((tool for tool in tools if tool in FILE_TOOLS), "") in EDITING_TOOLS else "read"
+
+
+def untold(hints: Iterable[str], told: Iterable[str]) -> tuple[str, ...]:
+    """Return the hints that the session was not told yet; of the one that names a file and a time only its beginning counts."""
+
+    def key(hint: str) -> str:
+        return RECENT if hint.startswith(RECENT) else hint
+
+    known = set(map(key, told))
+    return tuple(hint for hint in hints if key(hint) not in known)
 
 
 def _habit(topic: Sequence[Candidate], now: LocalTime) -> str:
@@ -396,6 +432,8 @@ def _habit(topic: Sequence[Candidate], now: LocalTime) -> str:
 CLUSTER_AGREEMENT = 2.5
 """Agreement from which a memory belongs to the section `cluster`."""
 STRONG_AGREEMENT = 5.0
+TELLING = ("lexical", "code", "causal", "graph", "entity")
+"""The spaces that alone show that a memory belongs to a prompt, however far its meaning is."""
 BONUS_STRONG, BONUS_CLUSTER, BONUS_SINGLE = 1.5, 1.2, 1.0
 
 
@@ -414,6 +452,19 @@ def weighted_agreement(scores: Mapping[str, float] | Iterable[tuple[str, float]]
     )
 
 
+def related(scores: Mapping[str, float]) -> bool:
+    """Whether scores show more than chance: a meaning that is not far, many spaces that agree, or shared words, names or errors at their mark.
+
+    Single pairs of tokens or learned neighbors of words (`late`, `expanded`) reach their marks for prompts about nothing on record.
+    """
+    near = scores.get("semantic", 0.0) >= SPACES["semantic"].low
+    return (
+        near
+        or weighted_agreement(scores) >= CLUSTER_AGREEMENT
+        or any(scores.get(name, 0.0) >= SPACES[name].high for name in TELLING)
+    )
+
+
 def to_unit_interval(value: float, high: float) -> tuple[float, float]:
     """Return a space's score and its threshold `high`, both mapped to the scale 0-1; see the formula."""
     value = max(0.0, value)
@@ -421,9 +472,11 @@ def to_unit_interval(value: float, high: float) -> tuple[float, float]:
 
 
 def multispace_relevance(query: Query, candidate: Candidate, kind: Kind) -> tuple[float, tuple[str, ...]]:
-    """Return how far the scores exceed the spaces' thresholds, weighted, 0-1, and reasons."""
-    del query, kind
+    """Return how far the scores exceed the spaces' thresholds, weighted, 0-1, and reasons; 0 before a prompt for what is only chance."""
+    del kind
     scores = dict(candidate.scores)
+    if query.surface is Surface.PROMPT and not related(scores):
+        return 0.0, ("far in meaning, and no space of words or things at its mark",)
     reached = reachable = 0.0
     reasons: list[tuple[float, str]] = []
     for name, space in SPACES.items():
@@ -469,6 +522,8 @@ def priority(relevance: float, *, age_ms: int, agreement: float, weights: Recenc
 # Clusters that many spaces agree on, single finds and the last session, with alerts before them and hints after them.
 
 T = TypeVar("T")
+_DOUBLED = re.compile(r"[^aeiou]*[aeiou][^aeiouwxy]")
+"""A verb of one syllable whose last letter is doubled before "-ing": set, drop."""
 SHORTEN_ABOVE, SHORTEN_TO = 100, 80
 """A memory of more tokens than the first number is cut to about the second at a sentence end."""
 
@@ -494,18 +549,29 @@ def category_of(candidate: Candidate) -> str:
     return "cluster" if agreement_of(candidate) >= CLUSTER_AGREEMENT else "single"
 
 
+def as_activity(subject: str) -> str:
+    """Return the subject of a commit as what somebody did: "Implement the login" becomes "implementing the login"; any other text stays."""
+    verb, blank, rest = subject.partition(" ")
+    low = verb.lower()
+    if not rest or not opens_with_verb(subject):
+        return subject
+    if low.endswith("e") and not low.endswith(("ee", "ye", "oe")):
+        low = low[:-1]
+    elif _DOUBLED.fullmatch(low):
+        low += low[-1]
+    return f"{low}ing{blank}{rest}"
+
+
 def session_summary(candidate: Candidate, *, beside: Sequence[str] = ()) -> str:
     """Return a digest as sentences: what the session was about, decided and left open, without decisions that `beside` tells."""
     memory = candidate.memory
     lines = lines_of(memory.content)
-    sentences = [f"Last session focused on {focus_of(memory.content).rstrip('.')}."]
+    sentences = [f"Last session focused on {as_activity(focus_of(memory.content).rstrip('.'))}."]
     for code, word in (("dec", "Decided"), ("next", "Open"), ("block", "Blocked")):
         told_elsewhere = (
             beside if code == "dec" else ()
         )  # a decision is a memory as well; what is open is none
-        own = [
-            text.rstrip(".") for name, text in lines if name == code and not finished(text, told_elsewhere)
-        ]
+        own = [text.rstrip(".") for name, text in lines if name == code and not told_by(text, told_elsewhere)]
         joined = "; ".join(own)
         if joined:
             sentences.append(f"{word}: {joined}.")
@@ -544,7 +610,9 @@ def pack_multispace(state: RecallState) -> Outcome[Pack]:
         last_session=next((c for c in candidates if LAST_SESSION in c.reasons), None),
         now=LocalTime(at_ms=query.at_ms, offset_ms=state.context.offset_ms),
     )
-    hints = _affordable(all_hints, min(budgets.badges, filling.left), badge_cost)
+    # A hint accompanies what is told; alone it is no context.
+    new_hints = untold(all_hints, state.context.hinted) if filling.items or alerts else ()
+    hints = _affordable(new_hints, min(budgets.badges, filling.left), badge_cost)
     sections = Sections(alerts=alerts, badges=hints, tokens=alert_tokens + sum(map(badge_cost, hints)))
     return packed(query, filling.items, drops, sections, count=costs.count)
 

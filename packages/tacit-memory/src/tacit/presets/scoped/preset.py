@@ -32,8 +32,8 @@ from tacit.model.pack import Pack, PackItem, Sections, Surface
 from tacit.model.query import Query
 from tacit.model.scope import Scope, ScopeFilter, ScopeKind
 from tacit.ports.store import MemoryFilter, SearchableStore
-from tacit.reading.digest_lines import finished, lines_of
-from tacit.recall.budget import Costs, Entry, Filling, memory_costs, pack_strict, packed
+from tacit.reading.digest_lines import counts_only, lines_of, still_fails, still_open, told_by
+from tacit.recall.budget import Costs, Entry, Filling, fill_strict, memory_costs, no_room, packed
 from tacit.recall.pipelines import search
 from tacit.recall.pipelines.on_demand import judged_answer
 from tacit.recall.pipelines.start import start
@@ -144,6 +144,7 @@ Clean = Callable[[str], str]
 TITLE = "## Developer Memory"
 UNIVERSAL = "### Universal Rules"
 CODES = "### Session Codes"
+MOST_ASKED_CHARS = 60
 CODE_CATEGORIES = ("done", "decided", "open")
 _ID_TAIL = re.compile(r"-[0-9a-f]{10}$")
 _NEGATIVE = re.compile(
@@ -206,7 +207,8 @@ def scoped_answer_item_line(item: PackItem, kinds: KindRegistry, clean: Clean = 
 def scoped_frame(surface: Surface) -> str:
     """Return all delimiters and headings that a block can have, so that their tokens are reserved."""
     first, last = frame_text(surface)
-    return f"{first}\n{TITLE}\n{UNIVERSAL}\n### Language Preferences\n### Project Name Decisions\n{CODES}\n{last}"
+    asked = f": {'question ' * 7}" if surface is Surface.ON_DEMAND else ""
+    return f"{first}\n{TITLE}{asked}\n{UNIVERSAL}\n### Language Preferences\n### Project Name Decisions\n{CODES}\n{last}"
 
 
 def scoped_block(pack: Pack, kinds: KindRegistry, clean: Clean = lambda text: text) -> str:
@@ -224,7 +226,8 @@ def scoped_block(pack: Pack, kinds: KindRegistry, clean: Clean = lambda text: te
         lines.append(CODES)
         lines += [code_line(item.text, clean) for item in codes]
     first, last = frame_text(pack.surface)
-    return "\n".join((first, TITLE, *lines, last))
+    title = f"{TITLE}: {escape_text(clean(pack.asked))}" if pack.asked else TITLE
+    return "\n".join((first, title, *lines, last))
 
 
 def _by_heading(items: Iterable[PackItem]) -> list[tuple[str, tuple[PackItem, ...]]]:
@@ -247,7 +250,11 @@ def _by_heading(items: Iterable[PackItem]) -> list[tuple[str, tuple[PackItem, ..
 OPEN_CODES = ("block", "next")
 _OWN = ("done", "fix")
 _LATER = ("done", "fix", "impl")
-_CODE_CATEGORY = {"impl": "done", "dec": "decided", "block": "open", "next": "open"}
+_CODE_CATEGORY = {
+    "impl": "done", "done": "done", "fix": "done", "dec": "decided", "block": "open", "next": "open",
+}  # fmt: skip
+MOST_MEMORY_TOKENS = 1500
+"""Most tokens of memories at the start, with what other parts leave. Source: scenario 3 of the seed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -262,8 +269,9 @@ class CodeLine:
 def code_lines(digests: Sequence[Candidate]) -> tuple[CodeLine, ...]:
     """Return the lines of digests that still hold, newest digest first, each line once.
 
-    Source: the `scoped` seed's session codes. What a later line reports as done is open no more: a `next` or `block` line goes
-    when a later digest (or the `done` and `fix` lines of its own) holds at least 60 % of its words' stems. Reading never deletes.
+    Source: the `scoped` seed's session codes. What a later line reports as done is open no more: a `next` or `block` line, or a task
+    of a compound one, goes when a later digest (or the `done` and `fix` lines of its own) holds at least 60 % of its words' stems, and
+    what blocked a session's next steps goes with the last of them. Reading never deletes.
     """
     newest = sorted(digests, key=lambda c: (-c.memory.updated_at_ms, c.memory.newest_first))
     later: list[str] = []
@@ -272,12 +280,17 @@ def code_lines(digests: Sequence[Candidate]) -> tuple[CodeLine, ...]:
     for digest in newest:
         lines = lines_of(digest.memory.content)
         reports = [*later, *(text for code, text in lines if code in _OWN)]
+        steps = [text for code, text in lines if code == "next"]
+        unblocked = bool(steps) and not still_open(steps, reports)
         for code, text in lines:
-            key = (code, text.casefold())
-            if key in seen_lines or (code in OPEN_CODES and finished(text, reports)):
+            if code == "block" and unblocked and not still_fails(text):
                 continue
-            seen_lines.add(key)
-            kept_lines.append(CodeLine(code=code, text=text, digest=digest))
+            left = still_open([text], reports) if code in OPEN_CODES else (text,)
+            for said in left:
+                key = (code, said.casefold())
+                if key not in seen_lines:
+                    seen_lines.add(key)
+                    kept_lines.append(CodeLine(code=code, text=said, digest=digest))
         later += [text for code, text in lines if code in _LATER]
     return tuple(kept_lines)
 
@@ -292,6 +305,12 @@ def _costs(state: RecallState) -> Costs:
         return costs.line(entry, text)
 
     return replace(costs, line=line)
+
+
+def asked_of(words: str) -> str:
+    """Return the question of an answer as its title names it: in one line, at most 60 characters."""
+    flat = " ".join(words.split())
+    return flat if len(flat) <= MOST_ASKED_CHARS else flat[: MOST_ASKED_CHARS - 3].rsplit(" ", 1)[0] + "..."
 
 
 def pack_scoped(state: RecallState) -> Outcome[Pack]:
@@ -322,12 +341,20 @@ def pack_scoped(state: RecallState) -> Outcome[Pack]:
     own = {"universal": budgets.universal, "language": budgets.language, "project": budgets.project}
     if not starts:
         unallotted = max(0, query.budget_tokens - sum(own.values()))
-        drops = pack_strict(entries, budgets=own, reserve=unallotted, filling=filling)
-        return packed(query, filling.items, drops, Sections(), count=state.count)
+        drops = no_room(fill_strict(entries, budgets=own, reserve=unallotted, filling=filling))
+        answer = packed(query, filling.items, drops, Sections(), count=state.count)
+        return replace(answer, kept=replace(answer.kept, asked=asked_of(query.text)))
     # The frame is paid from the reserve, so that every other part has what its design promises.
     reserve = max(0, budgets.reserve - state.frame_tokens)
-    drops = pack_strict(entries, budgets=own, reserve=reserve, filling=filling)
-    lines = [line for line in code_lines(digests) if line.code in _CODE_CATEGORY]
+    out = fill_strict(entries, budgets=own, reserve=reserve, filling=filling)
+    told = [item.candidate.memory.content for item in filling.items]
+    lines = [
+        line
+        for line in code_lines(digests)
+        if line.code in _CODE_CATEGORY
+        and not counts_only(line.text)
+        and not (line.code in ("dec", "fix") and told_by(line.text, told))
+    ]
     codes = [
         Entry(
             candidate=line.digest,
@@ -338,7 +365,13 @@ def pack_scoped(state: RecallState) -> Outcome[Pack]:
         for number, line in enumerate(lines)
     ]
     limits = {"done": budgets.done, "decided": budgets.decided, "open": budgets.open}
-    drops += pack_strict(codes, budgets=limits, reserve=0, filling=filling)
+    out_codes = fill_strict(codes, budgets=limits, reserve=0, filling=filling)
+    if any(scope.kind is not ScopeKind.UNIVERSAL for scope in query.scope.scopes):
+        # What no part needed goes to the best memories that wait; without project and language the seed keeps to 500 tokens.
+        used = sum(item.tokens for item in filling.items if item.category not in CODE_CATEGORIES)
+        most = max(MOST_MEMORY_TOKENS, sum(own.values()) + budgets.reserve)
+        out = filling.fill(out, most - used)[1]
+    drops = no_room([*out, *out_codes])
     return packed(query, filling.items, drops, Sections(), count=state.count)
 
 
