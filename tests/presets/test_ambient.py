@@ -69,6 +69,24 @@ def test_without_pinned_kinds_everything_depends_on_the_message(lab):
     assert lab.engine.settings.recall.ambient.pinned_kinds == ()
 
 
+@acceptance("ambient", "P1")
+def test_no_source_is_asked_twice(pinned):
+    pinned.know("Ship version 2.", "goal", importance=1.0)
+    pinned.know(ABOUT, "identity", importance=1.0)
+    pinned.agent().prompt(ASK)
+    assert [one.stage for one in pinned.last_trace().stages].count("retrieve") == 1
+    asked = [fact.detail for fact in stage(pinned, "retrieve").facts]
+    assert len(asked) == len(set(asked))
+
+
+@acceptance("ambient", "LAG")
+def test_a_todo_made_now_is_there_at_the_next_prompt(pinned):
+    agent = pinned.agent()
+    assert agent.prompt("hello there") == ""
+    pinned.know("Call the printer about the badges.", "todo")
+    assert "badges" in agent.prompt("hello once more")
+
+
 @acceptance("ambient", "P2", "CFG-search", "SEARCH-limit")
 def test_the_limit_is_that_of_every_source(open_workplace):
     lab = open_workplace("ambient", recall={"candidates_per_space": 4})
@@ -163,6 +181,27 @@ def test_off_is_off_and_says_so(open_workplace):
     lab.know("Ship version 2.", "goal")
     assert lab.agent().prompt(ASK) == ""
     assert silence_text(lab.last_trace()) == "recall is off in the settings"
+
+
+@acceptance("ambient", "TRACE-skip", "TRACE-summary")
+def test_the_log_tells_counts_and_why_nothing_came(open_workplace, caplog):
+    caplog.set_level("INFO")
+    lab = open_workplace("ambient", recall=PINNED)
+    lab.know("Ship version 2.", "goal")
+    lab.know(ABOUT, "fact")
+    agent = lab.agent()
+    agent.prompt(ASK)
+    agent.prompt(f"{ASK} once more")
+    off = open_workplace("ambient", recall={"enabled": False})
+    off.agent("s2").prompt(ASK)
+    first, second, third = [line for line in caplog.messages if line.startswith("injection: ")]
+    assert first.startswith("injection: 1 pinned + 1 contextual = 2 memories, ")
+    assert second.startswith(
+        "injection: nothing, the session already holds what is relevant, 2 left out as known"
+    )
+    assert third.startswith("injection: nothing, recall is switched off")
+    assert "claude-code/s1" in first
+    assert not [line for line in caplog.messages if "timer" in line or "explain" in line]
 
 
 @acceptance("ambient", "TRACE-skip")
@@ -325,6 +364,28 @@ def test_every_unknown_pinned_kind_is_warned_of_by_name(home):
     assert "'tdoo'" in told[1]
 
 
+@acceptance("ambient", "CFG-toml")
+def test_the_designs_section_as_toml_is_answered_with_the_same_as_yaml(home):
+    home.config_file.write_text(
+        'preset: ambient\n\n[memory_injection]\nambient_enabled = true\npinned_types = ["todo"]\nmax_total = 5\n'
+    )
+    [warning] = read_settings(home, environ={}).warnings
+    assert f"{home.config_file}:3 is TOML; settings are YAML." in str(warning)
+    yaml = warning.error.hint.partition("\n")[2]
+    home.config_file.write_text(f"preset: ambient\n{yaml}")
+    recall = read_settings(home, environ={}, strict=True).settings.recall
+    assert (recall.ambient.enabled, recall.ambient.pinned_kinds, recall.max_items) == (True, ("todo",), 5)
+
+
+@acceptance("ambient", "NAMES-graph", "P8")
+@pytest.mark.parametrize("name", ["graph_seed_threshold", "graph_seed_limit"])
+def test_the_designs_names_for_seeds_are_answered_with_what_does_it_here(name):
+    [(key, problem)] = check_layer({"memory_injection": {name: 0.8}}, place=str).problems
+    assert key == f"recall.{name}"
+    assert "`recall.spaces`" in problem.hint
+    assert "relations start from memories that share words or a name with the prompt" in problem.hint
+
+
 @acceptance("ambient", "CFG-v1")
 @pytest.mark.parametrize("old", ["identity_limit", "vector_search_limit", "recent_threshold_hours"])
 def test_settings_of_the_first_version_are_unknown(old):
@@ -441,7 +502,7 @@ def test_a_wrong_override_is_not_written(home):
 
 
 @acceptance("ambient", "B-reload", "B-invalid")
-def test_changed_settings_hold_at_once_and_invalid_ones_never(home):
+def test_changed_settings_hold_at_once_and_invalid_ones_never(home, caplog):
     now = [0.0]
     watcher = SettingsWatcher(home, environ={}, monotonic_s=lambda: now[0])
 
@@ -452,11 +513,16 @@ def test_changed_settings_hold_at_once_and_invalid_ones_never(home):
 
     assert after("agents:\n  plan:\n    recall: {pinned_limit: 2}\n").pinned_limit == 2
     assert after("agents:\n  plan:\n    recall: {pinned_limit: 12}\n").pinned_limit == 12
-    assert after("agents: {plan: {recall: {pinned_limit: 999}}}\n").pinned_limit == 12
+    assert after("agents: {plan: {recall: {pinned_limit: 999, pinned_types: [goal]}}}\n").pinned_limit == 12
+    assert watcher.current(agent="plan").recall.ambient.pinned_kinds == ("goal",), (
+        "one wrong value keeps no other"
+    )
+    assert any("999" in line for line in caplog.messages), "and the log says so"
     assert after("agents: [\n").pinned_limit == 12
     assert any("config.yaml" in str(warning) for warning in watcher.report(agent="plan").warnings)
     changed = after("recall: {pinned_types: [todo, gaol], pinned_limit: 4}\n")
     assert (changed.pinned_kinds, changed.pinned_limit) == (("todo",), 4)
+    assert any("'gaol'" in line for line in caplog.messages)
 
 
 # --- persistence ---------------------------------------------------------------------------------------------------

@@ -442,6 +442,21 @@ def summary_text(trace: Trace) -> str:
     return f"{memories}, {index}" if index else memories
 
 
+def log_text(trace: Trace) -> str:
+    """Return one line on a recall for the log: what was injected or why nothing was, how many were left out as known, time and session.
+
+    It holds counts and causes alone, no word of a memory or a prompt.
+    """
+    drops = [drop.why.cause for stage in trace.stages for drop in stage.drops]
+    known = sum(cause in (DropCause.IN_CONTEXT, DropCause.COPY, DropCause.REPEATED) for cause in drops)
+    summary = summary_text(trace)
+    if summary:
+        told = f"{summary}, {trace.tokens} tokens"
+    else:
+        told = f"nothing, {_CAUSE_TEXTS[trace.why.cause]}" if trace.why is not None else "nothing"
+    return f"{told}, {known} left out as known, {trace.took_ms:.0f} ms, session {trace.session}"
+
+
 def _stage_in_words(stage: StageRecord) -> ShownStage:
     drops = tuple(ShownDrop(**_fields(drop), reason=reason_text(drop.why)) for drop in stage.drops)
     notes = (*map(note_text, stage.facts), *map(loss_text, stage.losses))

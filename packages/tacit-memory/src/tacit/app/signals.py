@@ -28,7 +28,7 @@ from tacit.app.delivery_texts import (
     use_counts,
 )
 from tacit.app.projects import Projects
-from tacit.app.reasons import summary_text
+from tacit.app.reasons import log_text
 from tacit.app.redaction import Redactors
 from tacit.app.sessions import LiveSessions
 from tacit.app.values import Delivery, SignalResult
@@ -314,8 +314,8 @@ class SignalHandler:
         elif state.late_key == signal.key:
             state = replace(state, late_key="")
         self._sessions.save(state, trace=delivery.trace)
-        if (trace := delivery.trace) is not None and trace.injected:
-            _LOG.info("injection: %s, %d tokens, %.0f ms", summary_text(trace), trace.tokens, trace.took_ms)
+        if (trace := delivery.trace) is not None and (trace.injected or trace.surface is Surface.PROMPT):
+            _LOG.info("injection: %s", log_text(trace))
         return SignalResult(delivery=delivery, state=state, project=project, folder=folder, repeated=repeated)
 
     def folder_of(self, signal: Signal) -> str:

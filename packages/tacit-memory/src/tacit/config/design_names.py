@@ -14,6 +14,8 @@ from tacit.model.kinds import BUILTIN, DIGEST
 DESIGN_NAMES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "ambient": {
         "search_limit": ("recall.candidates_per_space",),
+        "graph_seed_threshold": ("recall.spaces", "recall.ambient.cosine"),
+        "graph_seed_limit": ("recall.spaces", "recall.candidates_per_space"),
         "contextual_min_score": ("recall.ambient.ratio",),
         "semantic_threshold": ("capture.near_cosine",),
         "context_window_depth": ("recall.reinject_after",),
@@ -23,6 +25,11 @@ DESIGN_NAMES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "pinned_sort": ("recall.ambient.pinned_sort",),
         "max_total": ("recall.max_items",),
         "max_injected_blocks_in_history": ("recall.history_blocks",),
+    },
+    "refresh": {
+        "ENABLE_PER_TURN_REFRESH": ("recall.refresh.top",),
+        "Similarity threshold per-turn": ("recall.refresh.similarity_later",),
+        "Max semantic results": ("recall.refresh.top",),
     },
     "scoped": {
         "MEMORY_BUDGET.universal": ("recall.scoped.universal",),
@@ -66,6 +73,9 @@ DESIGN_NAMES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 }
 """For each preset: the names of settings in its original design, and the settings here with the same meaning."""
 NOTES: Mapping[str, str] = {
+    "graph_seed_threshold": "relations start from memories that share words or a name with the prompt; importance starts none",
+    "graph_seed_limit": "relations start from memories that share words or a name with the prompt; what they bring has the limit of every source",
+    "ENABLE_PER_TURN_REFRESH": "0 = off",
     "semantic_threshold": "drops nothing: from this cosine on two statements are linked as near",
     "learning_capture.deduplication_threshold": "merges nothing: from this cosine on two statements are linked as near",
     "session_start.enabled": "0 = off",
@@ -225,4 +235,4 @@ def settings_called(key: str) -> tuple[str, ...]:
 def note_on(key: str) -> str:
     """Return how the meaning of `key` of a design differs here; "" = it does not differ."""
     ending = f".{key}".casefold()
-    return next((note for name, note in NOTES.items() if ending.endswith(f".{name}")), "")
+    return next((note for name, note in NOTES.items() if ending.endswith(f".{name.casefold()}")), "")

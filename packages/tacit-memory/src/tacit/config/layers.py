@@ -108,11 +108,12 @@ class SettingsReport:
         return all(warning.note for warning in self.warnings)
 
     @property
-    def user_sound(self) -> bool:
-        """Whether the user's own layers could be read and were valid. A project's file, and names of unknown kinds, do not count."""
-        return all(
-            warning.note or warning.layer == "project" or isinstance(warning.error, UnknownKind)
+    def wrong_keys(self) -> tuple[str, ...]:
+        """Return the keys of the user's own layers that were wrong; "" = a whole file. A project's file, and names of unknown kinds, do not count."""
+        return tuple(
+            warning.key
             for warning in self.warnings
+            if not (warning.note or warning.layer == "project" or isinstance(warning.error, UnknownKind))
         )
 
     def changed(self) -> tuple[str, ...]:
@@ -368,15 +369,15 @@ class _Reading:
                     self.note("user", key, UnknownKind(text, hint=error.hint))
             remaining = tuple(kind for kind in listed if kind in registry)
             if remaining != listed:
-                settings = _with_value(settings, path, remaining)
+                settings = with_value(settings, path, remaining)
         return settings
 
 
-def _with_value(section: SectionT, path: Sequence[str], value: object) -> SectionT:
+def with_value(section: SectionT, path: Sequence[str], value: object) -> SectionT:
     """Return a copy of `section` with `value` at `path`."""
     name, *below = path
     if below:
-        value = _with_value(cast(BaseModel, getattr(section, name)), below, value)
+        value = with_value(cast(BaseModel, getattr(section, name)), below, value)
     return section.model_copy(update={name: value})
 
 

@@ -1,28 +1,35 @@
 """Settings that follow their files while the daemon runs.
 
 In: a home and, per request, a project root and an agent. Out: the settings that hold now. Looks at size and time of
-the files at most once a second and reads them only when one changed. A user's file that became wrong changes nothing:
-the last good settings stay, and the problem is reported once. A wrong project file loses its wrong keys only, so that
-no project can hold on to settings that the user has changed. Starts no thread.
+the files at most once a second and reads them only when one changed. What became wrong in a user's file changes nothing:
+the last good value of that key stays, and of all keys where the file cannot be read or a key decides about many; the log
+has each problem once. A wrong project file loses its wrong keys only, so that no project can hold on to settings that the
+user has changed. Starts no thread.
 """
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import reduce
 from pathlib import Path
 
 from tacit.config.home import Home
-from tacit.config.layers import SettingsReport, project_file_of, read_settings
+from tacit.config.layers import SettingsReport, project_file_of, read_settings, with_value
 from tacit.config.settings import Settings
 
 _Stamp = tuple[tuple[int, int, int] | None, ...]
 _MOST_PROJECTS = 64
 _CHECK_EVERY_S = 1.0
 """Seconds between two checks whether the files have changed."""
+_DECIDE_ABOUT_MANY = ("", "agents", "capture", "kinds", "preset", "privacy", "projects")
+"""If one of these is wrong, or the whole file (""), nothing is taken from it: what it protects or decides cannot be told."""
+
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
@@ -96,11 +103,16 @@ class SettingsWatcher:
         report = read_settings(
             self._home, project_root, agent=agent, overrides=self._overrides, environ=self._environ
         )
-        if report.user_sound:
+        if before is not None:
+            known = {str(warning) for other in self._watched.values() for warning in other.report.warnings}
+            for warning in report.warnings:
+                if str(warning) not in known:
+                    _LOG.warning("settings: %s", warning)
+        if not report.wrong_keys:
             return _Watched(stamp=stamp, report=report, last_good=report)
         last_good = before.last_good if before is not None else None
         if last_good is not None:
-            report = replace(report, settings=last_good.settings, origins=last_good.origins)
+            report = _with_last_good(report, last_good)
         return _Watched(stamp=stamp, report=report, last_good=last_good)
 
     def _stamp(self, project_root: Path | None) -> _Stamp:
@@ -109,6 +121,20 @@ class SettingsWatcher:
         if project_file is not None:
             files.append(project_file)
         return tuple(_stamp_of(path) for path in files)
+
+
+def _with_last_good(report: SettingsReport, last_good: SettingsReport) -> SettingsReport:
+    """Return the report with the last good values of its wrong keys and of what lies below them; of all keys if one of them decides about many."""
+    settings, origins = report.settings, dict(report.origins)
+    for wrong in report.wrong_keys:
+        if wrong.partition(".")[0] in _DECIDE_ABOUT_MANY:
+            return replace(report, settings=last_good.settings, origins=last_good.origins)
+        for key in origins:
+            if key == wrong or key.startswith(f"{wrong}."):
+                path = key.split(".")
+                settings = with_value(settings, path, reduce(getattr, path, last_good.settings))
+                origins[key] = last_good.origins[key]
+    return replace(report, settings=settings, origins=origins)
 
 
 def _stamp_of(path: Path) -> tuple[int, int, int] | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import stat
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from io import StringIO
@@ -28,6 +29,8 @@ MAX_DEPTH = 12
 
 _NESTED = re.compile(rf"(?:[\[{{]\s*){{{MAX_DEPTH + 1}}}")
 """More opening brackets in a row than `MAX_DEPTH`. They are refused before the YAML scanner reads them."""
+_TOML_TABLE = re.compile(r"^\[[A-Za-z_.]+\]\s*$", re.MULTILINE)
+"""The head of a table of TOML on a line of its own."""
 _TAGS = ("null", "bool", "int", "float", "str", "timestamp", "map", "seq")
 
 
@@ -84,6 +87,8 @@ def parse_settings(text: str, *, place: str) -> SettingsFile:
     Raises:
         InvalidSetting: naming `place`, the line where known, and what to do.
     """
+    if _TOML_TABLE.search(text):
+        _refuse_toml(text, place)
     yaml = YAML(typ="safe", pure=True)
     try:
         _refuse_unneeded(yaml, text, place)
@@ -104,6 +109,21 @@ def parse_settings(text: str, *, place: str) -> SettingsFile:
             hint="Write `section:` and below it, indented, `key: value`.",
         )
     return SettingsFile(place=place, values=cast(dict[str, object], values), lines=lines)
+
+
+def _refuse_toml(text: str, place: str) -> None:
+    """Raise if `text` is TOML from its first table on; the error says the same in YAML."""
+    begin = next(table.start() for table in _TOML_TABLE.finditer(text))
+    try:
+        values = tomllib.loads(text[begin:])
+    except tomllib.TOMLDecodeError:
+        return
+    written = StringIO()
+    YAML().dump(values, written)
+    line = text.count("\n", 0, begin) + 1
+    raise InvalidSetting(
+        f"{place}:{line} is TOML; settings are YAML.", hint=f"The same in YAML:\n{written.getvalue()}"
+    )
 
 
 def without_key(text: str, path: Sequence[str]) -> str:

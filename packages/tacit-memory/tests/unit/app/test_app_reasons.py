@@ -12,6 +12,7 @@ from tacit.app.reasons import (
     change_text,
     decider_text,
     in_words,
+    log_text,
     note_text,
     outcome_text,
     reason_text,
@@ -48,6 +49,14 @@ def trace(why: SilenceReason | None = None) -> Trace:
 @pytest.mark.parametrize("cause", DropCause)
 def test_every_cause_of_a_drop_has_words(cause: DropCause) -> None:
     assert reason_text(DropReason(cause=cause, value=0.5, bound=BOUND, detail=DETAIL)).strip()
+
+
+@pytest.mark.parametrize("cause", SilenceCause)
+def test_the_log_names_each_cause_of_silence_without_a_word_of_the_prompt(cause: SilenceCause) -> None:
+    line = log_text(replace(trace(SilenceReason(cause=cause, detail=DETAIL)), text="giraffes"))
+    assert line.startswith("nothing, ")
+    assert DETAIL not in line
+    assert "giraffes" not in line
 
 
 @pytest.mark.parametrize("cause", SilenceCause)

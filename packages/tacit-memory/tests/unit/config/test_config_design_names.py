@@ -22,6 +22,7 @@ def test_every_name_leads_to_a_setting_of_a_preset():
     ("written", "meant"),
     [
         ("SESSION_CAP", "`recall.scoped.session_tokens`"),
+        ("ENABLE_PER_TURN_REFRESH", "`recall.refresh.top` (0 = off)"),
         ("recall.session_cap", "`recall.scoped.session_tokens`"),
         ("MEMORY_BUDGET.universal", "`recall.scoped.universal`"),
         (

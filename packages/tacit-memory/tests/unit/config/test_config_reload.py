@@ -76,6 +76,41 @@ def test_a_wrong_file_keeps_the_last_good_settings_and_says_so(home, watcher, se
     assert watcher.report().warnings == ()
 
 
+def test_a_wrong_value_keeps_its_own_last_good_one_and_the_log_says_so_once(home, watcher, seconds, caplog):
+    write(home, "recall: {max_items: 3, reinject_after: 5}", at_ns=1)
+    watcher.current()
+    watcher.current(agent="plan")
+    write(home, "recall: {max_items: many, reinject_after: 6}\nstatusline: true", at_ns=2)
+    seconds.now += 2
+    for settings in (watcher.current(), watcher.current(agent="plan")):
+        assert (settings.recall.max_items, settings.recall.reinject_after, settings.statusline) == (
+            3,
+            6,
+            True,
+        )
+    assert watcher.report().explain("recall.max_items")[-1].value == 3
+    assert [line for line in caplog.messages if "many" in line] == [
+        f"settings: {watcher.report().warnings[0]}"
+    ]
+
+
+@pytest.mark.parametrize("wrong", ["privacy: {incognitoo: true}", "preset: none", "agents: 3", "recall: {"])
+def test_nothing_is_taken_from_a_file_where_what_decides_about_many_is_wrong(home, watcher, seconds, wrong):
+    write(home, "recall: {max_items: 3}", at_ns=1)
+    good = watcher.current()
+    write(home, f"statusline: true\n{wrong}", at_ns=2)
+    seconds.now += 2
+    assert watcher.current() == good
+
+
+def test_a_section_that_is_wrong_keeps_all_of_its_values(home, watcher, seconds):
+    write(home, "recall: {max_items: 3}", at_ns=1)
+    watcher.current()
+    write(home, "recall: none\nstatusline: true", at_ns=2)
+    seconds.now += 2
+    assert (watcher.current().recall.max_items, watcher.current().statusline) == (3, True)
+
+
 def test_a_file_that_was_wrong_from_the_start_gives_what_can_be_read(home, watcher, seconds):
     write(home, "recall: {max_items: many}\nstatusline: true", at_ns=1)
     assert watcher.current().statusline
