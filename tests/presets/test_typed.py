@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -17,12 +18,12 @@ from tacit.config.fields import check_layer
 from tacit.config.settings import EmbedderSettings
 from tacit.errors import InvalidSetting
 from tacit.mcp.tools import call
-from tacit.model.changes import Draft
+from tacit.model.changes import Draft, Edit
 from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Provenance, Sensitivity, TrustTier
 from tacit.model.note import NoteCause
 from tacit.model.pack import Surface
-from tacit.model.scope import Scope, project_scope
+from tacit.model.scope import Scope, ScopeFilter, project_scope
 from tacit.model.session import SessionKey
 from tacit.ports.store import MemoryFilter
 from tacit.presets import preset_of
@@ -561,6 +562,87 @@ def test_a_long_prompt_gets_a_smaller_budget(lab):
     assert 600 < lab.last_trace().budget_tokens < 750
 
 
+@acceptance("typed", "5.2-prompt")
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "How is authentication done here? " + "word " * 12_000,
+        "How is authentication done here?\n\n" + "2026-11-02 INFO request served in 12 ms by worker\n" * 2000,
+        "The build log says nothing special. " * 1500 + "\n\nHow do users authenticate?",
+        "Please add a way for users to authenticate.\n\n"
+        + '{"id": 17, "name": "shelf", "rows": [1, 2, 3]}\n' * 1500,
+    ],
+)
+def test_a_long_prompt_halves_the_budget_and_still_gets_what_it_asks_for(open_workplace, minilm, prompt):
+    lab = open_workplace("typed", embedder=minilm)
+    lab.know("We use JWT with RS256 for authentication", "decision")
+    lab.know("Invoices are printed on Fridays", "decision")
+    block = lab.agent().prompt(prompt)
+    assert "RS256" in block
+    assert "Fridays" not in block
+    assert 400 <= lab.last_trace().budget_tokens < 800
+
+
+@acceptance("typed", "2.3-types")
+@pytest.mark.slow
+def test_the_designs_own_thresholds_let_a_question_through(open_workplace, minilm):
+    lab = open_workplace("typed", embedder=minilm)
+    lab.know("We use JWT with RS256 for authentication", "decision")
+    assert lab.engine.settings.recall.typed.similarity["decision"] == 0.40
+    assert "RS256" in lab.agent("a").prompt("How is authentication done here?")
+    assert "RS256" in lab.agent("b").prompt("Please add authentication to the new endpoint")
+
+
+TWINS = [
+    (
+        "please set up sign-in for the parents' portal",
+        ("decision", "Parents identify themselves with a link sent by mail, never with a password"),
+        ("preference", "Buttons are green and have round corners"),
+    ),
+    (
+        "the sensor reports nonsense after rain, repair it",
+        ("error_pattern", "Humidity readings are wrong while water condenses on the chip; heat it first"),
+        ("decision", "Readings are published over MQTT"),
+    ),
+    (
+        "fix the wrong totals on the pupils' bills",
+        ("error_pattern", "Invoice sums were off by a cent because each lesson was rounded alone"),
+        ("decision", "The timetable lives in PostgreSQL"),
+    ),
+    (
+        "create the page where readers extend a loan",
+        ("decision", "A loan can be renewed twice, unless somebody waits for the copy"),
+        ("preference", "Tailwind classes are sorted by the formatter"),
+    ),
+]
+"""Twins of the pairs in section 9.2, in other words and other domains: a task, what belongs to it, what does not."""
+
+
+@acceptance("typed", "9.2-twins")
+@pytest.mark.slow
+@pytest.mark.parametrize(("task", "wanted", "other"), TWINS)
+def test_twins_of_the_designs_pairs(open_workplace, minilm, task, wanted, other):
+    lab = open_workplace("typed", embedder=minilm)
+    for kind, content in (wanted, other):
+        lab.know(content, kind)
+    for answer in (
+        lab.agent().prompt(task),
+        use_tool(lab, "get_context_for_task", task_description=task),
+        use_tool(lab, "inject_context", topic=task),
+    ):
+        assert wanted[1] in answer
+        assert other[1] not in answer
+
+
+@acceptance("typed", "9.2-twins")
+@pytest.mark.slow
+def test_a_twin_of_the_unrelated_decision(open_workplace, minilm):
+    lab = open_workplace("typed", embedder=minilm)
+    lab.know("Prices are cached in memcached for an hour", "decision")
+    assert lab.agent().prompt("How do I turn a text into a number in Go?") == ""
+
+
 @acceptance("typed", "5.1-bounds")
 def test_no_budget_is_absurd():
     with pytest.raises(InvalidSetting):
@@ -710,6 +792,67 @@ def test_shared_rules_are_a_choice(open_workplace, share):
     assert ("type hints" in lab.agent().start()) is share
 
 
+OTHER = project_scope("other-1")
+BY_AGENT_HERE = {"source": "mcp", "host": "claude-code", "session_id": "s9"}
+
+
+@acceptance("typed", "6.1-share", "7.1-public", "7.3-share")
+@pytest.mark.parametrize(
+    ("others", "seen"), [("nothing", ""), ("public", "public"), ("preferences", "public ruff named")]
+)
+def test_the_users_preferences_and_what_is_public_come_from_other_projects(open_workplace, others, seen):
+    lab = open_workplace("typed", project={"others": others})
+    lab.know("fix login bug session module public", "decision", scope=OTHER, sensitivity=Sensitivity.PUBLIC)
+    lab.know("fix login bug session module with ruff", "preference", scope=OTHER)
+    lab.know("never fix login bug session module unnamed", "anti_pattern", scope=OTHER)
+    words = {"public": "module public", "ruff": "with ruff", "named": "unnamed"}
+    for block in (
+        lab.agent("start").start(),
+        lab.agent("prompt").prompt(LOGIN),
+        use_tool(lab, "inject_context", topic="fix the login bug session module"),
+    ):
+        assert {name for name, text in words.items() if text in block} == set(seen.split())
+
+
+@acceptance("typed", "6.1-share")
+def test_nothing_else_comes_from_another_project(open_workplace):
+    lab = open_workplace("typed", project={"others": "preferences"})
+
+    def elsewhere(what, kind="preference", scope=OTHER, **fields):
+        lab.know(f"fix login bug session module {what}", kind, scope=scope, **fields)
+
+    elsewhere("restricted", sensitivity=Sensitivity.RESTRICTED)
+    elsewhere("session", sensitivity=Sensitivity.SESSION, said={"host": "claude-code", "session_id": "s1"})
+    elsewhere("decided", "decision")
+    elsewhere("noted", tier=TrustTier.ASSISTANT, said=BY_AGENT_HERE)
+    elsewhere("noted-public", tier=TrustTier.ASSISTANT, said=BY_AGENT_HERE, sensitivity=Sensitivity.PUBLIC)
+    elsewhere("vouched", said=BY_AGENT_HERE)
+    elsewhere("mate", tier=TrustTier.TEAMMATE)
+    elsewhere("rulefile", said={"source": "docs/CLAUDE.md"}, sensitivity=Sensitivity.PUBLIC)
+    elsewhere("folder", scope=Scope.parse("path:other-1/api"))
+    elsewhere("task", scope=Scope.parse("project:other-1:task:debugging"))
+    elsewhere("user", scope=project_scope("user~ana-0"), sensitivity=Sensitivity.PUBLIC)
+    agent = lab.agent()
+    given = (
+        agent.start() + agent.prompt(LOGIN) + use_tool(lab, "memory_search", query="login bug session module")
+    )
+    assert "session module" not in given.replace(LOGIN, "")
+
+
+@acceptance("typed", "6.1-share")
+def test_a_preference_that_becomes_private_leaves_the_other_projects(open_workplace):
+    lab = open_workplace("typed", project={"others": "preferences"})
+    memory = lab.know("fix login bug session module with ruff", scope=OTHER)
+    assert "ruff" in lab.agent("before").prompt(LOGIN)
+    lab.engine.store.apply([Edit(memory=replace(memory, sensitivity=Sensitivity.RESTRICTED))])
+    assert lab.agent("after").prompt(LOGIN) == ""
+    assert lab.agent("start").start() == ""
+    lab.engine.store.apply([Edit(memory=memory)])
+    assert "ruff" in lab.agent("again").prompt(LOGIN)
+    assert lab.agent("own").start()
+    assert lab.engine.list_memories(MemoryFilter(), scope=ScopeFilter.of(OTHER)) == (memory,)
+
+
 # --- 8: implementation ---------------------------------------------------------------------------------------------
 
 
@@ -756,6 +899,23 @@ def test_the_start_reads_fixed_lists(lab):
     assert "Error of spring." not in said
     assert "File 11." in said
     assert "File 0." not in said
+
+
+@acceptance("typed", "8.1-newest")
+@pytest.mark.parametrize("surface", ["start", "prompt"])
+@pytest.mark.parametrize("kind", ["preference", "decision", "file_context", "error_pattern"])
+def test_of_equals_the_newest_come(open_workplace, kind, surface):
+    """What is told last comes, though 25 of the kind are there that count the same."""
+    lab = open_workplace("typed", recall={"budgets": {"start": 600, "prompt": 300}})
+    same = "fix the login bug in the session module, case"
+    for number in range(26):
+        lab.know(f"{same} {number}", kind, days_ago=(25 - number) / 1440)  # of one day, a minute apart
+    agent = lab.agent()
+    block = agent.start() if surface == "start" else agent.prompt(LOGIN)
+    lines = lines_of(block)
+    assert len(lines) < 26
+    assert f"case {25} " in lines[0]
+    assert f"{same} 0 " not in block
 
 
 @acceptance("typed", "8.1-error")

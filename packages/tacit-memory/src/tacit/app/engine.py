@@ -569,6 +569,7 @@ class Engine:
             session=str(session) if session else "",
             share_preferences=settings.project.share_preferences,
             links=settings.project.link,
+            lent=settings.project.lent,
         )
 
     def why(

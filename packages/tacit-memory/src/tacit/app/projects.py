@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from tacit.errors import InvalidInput
 from tacit.model.memory import LearnedOn
 from tacit.model.query import NO_BRANCH, BranchView
-from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter, ScopeKind, path_scopes, project_scope
+from tacit.model.scope import UNIVERSAL, Lent, Scope, ScopeFilter, ScopeKind, path_scopes, project_scope
 from tacit.ports.clock import Clock
 from tacit.ports.store import ProjectRecord, Store
 from tacit.reading.languages import check_language, language_of
@@ -442,6 +442,7 @@ class Projects:
         session: str = "",
         share_preferences: bool = True,
         links: tuple[str, ...] = (),
+        lent: tuple[Lent, ...] = (),
     ) -> ScopeFilter:
         """Return the scopes visible from `project` while working on `paths`. One user of a program sees what is theirs, and nothing else.
 
@@ -452,6 +453,7 @@ class Projects:
             session: `host/id`, or empty.
             share_preferences: whether universal and language scope are visible.
             links: ids of further projects that may be read; `*` = all.
+            lent: what may be seen of other projects.
         """
         scopes: list[Scope] = []
         if project is not None and project_scope(project.id).of_user:
@@ -473,7 +475,7 @@ class Projects:
             scopes.append(Scope(kind=ScopeKind.AGENT, key=agent))
         if session:
             scopes.append(Scope(kind=ScopeKind.SESSION, key=session))
-        return ScopeFilter.of(*scopes)
+        return ScopeFilter.of(*scopes, lent=lent if project is not None else ())
 
     def relative(self, paths: tuple[str, ...], project: ProjectRecord | None, cwd: str) -> tuple[str, ...]:
         """Return `paths` relative to the project root, each once; unchanged without a project."""

@@ -707,6 +707,7 @@ def query_of(
         session=str(state.key) if state.key.session_id else "",
         share_preferences=settings.project.share_preferences,
         links=settings.project.link,
+        lent=settings.project.lent,
     )
     outcome = build_query(
         signal,

@@ -17,12 +17,12 @@ from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.memory import Memory, TrustTier
 from tacit.reading.explicit import NotMeant, taken_back_later, why_not_meant
 from tacit.reading.marks import lead_free, points_back, read_marked
+from tacit.reading.named import means_something, names_untyped, typed_words
 from tacit.reading.prose import Sentence, hide_quotes, spoken_sentences
 from tacit.safety.danger import danger_of
 from tacit.statements.same import same_statement
 from tacit.text.lazy_regex import lazy_regex
 from tacit.text.stemming import statement_stem
-from tacit.text.stop_words import STATEMENT_STOP_WORDS
 
 Failed = NotMeant | Literal["short", "not_typed", "wording"]
 
@@ -34,11 +34,6 @@ LEAST_SHARED = 2
 """Fewest words that a sentence must share with a memory to give it another value."""
 MOST_OF_IT = 0.6
 """Least share of a memory's words that a sentence must hold to be a plain denial of it."""
-_EDGE_BEFORE, _EDGE_AFTER = (
-    "'`*\"\u201c\u201e\u00ab\u2018([{<",
-    "'`*\"\u201d\u201c\u00bb\u2019)]}>,.;:!?\u2026\u3001\u3002\uff0c\uff1b\uff01\uff1f",
-)
-_IDEOGRAPH = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _NEGATIONS = frozenset((
     "not", "no", "never", "none", "nobody", "nothing", "neither", "nor", "without", "dont", "doesnt", "didnt",
     "isnt", "arent", "wasnt", "cant", "cannot", "wont", "shouldnt", "mustnt", "couldnt", "wouldnt", "avoid",
@@ -51,23 +46,7 @@ _DO_NOT_FORGET = lazy_regex(
     r"\b(?:(?:do not|don['\u2019]?t|never) forget|vergiss (?:bitte )?nicht|n['\u2019]oublie(?:z)? (?:pas|jamais))\b",
     re.IGNORECASE,
 )
-_BY_THE_WAY = lazy_regex(
-    r"\b(?:by the way|btw|please|pls|plz|bitte|s['\u2019]il (?:te|vous) pla\u00eet|stp|svp)\b[,:]?",
-    re.IGNORECASE,
-)
-"""Words without meaning for a comparison, which people and agents add and leave out."""
 _NUMBER = re.compile(r"\d+(?:\.\d+)*")
-_CODE = lazy_regex(r"`([^`\n]+)`")
-_PACKAGE = lazy_regex(
-    r"\b(?:install\w*|packages?|librar(?:y|ies)|dependenc(?:y|ies)|plugins?|extensions?|pakete?|bibliotheken?|abh\u00e4ngigkeit\w*|paquets?|biblioth\u00e8ques?|d\u00e9pendances?)\W+(?:(?:the|das|den|die|le|la|les) (?:[\w-]+ )?)?(?P<name>[\w@/.-]+)",
-    re.IGNORECASE,
-)
-_PERMITS = lazy_regex(
-    r"\b(?:without|no need (?:to|for)|skip\w*|bypass\w*|disabl\w+|ignor\w+|allow\w*|permit\w*|may|exempt\w*|unless|except|ohne|\u00fcberspring\w*|umgeh\w*|deaktivier\w*|abschalt\w*|erlaub\w*|darf|d\u00fcrfen|au\u00dfer"
-    r"|sans|contourn\w*|d\u00e9sactiv\w*|autoris\w*|permet\w*|peut|peuvent|sauf)\b(?:\W+[\w-]+){0,2}",
-    re.IGNORECASE,
-)
-"""Pattern of words that allow or exempt, with up to two words that follow."""
 _CLAUSES = re.compile(r"[,;:\u2026]|\.{2,}")
 _AND_NOW = lazy_regex(r",?\s+(?:and now|und jetzt|et maintenant)\b", re.IGNORECASE)
 _ENDS = lazy_regex(
@@ -112,7 +91,7 @@ def vouch(content: str, quoted: str, prompts: Sequence[str]) -> Vouching:
         quoted: the user's words for it.
         prompts: what the user typed in the session, whole, oldest first.
     """
-    words = _tokens(quoted)
+    words = typed_words(quoted)
     if len(words) < LEAST_WORDS:
         return Vouching(failed="short")
     failed: Failed = "not_typed"
@@ -129,7 +108,9 @@ def vouch(content: str, quoted: str, prompts: Sequence[str]) -> Vouching:
             covered = (at - 1, *covered)
         # A single word is no statement: "thanks!" behind one is not stored with it.
         typed = tuple(
-            sentences[at].text for at in covered if len(covered) == 1 or len(_tokens(sentences[at].text)) > 1
+            sentences[at].text
+            for at in covered
+            if len(covered) == 1 or len(typed_words(sentences[at].text)) > 1
         )
         later, alone = prompts[number + 1 :], len(covered) == len(sentences)
         if not failed and any(
@@ -162,18 +143,6 @@ def _stated(content: str, typed: tuple[str, ...]) -> Vouching:
     return Vouching(statement=statement, failed="wording", everywhere=everywhere, sentences=typed)
 
 
-def names_untyped(content: str, prompts: Sequence[str]) -> tuple[str, ...]:
-    """Return what a note names that the user never typed: addresses, paths, flags, commands, packages, and permissions to go without a check."""
-    typed = {token for prompt in prompts for token in _tokens(prompt)}
-    named = [token for token in _tokens(content) if _looks_named(token)]
-    named += [token for span in _CODE.findall(content) for token in _tokens(span)]
-    packages = (match["name"].casefold().rstrip(".") for match in _PACKAGE.finditer(content))
-    named += [name for name in packages if _meant(name)]
-    named += [match[0].casefold() for match in _PERMITS.finditer(content)]
-    spoken = " ".join(prompts).casefold()
-    return tuple(dict.fromkeys(name for name in named if name not in typed and name not in spoken))
-
-
 def fair_headline(headline: str, content: str, prompts: Sequence[str]) -> str:
     """Return an agent's headline if it claims no more than the statement; "" = make one from the statement's own words.
 
@@ -191,10 +160,6 @@ def fair_headline(headline: str, content: str, prompts: Sequence[str]) -> str:
         and not danger_of(headline)
     )
     return headline if fair else ""
-
-
-def _looks_named(token: str) -> bool:
-    return token.startswith("-") or any(mark in token[:-1] for mark in "./\\:@=|$<>{}()&") or "://" in token
 
 
 def speaks_of(sentences: Sequence[str], memory: str) -> bool:
@@ -279,7 +244,7 @@ def repeats(note: str, *, holds: str, ends: Sequence[str]) -> bool:
 
 def _affirmed(text: str, stems: frozenset[str]) -> frozenset[str]:
     """Return those of the stems that stand in `text` without a denial right before them."""
-    tokens = _tokens(text)
+    tokens = typed_words(text)
     return frozenset(
         stem
         for at, token in enumerate(tokens)
@@ -290,7 +255,7 @@ def _affirmed(text: str, stems: frozenset[str]) -> frozenset[str]:
 
 def _first_failure(sentences: Sequence[Sentence], covered: Sequence[int], quoted: str) -> Failed:
     """Return the first test that one of the covered sentences fails, "pasted" or a reason of `why_not_meant`; "" = none does."""
-    words = _tokens(quoted)
+    words = typed_words(quoted)
     stretches = [stretch for at in covered for stretch in hide_quotes(sentences[at].text)[1]]
     if any(_covered(words, [stretch]) for stretch in stretches):
         return "pasted"
@@ -313,7 +278,7 @@ def _first_part(sentence: Sentence, words: Sequence[str]) -> Sentence:
 
 def _clause_of(quoted: str, text: str) -> str:
     """Return the clause of a sentence in which the quotation begins: "can you bump it, and we pin versions" asks in the first one only."""
-    first = _tokens(quoted)[:LEAST_WORDS]
+    first = typed_words(quoted)[:LEAST_WORDS]
     return next((clause for clause in _CLAUSES.split(text) if _covered(first, [clause])), text)
 
 
@@ -321,33 +286,21 @@ def _says_as_much(content: str, own: str) -> bool:
     """Whether the agent's wording has the same meaningful words, in the same order, and as many denials as the user's."""
     if _denials(content) != _denials(own):
         return False
-    mine, theirs = [w for w in _tokens(content) if _meant(w)], [w for w in _tokens(own) if _meant(w)]
+    mine, theirs = (
+        [w for w in typed_words(content) if means_something(w)],
+        [w for w in typed_words(own) if means_something(w)],
+    )
     return len(mine) >= LEAST_SHARED and len(mine) == len(theirs) and all(map(_alike, mine, theirs))
 
 
 def _covered(words: Sequence[str], sentences: Sequence[str]) -> tuple[int, ...]:
     """Return the indexes of the sentences in which the words stand one after another; () = they do not stand there."""
-    spoken = [(token, number) for number, sentence in enumerate(sentences) for token in _tokens(sentence)]
+    spoken = [(token, number) for number, sentence in enumerate(sentences) for token in typed_words(sentence)]
     for first in range(len(spoken) - len(words) + 1):
         if all(_alike(spoken[first + at][0], word) for at, word in enumerate(words)):
             numbers = (spoken[first + at][1] for at in range(len(words)))
             return tuple(dict.fromkeys(numbers))
     return ()
-
-
-def _tokens(text: str) -> list[str]:
-    """Return the words of a text, in folded case and without punctuation around them; paths, flags and numbers stay as they are."""
-    tokens: list[str] = []
-    for raw in _BY_THE_WAY.sub(" ", text).split():
-        word = raw.strip(_EDGE_BEFORE) if raw[:1] in _EDGE_BEFORE else raw
-        word = word.rstrip(_EDGE_AFTER) or ""
-        if _IDEOGRAPH.search(word):
-            tokens += [char for char in word if char.isalnum()]
-        elif word:
-            folded = word.casefold().replace("'", "").replace("\u2019", "")
-            bare = folded.replace("-", "")
-            tokens.append(bare if bare.isalpha() and not folded.startswith("-") else folded)
-    return tokens
 
 
 def _alike(left: str, right: str) -> bool:
@@ -373,26 +326,22 @@ def _one_edit(left: str, right: str) -> bool:
     return longer[at + 1 :] == shorter[at:]
 
 
-def _meant(word: str) -> bool:
-    return word not in STATEMENT_STOP_WORDS
-
-
 def _content(text: str) -> frozenset[str]:
     """Return the stems of the meaningful words of `text`, without denials."""
     return frozenset(
         statement_stem(word)
-        for word in _tokens(text)
-        if _meant(word) and word not in _NEGATIONS and len(word) > 1
+        for word in typed_words(text)
+        if means_something(word) and word not in _NEGATIONS and len(word) > 1
     )
 
 
 def _values(text: str) -> frozenset[str]:
     """Return the words of `text` that hold a number or look like code."""
-    return frozenset(word for word in _tokens(text) if not word.isalpha() and any(map(str.isalnum, word)))
+    return frozenset(word for word in typed_words(text) if not word.isalpha() and any(map(str.isalnum, word)))
 
 
 def _denials(text: str) -> int:
-    return sum(word in _NEGATIONS for word in _tokens(_DO_NOT_FORGET.sub(" ", text)))
+    return sum(word in _NEGATIONS for word in typed_words(_DO_NOT_FORGET.sub(" ", text)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -33,6 +33,7 @@ from tacit.hosts.transcripts import ToolUse, Turn
 from tacit.reading.commands import command_actions, main_command, names_missing, program_name, split_commands
 from tacit.reading.digest_lines import stems
 from tacit.reading.errors import error_signature
+from tacit.reading.sentences import split_sentences
 from tacit.state.captured import Failure, Pending
 from tacit.text.lazy_regex import lazy_regex, wording
 from tacit.text.terminal_codes import strip_terminal_codes
@@ -504,6 +505,15 @@ def _edited(failure: Failure, use: ToolUse) -> Failure:
     return replace(failure, edited=(*failure.edited, *paths)[-6:], cause=cause)
 
 
+def _explained(failure: Failure, turn: Turn) -> Failure:
+    """Return the failure with its cause, if none was stated before the edits: as the agent says it in the turn that fixed it."""
+    if failure.cause or failure.elsewhere:
+        return failure
+    sentences = (sentence.rstrip(".:") for sentence in split_sentences(turn.text))
+    cause = next((sentence for sentence in sentences if _says_why(sentence, failure, failure.edited)), "")
+    return replace(failure, cause=cause)
+
+
 def _says_why(sentence: str, failure: Failure, paths: Sequence[str]) -> bool:
     """Whether the sentence states a cause of this failure: it shares a word with command, error or edited files.
 
@@ -540,7 +550,7 @@ def _ran(use: ToolUse, turn: Turn, waiting: list[Failure], fixes: list[Fix]) -> 
         if repeats_command(failure.command, use.command):
             # Failing otherwise now: what failed before is gone, but nothing proves by what.
             if not red and _proves(failure) and _teaches(failure):
-                fixes.append(Fix(failure=failure, turn=turn.number, at_ms=at_ms))
+                fixes.append(Fix(failure=_explained(failure, turn), turn=turn.number, at_ms=at_ms))
             continue
         if not red and _prepares(use.command, failure):
             failure = replace(failure, prepared=(*failure.prepared, _step(use.command))[-3:])  # noqa: PLW2901

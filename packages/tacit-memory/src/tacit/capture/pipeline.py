@@ -15,6 +15,7 @@ from threading import Lock
 from tacit.capture.backfill import ALL_TRANSCRIPTS, Backfill, BackfillOptions, CaptureReport, report_of
 from tacit.capture.bootstrap import RulesImport, import_host_memory, import_rule_files, import_team_files
 from tacit.capture.branches import BranchesSeen, BranchLook
+from tacit.capture.heard import patterns_of
 from tacit.capture.prepare import Preparer
 from tacit.capture.reconcile import Rejected, replace_named
 from tacit.capture.session import (
@@ -510,6 +511,9 @@ class CapturePipeline:
 
         pending = PENDING.read(self._store, scope)
         injected = self._given(key, scope, stated=captured_hashes)
+        settings = self._settings_of(scope, key)
+        noting = settings.notes
+        patterned = settings.patterns != "none" and noting != "off"
         learned = extract_learnings(
             reading.turns,
             reading.before,
@@ -518,6 +522,7 @@ class CapturePipeline:
             redact=redact,
             pending=pending,
             injected=injected,
+            patterns=patterns_of(settings.patterns) if patterned else None,
         )
         waits = None
         if self.session_writer is not None and write_up:
@@ -528,7 +533,12 @@ class CapturePipeline:
             turns = reading.turns if not past or self.session_writer.knows(key) else transcript.turns
             waits = self.session_writer.collect(turns, session, redact=redact)
         self._step("session learned")
-        items = self._prepared(_said_on(place.branch, self._wanted(learned.drafts)))
+        drafts = learned.drafts
+        if noting == "review":
+            drafts = tuple(
+                replace(draft, doubtful=True) if draft.provenance.by_agent else draft for draft in drafts
+            )
+        items = self._prepared(_said_on(place.branch, self._wanted(drafts)))
         notes = reading.before
         digest, digest_id = self._note(
             DIGEST, learned.digest, notes.digest_id, tier=TrustTier.USER, place=place, learned=learned
@@ -554,7 +564,7 @@ class CapturePipeline:
         shown, used = self._usage(key, scope, reading.turns, values)
         changes = self._reconciler.keep(
             [*items, *digest, *tasks], write=write, values=values, finish=waits, session=key,
-            near_cosine=self._settings_of(scope, key).near_cosine,
+            near_cosine=settings.near_cosine,
         )  # fmt: skip
         self._store.count_usage(shown=shown, used=used)
         return changes

@@ -4,7 +4,7 @@ Pure: no I/O, no clock. The session's own notes (its digest, its open tasks) are
 
 The user's statements in a session, and open tasks. In: the turns of a session. Out: statements with their turn.
 
-The assistant's words become nothing. Never reads files, never calls a model.
+The assistant's words become nothing, unless a preset has patterns for them (`heard`); then they are the agent's own notes. Never reads files, never calls a model.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from functools import lru_cache
 
 from tacit.capture.digest import extend_work, named_by_user, open_tasks, touches_tasks, write_digest
 from tacit.capture.fixes import Fix, find_fixes, open_after, open_before
+from tacit.capture.heard import Heard, find_heard
 from tacit.capture.usage import EchoDetector
 from tacit.hosts.transcripts import ToolUse, Turn
 from tacit.model.changes import Draft
 from tacit.model.ids import content_hash
 from tacit.model.kinds import BUILTIN_KINDS
-from tacit.model.memory import LearnedOn, Provenance, TrustTier
+from tacit.model.memory import BY_AGENT, LearnedOn, Provenance, TrustTier
 from tacit.model.scope import UNIVERSAL, Scope, ScopeKind
 from tacit.model.session import SessionKey
 from tacit.model.trigger import Situation
@@ -28,13 +29,15 @@ from tacit.reading.explicit import Statement, find_explicit, is_taken_back_by, n
 from tacit.reading.languages import language_at_large
 from tacit.reading.marks import word_count
 from tacit.reading.prose import clear_sentence_cache, pasted_document, spoken_sentences
+from tacit.reading.terms import find_paths
 from tacit.reading.trigger import make_trigger
 from tacit.safety.redacted_words import find_redacted_words
 from tacit.session.projects import relative_path
 from tacit.state.captured import Checkpoint, Failure, Pending, SessionWork
-from tacit.text.lazy_regex import wording
+from tacit.text.lazy_regex import Wording, wording
 
 _TASK_WORDS = wording("tasks")
+_ERRORS = wording("errors")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +83,7 @@ def open_loops(turns: Iterable[Turn]) -> tuple[str, ...]:
 
 
 FIX_CONFIDENCE = 0.8
+HEARD_CONFIDENCE = 0.6
 _MAX_TASKS = 6
 _REDACTED = 64
 """Redacted texts that are cached while a session is read: each statement needs the text of its whole turn."""
@@ -130,6 +134,7 @@ def extract_learnings(
     redact: Callable[[str], str],
     pending: Sequence[Pending] = (),
     injected: Sequence[str] = (),
+    patterns: Wording | None = None,
 ) -> SessionLearnings:
     """Return what is learned from `turns`, which must be new since the checkpoint. Pure.
 
@@ -141,11 +146,17 @@ def extract_learnings(
         redact: takes secrets out of what the checkpoint carries.
         pending: failures of the place that wait for their fix, whatever session they are of.
         injected: texts that were put into the session's context; a statement that repeats one is nobody's own.
+        patterns: a preset's table of what agent and user say; None = only the user's marked statements count.
     """
     redact = lru_cache(maxsize=_REDACTED)(redact)
     echoes = EchoDetector(injected)
     heard = find_statements(turns)
-    statements = [f for f in heard if not _gives_away(f, redact) and not echoes.of_user(f.statement.span)]
+    statements = [
+        said
+        for said in heard
+        if not _gives_away(said.turn, said.statement.content, redact)
+        and not echoes.of_user(said.statement.span)
+    ]
     session = str(place.session)
     fixes, failures = find_fixes(turns, open_before(pending, before.failures, session))
     fixes = tuple(_redacted_fix(fix, redact) for fix in fixes)
@@ -155,6 +166,15 @@ def extract_learnings(
         if content_hash(statement.statement.content) not in captured_hashes
     ]
     drafts.extend({draft.content: draft for draft in (fix_draft(fix, place) for fix in fixes)}.values())
+    if patterns is not None and place.scope.project_id:
+        known = EchoDetector((*injected, *(said.statement.span for said in heard)))
+        drafts += [
+            heard_draft(each, place)
+            for each in find_heard(turns, patterns)
+            if not _gives_away(each.turn, each.content, redact)
+            and not any(fix.failure.cause and fix.failure.cause in each.span for fix in fixes)
+            and not (echoes.of_user(each.span) if each.turn.role == "user" else known.of_agent(each.span))
+        ]
     work = extend_work(
         before.work,
         [_with_relative_paths(turn, place) for turn in turns],
@@ -220,6 +240,22 @@ def _scope_of(statement: Statement, place: SessionContext) -> Scope:
     return UNIVERSAL if statement.everywhere else place.scope
 
 
+def heard_draft(heard: Heard, place: SessionContext) -> Draft:
+    """Return the draft of what a pattern found: an agent's own note, for the project of its session."""
+    said = provenance(place.session, TrustTier.ASSISTANT, turn=heard.turn.number, span=heard.span)
+    return Draft(
+        content=heard.content,
+        kind=heard.kind,
+        scope=place.scope,
+        provenance=replace(said, source=BY_AGENT),
+        at_ms=heard.turn.at_ms,
+        confidence=HEARD_CONFIDENCE,
+        doubtful=heard.waits,
+        trigger=make_trigger(heard.content, kind=heard.kind),
+        files=find_paths(heard.content) if heard.kind == "file_context" else (),
+    )
+
+
 def fix_draft(fix: Fix, place: SessionContext) -> Draft:
     """Return the draft of a proven fix: what failed with which error, its cause if known, and what helped."""
     failure, correction = fix.failure, fix.correction
@@ -229,7 +265,7 @@ def fix_draft(fix: Fix, place: SessionContext) -> Draft:
     cause = correction.cause if correction else failure.cause
     sentences = [f"`{correction.wrong if correction else failure.command}` failed{error_phrase}."]
     if cause:
-        sentences.append(f"Cause: {cause}.")
+        sentences.append(f"Cause: {_ERRORS.leads_to_cause.sub('', cause, count=1)}.")
     sentences.append(_remedy(fix, files))
     if fix.commit and files:
         sentences.append(f"Commit {fix.commit.split()[0]}.")
@@ -312,10 +348,9 @@ def _redacted_fix(fix: Fix, redact: Callable[[str], str]) -> Fix:
     return replace(fix, failure=failure, correction=replace(wrong, **fields))
 
 
-def _gives_away(turn_statement: TurnStatement, redact: Callable[[str], str]) -> bool:
+def _gives_away(turn: Turn, content: str, redact: Callable[[str], str]) -> bool:
     """Whether a statement holds a piece of a secret that redaction recognizes only in the whole turn."""
-    whole, content = turn_statement.turn.text, turn_statement.statement.content
-    return find_redacted_words(whole, redact(whole)).held_by(redact(content))
+    return find_redacted_words(turn.text, redact(turn.text)).held_by(redact(content))
 
 
 def _with_relative_paths(turn: Turn, place: SessionContext) -> Turn:

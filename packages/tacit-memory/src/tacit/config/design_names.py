@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
-from tacit.model.kinds import BUILTIN, DIGEST
+from tacit.model.kinds import BUILTIN, DIGEST, RULES
 
 DESIGN_NAMES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "ambient": {
@@ -68,7 +68,7 @@ DESIGN_NAMES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "type_thresholds": ("recall.typed.similarity",),
         "types": ("recall.kinds",),
         "isolation.enabled": ("project.link",),
-        "isolation.share_preferences": ("project.share_preferences",),
+        "isolation.share_preferences": ("project.others",),
     },
 }
 """For each preset: the names of settings in its original design, and the settings here with the same meaning."""
@@ -86,17 +86,14 @@ NOTES: Mapping[str, str] = {
     "learning_capture.capture_errors": "the list of kinds that are learned",
     "learning_capture.capture_outcomes": "the list of kinds that are learned; digests stand for outcomes",
     "isolation.enabled": 'false = `["*"]`: the memories of every project may be read',
-    "isolation.share_preferences": "`false` is read, and is always so; another meaning: in the design it lets one project's preferences reach the others; here a preference of a"
-    " project never leaves it, and the setting says whether memories of universal and language scope are visible",
+    "isolation.share_preferences": "true = `preferences`, false = `public`: only memories marked public are seen",
 }
 """For a name in a design: how its meaning differs here."""
 DESIGN_ROOTS = frozenset({"memory", "memory.injection"})
 """The sections that contain the settings in the design of `typed`. A configuration after its section 6.1 is accepted as it is."""
 _CAPTURED: Mapping[str, tuple[str, ...]] = {
     "capture_decisions": ("decision",),
-    "capture_preferences": tuple(
-        sorted(kind.name for kind in BUILTIN if kind.standing and kind.name != "decision")
-    ),
+    "capture_preferences": tuple(sorted(RULES)),
     "capture_errors": ("error_pattern",),
     "capture_outcomes": ("outcome", DIGEST),
 }
@@ -179,9 +176,9 @@ def _with_injection_read(values: Mapping[str, object]) -> dict[str, object]:
                 found[setting] = when_off if value is False else value
         elif (kinds := _CAPTURED.get(name.removeprefix("learning_capture."))) and isinstance(value, bool):
             off.update(() if value else kinds)
-        elif name == "isolation.share_preferences" and value is False:
-            continue  # always so
-        elif name in _INJECTION and name != "isolation.share_preferences":
+        elif name == "isolation.share_preferences" and isinstance(value, bool):
+            found["project.others"] = "preferences" if value else "public"
+        elif name in _INJECTION:
             found.setdefault(_INJECTION[name], value)
         else:
             _put(unread, name.split("."), value)

@@ -18,7 +18,7 @@ from typing import Any, Literal, TypeVar, cast
 
 from pydantic import BaseModel
 
-from tacit.config.cosine_bars import embedder_bars
+from tacit.config.cosine_bars import embedder_bars, is_shipped
 from tacit.config.design_names import DESIGN_SECTIONS
 from tacit.config.fields import (
     CheckedLayer,
@@ -197,7 +197,8 @@ def read_settings(
     stack.put("default", default_values(), place=lambda _: "defaults")
     stack.put("preset", _preset_values(str(chosen)), place=preset_file(str(chosen)).at)
     embedder = _embedder_in((user, environment, call))
-    reading.bars(stack, str(chosen), home, embedder)
+    if _calibrates(str(chosen), embedder, (user, environment, call)):
+        reading.bars(stack, str(chosen), home, embedder)
     reading.level(stack, preset=str(chosen), home=home, embedder=embedder, above=above, project=project)
     stack.put("user", user.values, place=at_user)
     stack.put("own_project", own.values, place=own_place)
@@ -390,6 +391,16 @@ def _embedder_in(above: tuple[CheckedLayer, ...]) -> EmbedderSettings:
         if key.startswith("embedder.")
     }
     return EmbedderSettings.model_validate(embedder_values)
+
+
+def _calibrates(preset: str, embedder: EmbedderSettings, above: tuple[CheckedLayer, ...]) -> bool:
+    """Whether the preset's cosine bars are those measured for `embedder`; `above` = the layers that may say so, lowest first.
+
+    Only a preset with a setting `calibrated` leaves it to the user, and only for the shipped model: its numbers are meant for that one.
+    """
+    key = f"recall.{preset}.calibrated"
+    chosen = [layer.values[key] for layer in above if key in layer.values]
+    return not (key in settings_by_key() and is_shipped(embedder)) or bool(chosen and chosen[-1])
 
 
 def _refused(key: str, place: str, reason: str) -> InvalidSetting:

@@ -10,12 +10,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from typing import cast
 
 from tacit.config.yaml_file import SettingsFile, parse_settings
 from tacit.errors import InvalidSetting
 
-_FOLDER, _FILE = "presets", "settings.yaml"
+_FOLDER, _FILE, _PATTERNS = "presets", "settings.yaml", "patterns.toml"
 _FALSE_PASSES = "false_passes"
 """The section of a preset's file that holds no settings, but the share of unrelated pairs that may reach each cosine bar."""
 
@@ -60,3 +61,8 @@ def load_preset(name: str) -> Mapping[str, object]:
         InvalidSetting: if there is none, naming those there are.
     """
     return preset_file(name).values
+
+
+def patterns_file(name: str) -> Path:
+    """Return the path of the table of patterns of a preset that has one (`capture.patterns`)."""
+    return Path(str(files("tacit").joinpath(_FOLDER, name, _PATTERNS)))

@@ -12,6 +12,7 @@ from pydantic import Field, field_validator, model_validator
 
 from tacit.config.plugins import EMBEDDERS, JUDGES, STORES, WRITERS
 from tacit.config.section import Section
+from tacit.model.scope import Lent
 from tacit.presets.ambient.settings import AmbientSettings
 from tacit.presets.multispace.settings import MultispaceSettings
 from tacit.presets.refresh.settings import RefreshSettings
@@ -316,6 +317,10 @@ class CaptureSettings(Section):
     importance: Literal["kind", "typed", "ambient"] = Field(
         default="kind", description="how a statement's importance is set; see docs/reference/presets.md"
     )
+    patterns: Literal["none", "typed"] = Field(
+        default="none",
+        description="the preset whose patterns also find sentences of agent and user that no mark makes a statement; they become an agent's own notes",
+    )
     auto_accept: float = Field(
         default=0.42,
         ge=0.0,
@@ -435,6 +440,15 @@ class ProjectSettings(Section):
     link: tuple[str, ...] = Field(
         default=(), description="ids of projects whose memories may be read; `*` = all"
     )
+    others: Literal["nothing", "public", "preferences"] = Field(
+        default="nothing",
+        description="what you said in other projects that is seen here: nothing; what is marked public; preferences and other rules, too",
+    )
+
+    @property
+    def lent(self) -> tuple[Lent, ...]:
+        """What is seen of other projects, for a scope filter."""
+        return {"nothing": (), "public": ("public",), "preferences": ("public", "preferences")}[self.others]
 
 
 class Settings(Section):

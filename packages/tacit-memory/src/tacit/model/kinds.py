@@ -163,6 +163,8 @@ BUILTIN: tuple[Kind, ...] = (
     ),
 )  # fmt: skip
 DIGEST, TODO = "digest", "todo"
+RULES: frozenset[str] = frozenset(kind.name for kind in BUILTIN if kind.standing and kind.name != "decision")
+"""Kinds that say how somebody wants the work to be done; the `typed` design calls them preferences."""
 UNSAID = "fact"
 """The kind of a statement that does not say in so many words what it is: it may be anything, also a rule."""
 SESSION_NOTES: tuple[str, ...] = tuple(kind.name for kind in BUILTIN if kind.session_note)

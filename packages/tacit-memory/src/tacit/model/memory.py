@@ -10,8 +10,8 @@ from typing import Literal
 
 from tacit.errors import InvalidInput
 from tacit.model.ids import content_hash, newest_id_first
-from tacit.model.kinds import SESSION_NOTES
-from tacit.model.scope import Scope
+from tacit.model.kinds import RULES, SESSION_NOTES
+from tacit.model.scope import Lent, Scope, ScopeKind
 from tacit.model.trigger import Trigger
 
 
@@ -74,7 +74,7 @@ class Speaker(Enum):
 class Sensitivity(IntEnum):
     """Limit on where a memory may appear, beside its scope; a higher level is stricter.
 
-    PUBLIC: wherever its scope is visible. PROJECT: only where its project is visible. SESSION: only in the session it
+    PUBLIC: wherever its scope is visible, and in other projects if `project.others` says so. PROJECT: only where its project is visible. SESSION: only in the session it
     was stated in. RESTRICTED: never in an agent's context; the user sees it when they ask for it.
     """
 
@@ -156,6 +156,12 @@ class Provenance:
     def by_agent(self) -> bool:
         """Whether an agent, or a program without the user's authority, handed it in, whatever its trust tier."""
         return self.source in AGENT_SOURCES
+
+    @property
+    def by_user(self) -> bool:
+        """Whether the user said it themselves: no agent handed it in, and it was read from no file."""
+        from_file = "." in self.source or "/" in self.source
+        return self.tier is TrustTier.USER and not self.by_agent and not from_file
 
     @property
     def own_note(self) -> bool:
@@ -300,6 +306,21 @@ class Memory:
         if not self.ranks_behind:
             return self
         return replace(self, validity=replace(self.validity, superseded_by=None))
+
+    @property
+    def lent(self) -> Lent | Literal[""]:
+        """As what it may be seen in other projects, where the user wants that: `public`, or one of the `preferences`; "" = it may not.
+
+        Only what the user said themselves of a whole project, on no unmerged branch.
+        """
+        whole_project = (
+            self.scope.kind is ScopeKind.PROJECT and not self.scope.task and not self.scope.of_user
+        )
+        if not (whole_project and self.provenance.by_user) or self.branch is not None or self.is_session_note:
+            return ""
+        if self.sensitivity is Sensitivity.PUBLIC:
+            return "public"
+        return "preferences" if self.sensitivity is Sensitivity.PROJECT and self.kind in RULES else ""
 
     @property
     def newest_first(self) -> tuple[int, str]:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Literal
 
 from tacit.errors import InvalidScope
 
@@ -119,22 +120,27 @@ def path_scopes(project_id: str, paths: Iterable[str]) -> tuple[Scope, ...]:
     return tuple(Scope(kind=ScopeKind.PATH, key=f"{project_id}/{folder}") for folder in sorted(folders))
 
 
+Lent = Literal["public", "preferences"]
+"""What may be seen of other projects: memories of the sensitivity public, the user's preferences. `Memory.lent` says which memory is which."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScopeFilter:
-    """The scopes that a caller may see. Every search takes one; an empty filter sees nothing."""
+    """The scopes that a caller may see, and what they may see of other projects (`lent`). Every search takes one; an empty filter sees nothing."""
 
     scopes: tuple[Scope, ...] = ()
+    lent: tuple[Lent, ...] = ()
 
     @classmethod
-    def of(cls, *scopes: Scope) -> ScopeFilter:
-        """Return a filter that shows exactly these scopes (sorted, without repeats)."""
-        return cls(scopes=tuple(sorted(set(scopes))))
+    def of(cls, *scopes: Scope, lent: tuple[Lent, ...] = ()) -> ScopeFilter:
+        """Return a filter that shows exactly these scopes (sorted, without repeats), and what other projects lend."""
+        return cls(scopes=tuple(sorted(set(scopes))), lent=lent)
 
     @classmethod
     def compared_with(cls, scope: Scope) -> ScopeFilter:
         """Return the scopes whose memories a new statement of `scope` is compared with: its own and the universal one; for a user of a program, its own alone."""
         return cls.of(scope) if scope.of_user else cls.of(scope, UNIVERSAL)
 
-    def allows(self, scope: Scope) -> bool:
-        """Whether a memory of `scope` may be seen."""
-        return scope in self.scopes
+    def allows(self, scope: Scope, lent: str = "") -> bool:
+        """Whether a memory of `scope` that other projects see as `lent` may be seen."""
+        return scope in self.scopes or lent in self.lent

@@ -67,7 +67,7 @@ def _never_held(state: RecallState, memory: Memory) -> Absence:
 
 def why_unseen(query: Query, memory: Memory) -> DropReason | None:
     """Return why no search for `query` can see `memory`, however near it is; None = a search can."""
-    if not query.scope.allows(memory.scope):
+    if not query.scope.allows(memory.scope, memory.lent):
         return DropReason(cause=DropCause.OUT_OF_SCOPE, detail=str(memory.scope))
     if memory.status in ENDED_STATUSES:
         return DropReason(cause=DropCause.ENDED, detail=memory.status)

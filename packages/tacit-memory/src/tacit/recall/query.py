@@ -259,7 +259,7 @@ def with_situation(scope: ScopeFilter, situation: Situation, *, task: str = "") 
             for project in projects
             if task
         ]
-    return ScopeFilter.of(*scope.scopes, *more) if more else scope
+    return ScopeFilter.of(*scope.scopes, *more, lent=scope.lent) if more else scope
 
 
 def task_of(query: Query) -> str:

@@ -48,8 +48,8 @@ class _LazyRegex:
 class Wording:
     """A table of regular expressions and word lists, read from a TOML file. Each expression is an attribute, compiled at its first use."""
 
-    def __init__(self, name: str) -> None:
-        self._file = _TABLES / f"{name}.toml"
+    def __init__(self, file: Path) -> None:
+        self._file = file
         self._raw: dict[str, Any] | None = None
         _waiting.append(self)
 
@@ -106,7 +106,7 @@ def _words(table: Wording, key: str) -> frozenset[str]:
 @cache
 def wording(name: str) -> Wording:
     """Return the table `wordings/<name>.toml`; the file is read when one of its expressions is first used."""
-    return Wording(name)
+    return Wording(_TABLES / f"{name}.toml")
 
 
 def lazy_regex(pattern: str, flags: int = 0) -> re.Pattern[str]:

@@ -65,6 +65,16 @@ def test_a_mapping_gets_a_bar_for_each_of_its_names(home):
     assert (floors.similarity["preference"], floors.similarity["outcome"], floors.certain) == (0.6, 0.8, 0.8)
 
 
+@pytest.mark.parametrize(("calibrated", "decision"), [(None, 0.40), ("false", 0.40), ("true", 0.409)])
+def test_typed_has_the_designs_numbers_with_the_shipped_model_unless_the_user_wants_measured_ones(
+    home, calibrated, decision
+):
+    more = f"recall: {{typed: {{calibrated: {calibrated}}}}}\n" if calibrated else ""
+    home.config_file.write_text(f"preset: typed\n{more}")
+    floors = read_settings(home, environ={}).settings.recall.typed
+    assert floors.similarity["decision"] == pytest.approx(decision, abs=0.0005)
+
+
 def test_the_users_own_number_wins(home):
     home.config_file.write_text("preset: refresh\nrecall:\n  refresh: {similarity_later: 0.7}\n")
     settings = read_settings(home, environ={}).settings

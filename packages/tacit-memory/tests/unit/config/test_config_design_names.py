@@ -43,11 +43,9 @@ def test_the_error_for_a_name_of_a_design_says_what_it_is_called_here(written, m
     assert unknown_setting(written, "config.yaml:2").hint == f"Here it is called {meant}."
 
 
-def test_the_error_for_shared_preferences_names_the_other_meaning():
+def test_the_error_for_shared_preferences_names_the_values():
     hint = unknown_setting("isolation.share_preferences", "config.yaml:2").hint
-    assert hint.startswith(
-        "Here it is called `project.share_preferences` (`false` is read, and is always so;"
-    )
+    assert hint.startswith("Here it is called `project.others` (true = `preferences`, false = `public`")
 
 
 def test_the_section_of_a_design_leads_to_the_page_of_its_names():
@@ -180,6 +178,7 @@ def test_the_configuration_of_typeds_design_is_read_as_it_stands(home):
     assert not {"error_pattern", "outcome", "digest"} & set(capture.kinds)
     assert {"decision", "preference", "correction", "fact"} <= set(capture.kinds)
     assert report.settings.project.link == ("*",)
+    assert report.settings.project.others == "public"
 
 
 def test_a_name_that_is_not_in_typeds_design_is_refused_beside_those_that_are(home):
@@ -188,9 +187,9 @@ def test_a_name_that_is_not_in_typeds_design_is_refused_beside_those_that_are(ho
     )
     report = read_settings(home, environ={})
     assert report.settings.recall.budgets.start == 900
-    size, shared = report.warnings
+    assert report.settings.project.others == "preferences"
+    (size,) = report.warnings
     assert "there is no setting `memory.injection.session_start.size`" in str(size)
-    assert "`false` is read, and is always so" in str(shared)
 
 
 def test_a_wrong_switch_of_typeds_design_is_refused_under_our_name(home):

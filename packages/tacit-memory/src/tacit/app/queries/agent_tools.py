@@ -411,7 +411,10 @@ class AgentTools:
     def _visible(self, cwd: str, scope: str) -> ScopeFilter:
         project, settings = self._projects.of(cwd), self._settings_at(cwd)
         visible = self._projects.visible(
-            project, share_preferences=settings.project.share_preferences, links=settings.project.link
+            project,
+            share_preferences=settings.project.share_preferences,
+            links=settings.project.link,
+            lent=settings.project.lent,
         )
         return narrowed(visible, scope, project) if scope else visible
 

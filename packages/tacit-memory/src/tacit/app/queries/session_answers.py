@@ -328,6 +328,7 @@ class SessionAnswers:
             project,
             share_preferences=settings.project.share_preferences,
             links=settings.project.link,
+            lent=settings.project.lent,
         )
         return narrowed(visible, scope, project) if scope else visible
 

@@ -38,7 +38,7 @@ class TrialStore:
         seen = store.list_memories(live, scope=scope, limit=MOST_COPIED)
         memories = {found.id: found for found in seen} | {memory.id: memory}
         ids = list(memories)
-        around = ScopeFilter.of(*scope.scopes, memory.scope)
+        around = ScopeFilter.of(*scope.scopes, memory.scope, lent=scope.lent)
         self._store = parts.store_as_of(at_ms)
         relations = store.relations(ids, scope=around)
         self._store.apply([Add(memory=one) for one in memories.values()], relations=relations)

@@ -480,7 +480,7 @@ class WhyNotExplorer:
         ).kept
         if inquiry.session is not None and inquiry.session.agent:
             own = Scope(kind=ScopeKind.AGENT, key=inquiry.session.agent)
-            query = replace(query, scope=ScopeFilter.of(*query.scope.scopes, own))
+            query = replace(query, scope=ScopeFilter.of(*query.scope.scopes, own, lent=query.scope.lent))
         if inquiry.budget_tokens is not None:
             query = replace(query, budget_tokens=inquiry.budget_tokens, own_budget=False)
         return query

@@ -152,7 +152,7 @@ def _put_memories(connection: sqlite3.Connection, memories: Mapping[str, Salvage
     change = 1
     for salvaged in memories.values():
         memory, number = salvaged.memory, salvaged.number
-        scope = scope_number(connection, memory.scope)
+        scope = scope_number(connection, memory)
         connection.execute(
             "INSERT INTO memories (number, id, scope, kind, status, source, valid_from_ms, valid_to_ms, created_at_ms,"
             " importance, pinned, error_signature, use_count, change, version, body, breadth)"
@@ -186,7 +186,7 @@ def _put_memories(connection: sqlite3.Connection, memories: Mapping[str, Salvage
             )
         }
         for version, (at_ms, reason, body, change_id) in sorted(versions.items()):
-            version_scope = scope_number(connection, decode(Memory, body).scope)
+            version_scope = scope_number(connection, decode(Memory, body))
             connection.execute(
                 "INSERT INTO versions (memory, version, recorded_at_ms, scope, reason, body, change_id)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?)",

@@ -23,11 +23,13 @@ _CORE = (
     )""",
     """CREATE TABLE scopes (
         number INTEGER PRIMARY KEY,
-        name TEXT NOT NULL UNIQUE,
+        name TEXT NOT NULL,
+        lent TEXT NOT NULL DEFAULT '',
         change INTEGER NOT NULL DEFAULT 0,
         moved INTEGER NOT NULL DEFAULT 0,
         total INTEGER NOT NULL DEFAULT 0,
-        active INTEGER NOT NULL DEFAULT 0
+        active INTEGER NOT NULL DEFAULT 0,
+        UNIQUE (name, lent)
     )""",
     """CREATE TABLE memories (
         number INTEGER PRIMARY KEY,

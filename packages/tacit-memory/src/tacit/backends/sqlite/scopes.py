@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from tacit.backends.codec import clean_text, json_list, scope_named
-from tacit.model.scope import Scope, ScopeFilter
+from tacit.model.memory import Memory
+from tacit.model.scope import ScopeFilter
 
 _BATCH = 500
 
@@ -41,7 +42,7 @@ def _names_of(scope: ScopeFilter) -> tuple[str, ...]:
 
 def stored_scopes(connection: sqlite3.Connection, scope: ScopeFilter) -> tuple[StoredScope, ...]:
     """Return the stored scopes that `scope` shows and that hold memories, sorted by number."""
-    if not scope.scopes:
+    if not scope.scopes and not scope.lent:
         return ()
     names = _names_of(scope)
     rows: list[tuple[int, int, int, int]] = []
@@ -52,31 +53,45 @@ def stored_scopes(connection: sqlite3.Connection, scope: ScopeFilter) -> tuple[S
             f" WHERE name IN ({','.join('?' * len(batch))}) AND total > 0",
             batch,
         )
-    rows.sort()
+    if scope.lent:
+        rows += connection.execute(
+            f"SELECT number, change, moved, active FROM scopes WHERE {_lent(scope)} AND total > 0"
+        )
+    rows = sorted(set(rows))
     return tuple(StoredScope(number=row[0], change=row[1], moved=row[2], active=row[3]) for row in rows)
 
 
 def visible_numbers(connection: sqlite3.Connection, scope: ScopeFilter) -> str:
     """Return the numbers of all stored scopes that `scope` shows, as a JSON list for `json_each`; also of scopes without memories now."""
     rows = connection.execute(
-        "SELECT number FROM scopes WHERE name IN (SELECT value FROM json_each(?)) ORDER BY number",
+        f"SELECT number FROM scopes WHERE name IN (SELECT value FROM json_each(?)) OR {_lent(scope)} ORDER BY number",
         (json_list(_names_of(scope)),),
     )
     return json_list([int(row[0]) for row in rows])
 
 
-def scope_number(connection: sqlite3.Connection, scope: Scope) -> int:
-    """Return the number of `scope`; a new scope is inserted, so `connection` must be in a write transaction."""
-    name = clean_text(str(scope))
-    row = connection.execute("SELECT number FROM scopes WHERE name = ?", (name,)).fetchone()
+def _lent(scope: ScopeFilter) -> str:
+    """Return the SQL condition for what other projects lend to `scope`; it holds for no row if that is nothing."""
+    return f"lent IN ({','.join(repr(name) for name in scope.lent)})"
+
+
+def scope_number(connection: sqlite3.Connection, memory: Memory) -> int:
+    """Return the number of the memory's scope; a new one is inserted, so `connection` must be in a write transaction.
+
+    What a project lends to others has a number of its own there, so that a search of another project reads no other row.
+    """
+    key = (clean_text(str(memory.scope)), memory.lent)
+    row = connection.execute("SELECT number FROM scopes WHERE name = ? AND lent = ?", key).fetchone()
     if row is not None:
         return int(row[0])
     return int(
-        connection.execute("INSERT INTO scopes (name) VALUES (?) RETURNING number", (name,)).fetchone()[0]
+        connection.execute("INSERT INTO scopes (name, lent) VALUES (?, ?) RETURNING number", key).fetchone()[
+            0
+        ]
     )
 
 
 def every_scope(connection: sqlite3.Connection) -> ScopeFilter:
     """Return a filter of all scopes that hold memories."""
-    rows = connection.execute("SELECT name FROM scopes WHERE total > 0").fetchall()
+    rows = connection.execute("SELECT DISTINCT name FROM scopes WHERE total > 0").fetchall()
     return ScopeFilter.of(*(scope_named(str(row[0])) for row in rows))

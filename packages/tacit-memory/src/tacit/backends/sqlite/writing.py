@@ -97,7 +97,7 @@ def _put_memory(
     connection: sqlite3.Connection, put: MemoryWrite, *, change: int, now_ms: int, change_id: str
 ) -> int:
     memory = put.memory
-    scope = scope_number(connection, memory.scope)
+    scope = scope_number(connection, memory)
     before = connection.execute(
         "SELECT number, scope, status, version FROM memories WHERE id = ?", (memory.id,)
     ).fetchone()

@@ -9,7 +9,7 @@ from functools import partial
 
 from tacit.config.settings import RecallSettings
 from tacit.model.evidence import Candidate
-from tacit.model.kinds import BUILTIN, BUILTIN_KINDS, DIGEST, Kind, KindRegistry
+from tacit.model.kinds import BUILTIN_KINDS, DIGEST, RULES, Kind, KindRegistry
 from tacit.model.memory import Memory
 from tacit.model.note import Note, NoteCause
 from tacit.model.pack import Pack, PackItem, Surface
@@ -44,8 +44,6 @@ from tacit.text.tokens import LATIN_WORD
 # What a prompt asks is read by the same tables: the types of its task (`typed_query`).
 
 DAY_MS = 86_400_000
-RULES = frozenset(kind.name for kind in BUILTIN if kind.standing and kind.name != "decision")
-"""Kinds that count as the seed's type `preference`, which stands for all rules."""
 SUMMARIES = frozenset({DIGEST})
 """Kinds that count as the seed's type `outcome`, the summary of what was done."""
 HALF_LIFE_DAYS: Mapping[str, float | None] = {
@@ -98,6 +96,8 @@ _POINTS_AT_FILE = lazy_regex(
     r"|\b(?:explain|refactor|test|document|simplify|review|describe|clean|split|move|fix)\s+(?:it|this|that)\b",
     re.IGNORECASE,
 )
+LONG_CHARS, LONG_SENTENCE_CHARS, ENDS = 2000, 400, 3
+"""From when on a prompt is long; the longest sentence that people write; how many sentences of each end are read for a question."""
 _ASKED_FOR = (Surface.START, Surface.COMPACTION, Surface.ON_DEMAND, Surface.FAILURE)
 """Surfaces whose query is not narrowed to the kinds of a task."""
 
@@ -200,6 +200,18 @@ def kinds_for_task(task: str, enabled: Sequence[str], kinds: KindRegistry) -> tu
     return tuple(kind.name for kind in kinds if serves_task(kind.name, task, enabled))
 
 
+def asked_in(text: str) -> str:
+    """Return what a long prompt asks: the questions among its first and last sentences, else its first and its last sentence.
+
+    The vector of a prompt is made of its beginning, and what is pasted behind a question of one line would draw it away. Sentences that
+    are too long for people to have written them do not count; the whole text, if all are.
+    """
+    sentences = [sentence for sentence in split_sentences(text) if len(sentence) <= LONG_SENTENCE_CHARS]
+    ends = list(dict.fromkeys((*sentences[:ENDS], *sentences[-ENDS:])))
+    questions = [sentence for sentence in ends if sentence.endswith("?")]
+    return " ".join(questions or dict.fromkeys((*sentences[:1], *sentences[-1:]))) or text
+
+
 def typed_query(query: Query, settings: RecallSettings, kinds: KindRegistry) -> Query:
     """Return the query limited to the kinds of its task, with the newest file added to its text if the words point at one.
 
@@ -211,6 +223,8 @@ def typed_query(query: Query, settings: RecallSettings, kinds: KindRegistry) -> 
     if settings.typed.by_task:
         query = replace(query, kinds=kinds_for_task(task_of(query), settings.kinds, kinds))
     words = query.raw_text
+    if len(words) > LONG_CHARS:
+        query = replace(query, text=asked_in(words))
     if query.files and _POINTS_AT_FILE.search(words) and not find_paths(words):
         query = replace(query, text=f"{query.text} ({query.files[-1]})")
     return query

@@ -27,6 +27,10 @@ class TypedSettings(Section):
         },
         description="kind -> least cosine; `*` = kinds that are not named",
     )
+    calibrated: bool = Field(
+        default=False,
+        description="with the shipped model, the cosines that few unrelated pairs reach, measured, in the place of the design's `similarity` and `certain`; with another measured model they always are",
+    )
     certain: float = Field(
         default=0.70,
         ge=0.0,

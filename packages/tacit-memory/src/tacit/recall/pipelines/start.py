@@ -180,7 +180,8 @@ class StartPools:
                     visible_scope
                     for visible_scope in scope.scopes
                     if visible_scope.kind is not ScopeKind.SESSION
-                )
+                ),
+                lent=scope.lent,
             )
         key = (scope, preset.name, preset.start_pool.keyed_by(settings))
         with self._lock:
