@@ -108,6 +108,34 @@ memory:
     assert {"inject_context", "get_context_for_task"} <= machine.listed_tools()
 
 
+@acceptance("typed", "6.1-share", "7.1-public")
+def test_shared_preferences_and_what_is_public_come_in_another_project(typed_with):
+    machine = typed_with("memory: {injection: {isolation: {share_preferences: true}}}\n").in_project()
+    session = machine.session("told")
+    session.start()
+    session.say("Never round a weight before the price is known.")
+    session.say("We decided to bill parcels by the kilogram.")
+    session.stops("I decided to keep weights in grams because scales report grams.")
+    session.end()
+    machine.learned("anti_pattern")
+    machine.learned("decision", 2)
+    machine.know("decision", "The carrier's hotline answers until six", sensitivity="public")
+    machine.know(
+        "preference", "The carrier's account is shown to accountants alone", sensitivity="restricted"
+    )
+    start = machine.in_project().session("here").start()
+    assert "Never round a weight" in start
+    assert "until six" in start
+    for private in ("kilogram", "grams", "accountants"):
+        assert private not in start
+    assert "round a weight" in machine.ask_prompt("How exact are the weights before they are priced?")
+    machine.set("preset: typed\n")
+    wait_for(lambda: machine.ask("config", "get", "project.others") == {"project.others": "public"})
+    start = machine.in_project().session("apart").start()
+    assert "round a weight" not in start
+    assert "until six" in start
+
+
 @acceptance("typed", "NAMES")
 def test_a_name_of_the_design_leads_to_the_setting(typed_with):
     machine = typed_with("")
@@ -122,6 +150,6 @@ def test_a_name_of_the_design_leads_to_the_setting(typed_with):
         machine.tacit("config", "set", setting, value)
         assert machine.ask("config", "get", setting) == {setting: float(value)}
     said = machine.said("config", "set", "isolation.share_preferences", "true", code=3)
-    assert "`project.share_preferences` (`false` is read, and is always so; another meaning" in said
+    assert "`project.others` (true = `preferences`, false = `public`" in said
     machine.tacit("config", "set", "recall.types", "[decision]")
     assert machine.ask("config", "get", "recall.kinds") == {"recall.kinds": ["decision"]}
