@@ -9,7 +9,9 @@ import pytest
 
 from presets.acceptance import acceptance
 from tacit.capture.heard import MOST_HEARD, find_heard, patterns_of
+from tacit.capture.transcript import TranscriptSource
 from tacit.hosts.transcripts import ToolUse, Turn
+from tacit.model.session import SessionKey
 from tacit.reading.explicit import find_explicit
 
 SENTENCES = tomllib.loads((Path(__file__).parent / "data" / "heard.toml").read_text("utf-8"))
@@ -104,6 +106,34 @@ def test_what_names_something_nobody_typed_waits(text, waits):
     turns = [turn("user", "Set up the queue please"), turn("agent", text, tools=(use,))]
     (found,) = find_heard(turns, patterns_of("typed"))
     assert found.waits is waits
+
+
+@pytest.mark.parametrize(
+    ("capture", "muted", "noted"),
+    [
+        ({}, False, True),
+        ({"notes": "off"}, False, False),
+        ({"patterns": "none"}, False, False),
+        ({}, True, False),
+    ],
+)
+def test_where_nothing_may_be_noted_no_pattern_notes_anything(
+    open_workplace, tmp_path, capture, muted, noted
+):
+    lab = open_workplace("typed", capture=capture)
+    key = SessionKey(host="claude-code", session_id="s1")
+    lab.agent().start()
+    lab.engine.live.mute(key, muted=muted)
+    said = [
+        ("user", "Set up the queue please"),
+        ("assistant", "I decided to keep one queue per hall because they close apart."),
+    ]
+    messages = [{"role": role, "content": text} for role, text in said]
+    source = TranscriptSource(
+        host="claude-code", session_id="s1", cwd=str(lab.place), messages=messages, ended=True
+    )
+    lab.engine.capture.capture_said(source)
+    assert any("per hall" in content for _, content in lab.kinds_stored()) is noted
 
 
 def test_a_report_is_not_kept_whole():

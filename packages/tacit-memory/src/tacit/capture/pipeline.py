@@ -513,7 +513,9 @@ class CapturePipeline:
         injected = self._given(key, scope, stated=captured_hashes)
         settings = self._settings_of(scope, key)
         noting = settings.notes
-        patterned = settings.patterns != "none" and noting != "off"
+        state = self._session_of(key)
+        quiet = state is not None and (state.muted or state.incognito)
+        patterned = settings.patterns != "none" and noting != "off" and not quiet
         learned = extract_learnings(
             reading.turns,
             reading.before,
