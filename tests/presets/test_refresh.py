@@ -9,10 +9,16 @@ import pytest
 from presets.acceptance import acceptance
 from presets.driving import Failing, workplace
 from samples import DAY_MS, NOW_MS, candidate, query
+from tacit.app.values import Caller
+from tacit.errors import RefusedByRedaction
 from tacit.mcp.server import listed_tools
+from tacit.mcp.tools import call
+from tacit.model.memory import Speaker
 from tacit.model.scope import UNIVERSAL
 from tacit.model.session import SessionKey
 from tacit.presets.refresh.preset import similarity_relevance
+from tacit.verbs.asking import ask_verb
+from tacit.verbs.remember import Remember, remember
 
 pytestmark = pytest.mark.timeout(60)
 JWT = "How auth is handled: auth uses JWT tokens in httpOnly cookies"
@@ -75,10 +81,37 @@ def shop(lab):
 # --- what is there -------------------------------------------------------------------------------------------------
 
 
-@acceptance("refresh", "PHASE-1")
+@acceptance("refresh", "PHASE-1", "TOOL-modes")
 def test_the_tools_ask_for_searching_in_mid_session(lab):
-    tools = {tool.name: tool for tool in listed_tools("lean")}
+    tools = {tool.name: tool for tool in listed_tools(lab.engine.settings.mcp.tools)}
     assert "mid-session when the task changes" in tools["memory_context"].description
+    told = tools["memory_search"].description
+    for words in (
+        "PROACTIVE USAGE: search mid-session when you detect a task switch, encounter unfamiliar references",
+        "need historical context that is not in the [MEMORY] block",
+        "Example: memory_search({query: 'PR conventions and commit workflow'})",
+    ):
+        assert words in told
+    assert {f"memory_{mode}" for mode in ("search", "add", "profile", "list", "forget", "help")} <= set(tools)
+    assert call(lab.engine, Caller(cwd=str(lab.place)), "memory_help", {}).text.count("\n- memory_") > 5
+
+
+@acceptance("refresh", "REMEMBER-facts")
+def test_a_request_with_two_facts_stores_two_and_each_moves_by_itself(lab, open_workplace):
+    seed = "Our auth uses JWT tokens in httpOnly cookies. Deployment is Kubernetes with Helm on GCP."
+    for place, stored in ((lab, 2), (open_workplace("focused"), 1)):
+        caller = Caller(cwd=str(place.place), speaker=Speaker.USER)
+        answer = ask_verb(remember, place.engine, caller, Remember(content=seed))
+        assert len(answer.changes) == stored
+    whole = Remember(content=f"{seed} The key is sk-ant-api03-{'k3Yq9Zr1' * 12}.")
+    with pytest.raises(RefusedByRedaction):
+        ask_verb(remember, lab.engine, caller, whole)
+    client = Client(lab)
+    client.start()
+    block = client.turn("Which tokens and cookies does our auth use?")
+    assert [line.partition("] ")[2] for line in section(block, "Relevant to Current Task")] == [
+        "Our auth uses JWT tokens in httpOnly cookies."
+    ]
 
 
 @acceptance("refresh", "SECTIONS", "PHASE-3")
@@ -302,15 +335,3 @@ def test_nothing_piles_up_and_the_block_keeps_to_its_budget(lab):
         assert client.system.count("[MEMORY]") == 1
         sizes.append(lab.engine._parts.tokens.count(client.system))
     assert 1000 < max(sizes) <= 3000
-
-
-@acceptance("refresh", "TOOL-modes")
-def test_the_modes_of_the_designs_tool_are_there(lab):
-    from typer.main import get_command
-
-    from tacit.cli.main import app
-
-    tools = {tool.name for tool in listed_tools("full")}
-    modes = {"memory_search", "memory_add", "memory_profile", "memory_list", "memory_forget"}
-    assert modes <= tools
-    assert {"list", "forget"} <= set(get_command(app).commands)  # and help with every command

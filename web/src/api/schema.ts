@@ -19,7 +19,7 @@ export interface paths {
         put?: never;
         /**
          * Store a statement: 201 with the changes, 200 when nothing was stored.
-         * @description The scope is the project of `cwd` unless `scope` names another one. A statement that is known already is merged with the memory that holds it, and one that replaces another supersedes it. `change_id` of the answer takes the change back with `POST /v1/undo`.
+         * @description The scope is the project of `cwd` unless `scope` names another one. A statement that is known already is merged with the memory that holds it, and one that replaces another supersedes it. `change_id` of the answer takes the change back with `POST /v1/undo`. In the preset `refresh`, sentences that each stand alone are stored one by one, unless a headline or `replaces` says that they are one statement; `change_id` is then the last one's.
          *
          *     A statement counts as the user's if it comes with a personal token, from the page, or from a terminal. Any other statement counts as an agent's. It waits for review, unless `user_words` quotes the user saying it.
          */

@@ -366,6 +366,12 @@ class Engine:
     def _settings_of(self, state: SessionState) -> Settings:
         return self._settings_at(state.folder, state.agent)
 
+    def facts_in(self, statement: str, cwd: str) -> tuple[str, ...]:
+        """Return the statements that a request to remember `statement` is stored as, by the preset of `cwd`; one with a secret stays whole, to be refused whole."""
+        settings = self._settings_at(cwd)
+        holds_secret = self._parts.redactor.cleaner(settings)(statement) != statement
+        return (statement,) if holds_secret else preset_of(settings.preset).facts(statement)
+
     def _settings_at(self, cwd: str, agent: str = "") -> Settings:
         project = self._projects.of(cwd)
         return self._parts.settings.current(project.root if project else None, agent=agent)

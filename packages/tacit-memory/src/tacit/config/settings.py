@@ -364,7 +364,7 @@ class DaemonSettings(Section):
     )
 
 
-ToolSet = Literal["lean", "typed", "full"]
+ToolSet = Literal["lean", "typed", "refresh", "full"]
 
 
 class McpSettings(Section):
@@ -372,7 +372,7 @@ class McpSettings(Section):
 
     tools: ToolSet = Field(
         default="lean",
-        description="the tools that clients are shown: lean = search, get, add, update, forget and the context of the project; typed = these, inject_context and get_context_for_task; full = all",
+        description="the tools that clients are shown: lean = search, get, add, update, forget and the context of the project; typed = these, inject_context and get_context_for_task; refresh = these, the user's profile, the list and help; full = all",
     )
 
 

@@ -119,6 +119,10 @@ class Stats(Arguments):
     """Arguments of `memory_stats`."""
 
 
+class Help(Arguments):
+    """Arguments of `memory_help`."""
+
+
 def schema_of(model: type[BaseModel], says: Says | None = None) -> dict[str, Any]:
     """Return the JSON schema of `model`, shortened: no titles, limits, null types or empty defaults, because every session pays for its tokens.
 

@@ -6,8 +6,8 @@ refuses on purpose is raised and becomes an error result; a statement of an agen
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
@@ -36,6 +36,7 @@ from tacit.model.changes import Add, Change, Retire
 from tacit.model.memory import Memory
 from tacit.model.signal import SESSION_TOOLS
 from tacit.model.trace import Trace
+from tacit.presets.refresh import tools as refresh
 from tacit.verbs.answers import Changed, OneMemory
 from tacit.verbs.asking import AnswerT, Verb, ask_verb
 from tacit.verbs.edit import Update, update_memory
@@ -287,6 +288,11 @@ def stats(engine: Engine, caller: Caller, arguments: ask.Stats) -> ToolAnswer:  
     return ToolAnswer(text=stats_text(counts), data=say.stats_data(counts))
 
 
+def explain(engine: Engine, caller: Caller, arguments: ask.Help) -> ToolAnswer:  # noqa: ARG001 - one shape for all
+    """Say what each tool is for, one line each."""
+    return _found("\n".join(f"- {tool.name}: {tool.about.partition('. ')[0].rstrip('.')}." for tool in TOOLS))
+
+
 TOOLS: tuple[Tool, ...] = (
     Tool(
         name="memory_search",
@@ -461,18 +467,34 @@ TOOLS: tuple[Tool, ...] = (
         gives=say.STATS,
         answer=stats,
     ),
+    Tool(
+        name="memory_help",
+        title="Help",
+        about="What each memory tool is for.",
+        takes=ask.Help,
+        gives=say.MEMORIES,
+        answer=explain,
+    ),
 )
 BY_NAME = {tool.name: tool for tool in TOOLS}
 
 
-_TYPED = ("inject_context", "get_context_for_task")
-"""The tools that the preset `typed` shows besides the lean set. Source: its seed, section 3.2."""
+_MORE: Mapping[str, tuple[str, ...]] = {
+    "typed": ("inject_context", "get_context_for_task"),  # source: its seed, section 3.2
+    "refresh": refresh.SHOWN,
+}
+"""The tools that a preset shows besides the lean set."""
 
 
 def tools_of(name: ToolSet) -> tuple[Tool, ...]:
     """Return the tools of a tool set, which clients are shown. Tools that are not shown can still be called."""
-    more = _TYPED if name == "typed" else ()
-    return TOOLS if name == "full" else tuple(tool for tool in TOOLS if tool.lean or tool.name in more)
+    more = _MORE.get(name, ())
+    tools = TOOLS if name == "full" else tuple(tool for tool in TOOLS if tool.lean or tool.name in more)
+    if name != "refresh":
+        return tools
+    return tuple(
+        replace(tool, about=refresh.SEARCH) if tool.name == "memory_search" else tool for tool in tools
+    )
 
 
 def call(engine: Engine, caller: Caller, name: str, values: dict[str, object]) -> ToolAnswer:
@@ -495,6 +517,6 @@ def call(engine: Engine, caller: Caller, name: str, values: dict[str, object]) -
     if not written:
         return answer
     return ToolAnswer(
-        text=f"{answer.text}\nThe user can take that back with `tacit undo {written[-1]}`.",
+        text=f"{answer.text}\nThe user can take that back with {' and '.join(f'`tacit undo {one}`' for one in written)}.",
         data={**answer.data, "undo": written[-1]},
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 from pydantic import Field
@@ -62,7 +63,8 @@ def remember(engine: Engine, caller: Caller, request: Remember) -> Changed:
 
     The scope is the project of `cwd` unless `scope` names another one. A statement that is known already is
     merged with the memory that holds it, and one that replaces another supersedes it. `change_id` of the
-    answer takes the change back with `POST /v1/undo`.
+    answer takes the change back with `POST /v1/undo`. In the preset `refresh`, sentences that each stand alone are
+    stored one by one, unless a headline or `replaces` says that they are one statement; `change_id` is then the last one's.
 
     A statement counts as the user's if it comes with a personal token, from the page, or from a terminal. Any
     other statement counts as an agent's. It waits for review, unless `user_words` quotes the user saying it.
@@ -73,8 +75,10 @@ def remember(engine: Engine, caller: Caller, request: Remember) -> Changed:
         NotFound: a memory of `replaces` does not exist.
     """
     cwd = request.cwd or caller.cwd
-    changes = engine.remember(
-        request.content,
+    one = request.headline or request.replaces
+    statements = (request.content,) if one else engine.facts_in(request.content, cwd)
+    store = partial(
+        engine.remember,
         kind=request.kind,
         scope=None if request.scope is None else engine.scope_called(request.scope, cwd),
         when=request.when,
@@ -90,4 +94,4 @@ def remember(engine: Engine, caller: Caller, request: Remember) -> Changed:
         all_branches=request.all_branches,
         headline=request.headline,
     )
-    return Changed(changes=changes)
+    return Changed(changes=[change for statement in statements for change in store(statement)])

@@ -40,6 +40,7 @@ CALLS: tuple[tuple[str, dict[str, object], str], ...] = (
     ("memory_profile", {}, "No preference"),
     ("memory_why", {}, "No recall"),
     ("memory_stats", {}, "wait for the user"),
+    ("memory_help", {}, "- memory_forget: Stop recalling a memory"),
 )
 
 

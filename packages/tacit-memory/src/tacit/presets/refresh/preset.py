@@ -21,6 +21,7 @@ from tacit.model.session import SessionState
 from tacit.model.trace import DropReason, Trace
 from tacit.model.trigger import Situation
 from tacit.ports.store import MemoryFilter, SearchableStore
+from tacit.presets.refresh.facts import facts_in
 from tacit.recall.pipeline import RecallPipeline
 from tacit.recall.pipelines import search
 from tacit.recall.pipelines.on_demand import judged_answer
@@ -303,6 +304,8 @@ PRESET = Preset(
     every_call=True,
     # The newest message alone drives the search: with the one before it, the old topic would win a switch.
     follow_ups=False,
+    # A line that moves holds one fact.
+    facts=facts_in,
 )
 
 
