@@ -135,7 +135,6 @@ class Bench:
             store.tidy()
             scope = ScopeFilter.of(project_scope(project_id))
             store.search.semantic(topics[0], identity=embedder.identity, scope=scope, limit=5)
-            store.settle()
         finally:
             store.close()
 

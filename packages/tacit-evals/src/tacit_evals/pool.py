@@ -231,7 +231,6 @@ class Pool:
             self.store.apply(
                 [Add(memory=memory) for memory in chunk], vectors=vectors, identity=embedder.identity
             )
-        self.store.settle()
 
     def count_usage(
         self, *, shown: Collection[str], used: Collection[str], controls: int = 0, controls_used: int = 0

@@ -225,7 +225,9 @@ def replace_named(
         elif against:
             contested.append((stored, against))
         elif holder is not None:
-            behind.append(Edit(memory=_over(stored, holder.id, at_ms), reason=_settled(memory, stays)))
+            behind.append(
+                Edit(memory=stored.ended_by(holder.id, at_ms=at_ms), reason=_settled(memory, stays))
+            )
         else:
             ended.append(stored)
     if holder is not None:
@@ -252,13 +254,6 @@ def replace_named(
         reason=joined(questions),
         further=tuple(stored.id for stored, _ in more),
     ), *behind
-
-
-def _over(stored: Memory, by: str, at_ms: int) -> Memory:
-    """Return `stored` as superseded by the memory with the id `by`."""
-    until = max(at_ms, stored.validity.valid_from_ms)
-    validity = replace(stored.validity, valid_to_ms=until, superseded_by=by)
-    return replace(stored, status="superseded", validity=validity, updated_at_ms=at_ms)
 
 
 def _settled(memory: Memory, holds: Memory, *, but: ChangeReason | None = None) -> ChangeReason:

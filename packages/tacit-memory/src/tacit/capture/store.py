@@ -237,7 +237,7 @@ def ended_for(
     """
     replaced = ChangeReason(cause=ChangeCause.REPLACED_BY, memory_ids=(memory.id,), further=(why,))
     changes: list[Change] = [
-        Edit(memory=_ended_memory(old, memory.id, now_ms), reason=replaced) for old in old_memories
+        Edit(memory=old.ended_by(memory.id, at_ms=now_ms), reason=replaced) for old in old_memories
     ]
     relations = [Relation(source_id=memory.id, target_id=old.id, type="updates") for old in old_memories]
     return changes, relations
@@ -280,18 +280,12 @@ def _taken_in(held: Memory, decided: Merge | Skip, why: ChangeReason, now_ms: in
     """Return the changes that merge `held` into a project memory that says the same."""
     into = decided.memory.id if isinstance(decided, Merge) else decided.memory_id
     same = ChangeReason(cause=ChangeCause.SAYS_SAME, memory_ids=(into,))
-    over = Edit(memory=_ended_memory(held, into, now_ms), reason=joined((why, same)))
+    over = Edit(memory=held.ended_by(into, at_ms=now_ms), reason=joined((why, same)))
     return [decided, over] if isinstance(decided, Merge) else [over]
 
 
 def _question(memory: Memory, other_id: str) -> Relation:
     return Relation(source_id=memory.id, target_id=other_id, type="contradicts")
-
-
-def _ended_memory(memory: Memory, by: str, now_ms: int) -> Memory:
-    until = max(now_ms, memory.validity.valid_from_ms)
-    over = replace(memory.validity, valid_to_ms=until, superseded_by=by)
-    return replace(memory, status="superseded", validity=over, updated_at_ms=now_ms)
 
 
 _CANDIDATES = 8

@@ -111,11 +111,6 @@ class Home:
         return self.root / "tacit.lock"
 
     @property
-    def index_dir(self) -> Path:
-        """Return the folder of derived vectors; may be deleted at any time."""
-        return self.root / "index"
-
-    @property
     def run_dir(self) -> Path:
         """Return the folder of the running daemon: lock, facts, and the socket unless its path would be too long."""
         return self.root / "run"
@@ -253,7 +248,7 @@ class Home:
         """
         self.check_owner()
         for folder in self._folders():
-            if folder in (self.index_dir, self.start_dir):
+            if folder == self.start_dir:
                 _move_file_away(folder)
             _make_private(folder)
         if not os.access(self.root, os.W_OK | os.X_OK):
@@ -336,7 +331,7 @@ class Home:
         return dict(os.environ, **{HOME_VARIABLE: os.fspath(self.root)})
 
     def _folders(self) -> tuple[Path, ...]:
-        below = (self.run_dir, self.index_dir, self.spool_dir, self.start_dir, self.bin_dir)
+        below = (self.run_dir, self.spool_dir, self.start_dir, self.bin_dir)
         kept = (self.log_file.parent, self.quarantine_dir, self.backups_dir)
         return (self.root, *below, *kept, self.socket.parent)
 

@@ -307,6 +307,12 @@ class Memory:
             return self
         return replace(self, validity=replace(self.validity, superseded_by=None))
 
+    def ended_by(self, memory_id: str, *, at_ms: int) -> Memory:
+        """Return a copy that ended at `at_ms`, but not before it began to hold, because the memory `memory_id` took its place."""
+        until = max(at_ms, self.validity.valid_from_ms)
+        validity = replace(self.validity, valid_to_ms=until, superseded_by=memory_id)
+        return replace(self, status="superseded", validity=validity, updated_at_ms=at_ms)
+
     @property
     def lent(self) -> Lent | Literal[""]:
         """As what it may be seen in other projects, where the user wants that: `public`, or one of the `preferences`; "" = it may not.

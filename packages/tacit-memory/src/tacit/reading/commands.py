@@ -14,8 +14,9 @@ import re
 from typing import Literal
 
 from tacit.reading.languages import is_code
-from tacit.text.lazy_regex import lazy_regex
+from tacit.text.lazy_regex import lazy_regex, wording
 
+_PROGRAMS = wording("programs")
 _SEPARATOR = lazy_regex(r"&&|\|\||[;\n|&]")
 _QUOTED = lazy_regex(
     r"'[^']*'|\"(?:\\.|[^\"\\])*\"|\$\([^()]*\)|<<-?\s*['\"]?(\w+)['\"]?.*?^\s*\1\s*$",
@@ -32,49 +33,16 @@ _RUNNERS = {
     ("pnpm", "exec"), ("pnpm", "dlx"), ("yarn", "dlx"), ("bun", "x"), ("mise", "exec"), ("nix", "develop"), ("direnv", "exec"),
 }  # fmt: skip
 _RUNNER_ONE = frozenset(["npx", "bunx", "uvx", "pipx", "dotenv", "cross-env"])
-_SUBCOMMANDS_TEXT = """
-git gh glab npm pnpm yarn bun deno pip pip3 uv poetry pipenv pdm hatch cargo go rustup docker podman
-docker-compose kubectl helm terraform aws gcloud az dotnet mvn gradle gradlew make just task rake bundle
-gem composer brew apt apt-get conda mix flutter dart swift terragrunt pulumi heroku fly vercel netlify
-supabase prisma alembic rails django-admin systemctl nx turbo lerna ruff cdk sam ansible tox nox
-pre-commit changeset stripe
-"""
-_SUBCOMMANDS = frozenset(_SUBCOMMANDS_TEXT.split())
+_SUBCOMMANDS = _PROGRAMS.words("with_subcommand")
 _THIRD = {("gh", "pr"), ("gh", "issue"), ("gh", "release"), ("gh", "run"), ("gh", "repo"), ("glab", "mr"), ("docker", "compose"), ("npm", "run"), ("pnpm", "run"),
           ("yarn", "run"), ("bun", "run"), ("deno", "task"), ("uv", "pip"), ("git", "stash"), ("git", "worktree"), ("aws", "s3"), ("go", "mod"), ("dotnet", "ef")}  # fmt: skip
-_VALUE_OPTIONS_TEXT = """
--C -c --git-dir --work-tree --prefix --cwd --dir --filter -w --workspace -n --namespace --context -f
---file --project -p --directory --manifest-path
-"""
-_VALUE_OPTIONS = frozenset(_VALUE_OPTIONS_TEXT.split())
+_VALUE_OPTIONS = _PROGRAMS.words("value_options")
 _SAME_PROGRAM = {"apt-get": "apt", "pip3": "pip", "nodejs": "node"}
 _DATABASE_CLIENTS = frozenset(["psql", "mysql", "mariadb", "sqlite3", "mongo", "mongosh", "sqlcmd"])
-_WORDS_TOO = frozenset(
-    [
-        "go",
-        "make",
-        "just",
-        "task",
-        "fly",
-        "dart",
-        "swift",
-        "mix",
-        "stripe",
-        "turbo",
-        "conda",
-        "pulumi",
-        "deno",
-    ]
-)
-PROGRAMS: frozenset[str] = (_SUBCOMMANDS | _DATABASE_CLIENTS | frozenset(
-    ["sudo", "pytest", "rspec", "jest", "vitest", "eslint", "prettier", "mypy", "flake8", "pylint", "curl", "wget", "ssh", "scp", "rsync", "pg_restore", "pg_dump", "dropdb", "black", "isort", "tsc", "rubocop", "phpunit", "gofmt", "golangci-lint", "ansible-playbook", "twine"]
-)) - _WORDS_TOO  # fmt: skip
+_WORDS_TOO = _PROGRAMS.words("words_too")
+PROGRAMS: frozenset[str] = (_SUBCOMMANDS | _DATABASE_CLIENTS | _PROGRAMS.words("bare")) - _WORDS_TOO
 """Programs that are recognized by their bare name in a sentence; names that are English words are left out."""
-_SKIPPED_TEXT = """
-cd pushd popd export set source . echo true false : exit printf sleep test [ [[ if for while fi done
-unset alias
-"""
-_SKIPPED = frozenset(_SKIPPED_TEXT.split())
+_SKIPPED = _PROGRAMS.words("shell_noise")
 _CUT = 4_000
 
 

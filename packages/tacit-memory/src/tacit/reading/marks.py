@@ -35,6 +35,7 @@ _MORE = "more"
 """Key of the table for languages that are recognized only by their marks."""
 _FILLED = re.compile(r"\{(\w+)\}")
 _INVISIBLE = re.compile("[\ufeff\u200b\u2060\u200e\u200f]")
+_CODE_SPAN = re.compile(r"`[^`\n]+`")
 _BOLD = re.compile(r"\*\*(?=\S)(.+?)(?<=\S)\*\*")
 _BEFORE = re.compile(
     r"(?:\[(?:[A-Z][\w ]*#\d+[^\]\n]*|[A-Z]\w*(?: \w+)? ?\d*)\]|@[\w.][\w./~-]*(?=\s)|(?:[-*+\u2022>]|\(?\d{1,2}[.)]|[a-z]\))(?=\s)|#{1,6}(?=\s)|[^\w\s`\"'\u201c\u201e\u00ab\u300c\u300e(\[<./~@$\u00bf-])\s*"
@@ -534,5 +535,5 @@ def has_leading_reference(content: str) -> bool:
 
 
 def word_count(text: str) -> int:
-    """Return the number of words separated by white space; a path counts as one."""
-    return len(text.split())
+    """Return the number of words separated by white space; a path and a code span count as one."""
+    return len(_CODE_SPAN.sub("`", text).split())

@@ -24,6 +24,7 @@ from tacit.reading.moment_places import key_of, parts_of, touches
 from tacit.reading.moments import read_moments
 from tacit.text.lazy_regex import lazy_regex, wording
 
+_PROGRAMS = wording("programs")
 _PHRASES = wording("moments")
 
 Fit = Literal["now", "next", "no"]
@@ -48,53 +49,11 @@ _REWORKS = frozenset({"edit", "multiedit", "str_replace"})
 _NETWORK = frozenset({"webfetch", "web_fetch", "fetch", "websearch", "web_search"})
 _SPEAKS = frozenset({"task", "agent"}) | _NETWORK
 _SEARCHERS = frozenset({"grep", "rg", "ag", "ack", "echo", "git-grep", "ripgrep"})
-_SCOPE_OPTIONS = frozenset(
-    {
-        "-n",
-        "--namespace",
-        "--context",
-        "-e",
-        "--env",
-        "--environment",
-        "--project",
-        "-l",
-        "--limit",
-        "-h",
-        "--host",
-        "-w",
-        "--workspace",
-        "--stack",
-        "--profile",
-        "--app",
-        "-a",
-    }
-)
+_SCOPE_OPTIONS = _PROGRAMS.words("scope_options")
 _REMOVERS = frozenset({"rm", "rmdir", "unlink", "trash", "shred"})
 _CHANGERS = _REMOVERS | {"mv", "cp", "tee", "truncate", "chmod", "touch", "install"}
 _VIEWERS = frozenset({"cat", "less", "head", "tail", "ls", "tree", "bat", "source", "sed", "find"})
-_READERS = frozenset(
-    {
-        "cat",
-        "less",
-        "more",
-        "head",
-        "tail",
-        "bat",
-        "source",
-        "sed",
-        "awk",
-        "cut",
-        "sort",
-        "jq",
-        "yq",
-        "xxd",
-        "strings",
-        "base64",
-        "cp",
-        "grep",
-        "rg",
-    }
-)
+_READERS = _PROGRAMS.words("readers")
 _HOST = lazy_regex(r"(?<![\w.-])(?:[a-z0-9-]+\.)+[a-z]{2,}(?![\w-])|(?<=://)[\w.-]+", re.IGNORECASE)
 _SWITCHES = frozenset({"checkout", "switch"})
 _BRANCHES = frozenset({"main", "master", "develop", "trunk"})

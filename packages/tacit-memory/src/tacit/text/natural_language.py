@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from functools import cache, lru_cache
 
-from tacit.text.lazy_regex import lazy_regex
+from tacit.text.lazy_regex import lazy_regex, wording
 from tacit.text.stop_words import FUNCTION_WORDS
 
 ENGLISH = "en"
@@ -35,69 +35,22 @@ _CHARS_PER_WORD = 2
 _LEAST_SHARE = 3
 """A text counts as of another script if that has at least one word per this many Latin words: names of programs are Latin in every language."""
 
-_WORDS_TEXT = {
-    "de": """
-        aber alle allem allen aller alles als am auch auf aus bei beim bin bis bist bitte da dabei damit dann das dass dein
-        deine dem den denn der des dich die dies diese diesem diesen dieser dieses dir doch dort du durch ein eine einem einen
-        einer eines er es etwas für gibt hab habe haben hat hast hier ich ihm ihn ihr ihre im ins ist ja jede jeder jetzt kann
-        kannst kein keine keinen können könnte könntest mal man mein meine mich mir mit mach nach nicht nichts noch nur ob oder
-        ohne schon sei sein seine sich sie sind so soll sollen sollte sollten um und uns unser unsere unter vom von vor wann war
-        waren warum was weil welche welchen welcher wenn wer werden wie wieder will wir wird wo wurde würde würden zeig zu zum zur
-        zwischen über immer nie niemals stets statt verwende verwenden verwendet benutze benutzen benutzt nutze nutzen nutzt""",
-    "fr": """
-        alors au aucun aucune aussi autre aux avant avec avoir car ce ceci cela ces cet cette chez comme comment dans de
-        des donc dont du elle elles en encore est et être eux fait fais faire faut il ils ici j'ai je jamais juste la le les leur leurs
-        lui là ma mais me mes moi mon même ne nos notre nous on ont ou où par parce pas pendant peux peut plus plutôt pour pourquoi
-        pourrais qu qu'on que quel quelle quand qui quoi sa sans se ses si son sont suis sur ta te tes toi ton toujours tous tout
-        toute toutes trop très tu un une vers voici vos votre vous y à ça c'est d'abord n'est s'il était jamais utilise utiliser utilisez utilisons""",
-    "es": """
-        al algo algún aquí así aún bien cada como con cual cuando cuándo cuál cuáles cuánto de del desde donde dónde el él ella
-        ellos en entre era es esa ese eso esta estas este esto estos está están fue ha hace hacer han has hasta hay haz he la las le les
-        lo los mal mi mis mucho muy más nada ni no nos nosotros nuestra nuestro nunca o otra otro para pero pon por porque puede
-        puedes podrías que quién qué se sea ser si sin sobre solo son soy su sus sí también tan te tener tengo tiene todo todos todas
-        tu tus un una unas uno unos usted va vez y ya yo siempre nunca jamás usar usamos utiliza""",
-    "pt": """
-        agora ainda ao aos aqui até bem cada com como da das de dele dessa desse desta deste do dos e ela ele eles em entre era
-        essa esse esta este está estão eu faz fazer foi há isso isto já la lá mais mas me mesmo meu minha muito na nada nas nem nesta
-        neste no nos nossa nosso nova novo nunca não né o onde os ou para pela pelo pode podemos por porque pra quais qual quando
-        quanto que quem se sem sempre ser seu si são sobre sua também te tem ter tinha tudo um uma umas uns você vocês à às é jamais usar usamos utiliza""",
-    "ru": """
-        а без бы был была были было быть в вам вас весь во вот все всё всего вы где да даже для до его ее её ей если есть еще ещё
-        же за здесь и из или им их к как какая какие какой когда кто ли либо лишь меня мне может можешь мой моя мы на над надо нам нас
-        наш наша не него нее неё нет ни них но ну о об однако он она они оно от по под при про с сам себя со так также такой там
-        те тебе тем то того тоже той только том ты тут у уже что чтобы чем эта эти это этой этом этот я всегда никогда использовать используй используем используйте нужно""",
-}  # fmt: skip
-_WORDS = {code: frozenset(text.split()) for code, text in _WORDS_TEXT.items()}
-_TYPICAL_TEXT = {
-    "de": "benutze benutzen danke datei dateien fehler füge immer lösch lösche nein nie niemals nutze nutzen schreib schreibe starte statt verwende verwenden weiter änder ändere",
-    "fr": "ajoute corrige crée dépôt enregistre erreur fichier fichiers lance merci mets montre oui projet supprime utilise utiliser voir écris",
-    "es": "arregla archivo archivos añade borra cambia ejecuta escribe funciona gracias mejor nueva nuevo prueba proyecto quita siempre usa usar vale",
-    "pt": "adiciona apaga arquivo arquivos arruma coloca conecta erro escreva escreve funciona gente manda muda não obrigado projeto remova roda senha teste testes todo usa usar",
-}  # fmt: skip
-_TYPICAL = {code: frozenset(text.split()) for code, text in _TYPICAL_TEXT.items()}
-"""Frequent words of prompts, by which the language of a short one is recognized."""
-_TELLING = {
-    "de": frozenset(["merk", "merke", "bevorzuge", "benutze", "verwende", "niemals"]),
-    "fr": frozenset(["souviens", "rappelle", "retiens", "préfère", "préfèrerais", "désormais"]),
-    "es": frozenset(["recuerda", "prefiero", "apunta", "nunca", "siempre"]),
-    "pt": frozenset(["lembra", "lembre", "prefiro", "anota"]),
-}
-"""Words that open a statement. One of them is enough to recognize the language."""
+_LISTS = wording("languages")
+_WORDS = {code: _LISTS.words(code) for code in ("de", "fr", "es", "pt", "ru")}
 _MARKS = {
     "de": re.compile("[äöüß]"),
     "fr": re.compile("[èêëîïûùœæ]|\\b[cdjlnmst]['\u2019]"),
     "es": re.compile("[ñ¿¡]"),
     "pt": re.compile("[ãõ]"),
 }
-_LATIN_CODES = tuple(_MARKS)
+_TYPICAL, _TELLING = (
+    {code: _LISTS.words(f"{code}_{sort}") for code in _MARKS} for sort in ("typical", "telling")
+)
+"""Frequent words of prompts, and words that open a statement; one of the latter is enough to recognize the language."""
 _LEAST_VOTES = 3
 """Least votes for a language other than English: those of two words, or of one word and a letter that only this language has."""
 _LEAST_ENGLISH = 2
-_ENGLISH_TEXT = """
-    add adds and any build but can change check code could create delete describe do does done every file files find fix for from have how
-    if is it make move need new not of or please remove rename run should that the then there these this to update use used using what when
-    where which why will with would write you your"""
-_ENGLISH_ALONE = frozenset(_ENGLISH_TEXT.split())
+_ENGLISH_ALONE = _LISTS.words("en")
 """Words that vote for English; the function words of English vote too."""
 
 
@@ -130,7 +83,7 @@ def function_words_of(text: str) -> frozenset[str]:
 @cache
 def _latin() -> dict[str, frozenset[str]]:
     """Return language code -> the words that vote for this language, for the languages in Latin script other than English."""
-    return {code: _WORDS[code] | _TYPICAL[code] | _TELLING[code] for code in _LATIN_CODES}
+    return {code: _WORDS[code] | _TYPICAL[code] | _TELLING[code] for code in _MARKS}
 
 
 @cache

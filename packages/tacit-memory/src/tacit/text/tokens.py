@@ -55,7 +55,7 @@ _CODE_SHAPE = re.compile(r"[_/\\]|\w\.\w|::|[a-z][A-Z]|[A-Z]{2}[a-z]|[^\W\d_]\d|
 _CLOSED_UP = re.compile("[\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
 _WITHOUT_BLANKS = re.compile("[\u3040-\u30ff\u3400-\u9fff]+")
 """Chinese and Japanese; Korean has blanks."""
-_GRAMMAR = re.compile("[\u3040-\u309f]+|.*[的了吗呢吧把给个们这那请和一我你是在也就]")
+_GRAMMAR = re.compile("[\u3040-\u309f]|.*[的了吗呢吧们这那我你是也]")
 
 
 def segmented(text: str) -> str:
@@ -86,7 +86,10 @@ def is_closed_up(word: str) -> bool:
 
 
 def is_grammar(word: str) -> bool:
-    """Whether `word`, a bigram, only has a grammatical function: it begins with hiragana, or contains a Chinese particle or pronoun."""
+    """Whether `word`, a bigram, only has a grammatical function: it begins with hiragana, or contains a Chinese particle or pronoun.
+
+    Characters that also stand in ordinary words, such as those of "request", "online" and "unify", are not among them.
+    """
     return not word.isascii() and _GRAMMAR.match(word) is not None and is_closed_up(word)
 
 

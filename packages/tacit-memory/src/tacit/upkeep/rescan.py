@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -85,8 +84,6 @@ def rescan(
     uncleaned: list[str] = []
     for place, path in _files(home):
         _file(path, clean, files, place, uncleaned, dry_run=dry_run)
-    if rows and not dry_run:
-        files.update(_drop_derived(home))
     for path in copies:
         if path.suffix in (".jsonl", ".json", ".md", ".txt"):
             if gone is None or records is None:
@@ -210,16 +207,6 @@ def _rewrite(
         uncleaned.append(
             f"{path}: it cannot be read ({error}); delete it, or see to that and run this again."
         )
-
-
-def _drop_derived(home: Home) -> dict[str, int]:
-    """Delete the derived index files, whose numbers were made from the old words; they are rebuilt when needed. Return `{"index": count}`, or {} for none."""
-    gone = 0
-    for path in _sorted(home.index_dir):
-        with suppress(OSError):
-            path.unlink()
-            gone += 1
-    return {"index": gone} if gone else {}
 
 
 def replaced_databases(home: Home) -> Iterable[Path]:

@@ -1,4 +1,4 @@
-"""Derived indexes: right answers at size, in step with the table, and worthless files rebuilt."""
+"""Indexes of vectors and words: right answers at size, in step with the table."""
 
 from __future__ import annotations
 
@@ -20,23 +20,17 @@ from tacit.backends.sqlite.index_rows import FOREVER, Rows
 from tacit.backends.sqlite.search import BY_ERROR
 from tacit.backends.sqlite.vector_index import (
     SMALL_ROWS,
-    Sidecar,
-    SidecarKey,
     SignBitVectors,
-    read_sidecar,
     sign_bits,
     widen,
-    write_sidecar,
 )
 from tacit.config.home import Home
 from tacit.model.changes import Add, Change, Edit, Retire
 from tacit.model.memory import Validity
-from tacit.model.pack import Surface
 from tacit.model.scope import UNIVERSAL, ScopeFilter, project_scope
 from tacit.model.trigger import Trigger
 from tacit.ports.models import EmbedderIdentity
 from tacit.providers.clock import FakeClock
-from tacit.safety.trust import why_not_on
 
 DIMENSIONS = 100  # not a multiple of 64: the last word of bits is padded
 EMBEDDER = EmbedderIdentity(name="test@1", dimensions=DIMENSIONS)
@@ -97,10 +91,6 @@ def exact(vectors: np.ndarray, vector: np.ndarray, limit: int = 10) -> list[str]
     return [name_of(int(number)) for number in order]
 
 
-def sidecars(home: Home) -> list[Path]:
-    return sorted(home.index_dir.glob("vectors-*.bin"))
-
-
 class TestLargeScopes:
     def test_the_nearest_are_found_as_an_exact_search_finds_them(self, store: SqliteStore) -> None:
         vectors = unit_rows(SIZE, seed=1)
@@ -116,7 +106,6 @@ class TestLargeScopes:
             store.close()
         finally:
             os.umask(before)
-        assert sidecars(home)
         open_to_others = [path for path in home.root.rglob("*") if path.stat().st_mode & 0o077]
         assert [path for path in open_to_others if path.name != "template.db"] == []
 
@@ -187,53 +176,15 @@ def base_of(store: SqliteStore) -> np.ndarray:
     return partition_of(store).index.base
 
 
-class TestSidecar:
+class TestNextStart:
     QUERY = unit_rows(1, seed=5)[0]
 
     def expected(self) -> list[str]:
         return exact(unit_rows(SIZE, seed=1), self.QUERY, 5)
 
-    def test_is_written_once_and_used_by_the_next_start(self, home: Home) -> None:
+    def test_finds_what_was_stored_and_ended_before(self, home: Home) -> None:
         first = open_sqlite_store(home, clock=CLOCK)
         assert nearest(first, self.QUERY, 5) == self.expected()
-        first.settle()
-        (path,) = sidecars(home)
-        written = path.stat().st_mtime_ns
-        first.close()
-        second = open_sqlite_store(home, clock=CLOCK)
-        assert nearest(second, self.QUERY, 5) == self.expected()
-        assert not base_of(second).flags.writeable  # mapped from the file
-        second.close()
-        assert path.stat().st_mtime_ns == written
-        assert [p for p in home.index_dir.iterdir() if p.name.endswith(".part")] == []
-
-    @pytest.mark.parametrize(
-        "damage", ["missing", "empty", "cut", "garbage", "flipped-head", "flipped-vectors", "folder"]
-    )
-    def test_a_worthless_file_is_made_again(self, home: Home, damage: str) -> None:
-        first = open_sqlite_store(home, clock=CLOCK)
-        nearest(first, self.QUERY)
-        first.close()
-        (path,) = sidecars(home)
-        content = bytearray(path.read_bytes())
-        path.unlink()
-        if damage == "folder":
-            path.mkdir()
-        elif damage != "missing":
-            if damage.startswith("flipped"):
-                content[40 if damage == "flipped-head" else -100] ^= 0xFF
-            broken = {"empty": b"", "cut": content[:-1000], "garbage": b"\x01" * 9999}.get(damage, content)
-            path.write_bytes(bytes(broken))
-        second = open_sqlite_store(home, clock=CLOCK)
-        assert nearest(second, self.QUERY, 5) == self.expected()
-        second.close()
-        if damage != "folder":
-            assert len(path.read_bytes()) == len(content)
-
-    def test_a_stale_file_is_brought_up_to_date(self, home: Home) -> None:
-        first = open_sqlite_store(home, clock=CLOCK)
-        nearest(first, self.QUERY)
-        first.settle()
         best = self.expected()[0]
         first.apply([Retire(memory_id=best, at_ms=1)])
         first.apply([Add(memory=memory("mem_new"))], vectors=self.QUERY[np.newaxis], identity=EMBEDDER)
@@ -241,73 +192,6 @@ class TestSidecar:
         second = open_sqlite_store(home, clock=CLOCK)
         assert nearest(second, self.QUERY, 5) == ["mem_new", *self.expected()[1:]]
         second.close()
-
-    def test_a_file_from_before_a_move_is_not_used(self, home: Home) -> None:
-        first = open_sqlite_store(home, clock=CLOCK)
-        nearest(first, self.QUERY)
-        first.settle()
-        best = self.expected()[0]
-        first.apply([Edit(memory=memory(best, scope=project_scope("else")))])
-        first.close()
-        second = open_sqlite_store(home, clock=CLOCK)
-        assert nearest(second, self.QUERY, 4) == self.expected()[1:]
-        second.close()
-
-    def test_a_file_of_another_store_is_not_used(self, home: Home, template: Path, tmp_path: Path) -> None:
-        first = open_sqlite_store(home, clock=CLOCK)
-        best = self.expected()[0]
-        nearest(first, self.QUERY)
-        first.close()
-        other = Home(tmp_path / "other")
-        restore(template, other, CLOCK)
-        (path,) = sidecars(home)
-        key = first._search._vectors._store_id
-        assert read_sidecar(
-            home.index_dir, SidecarKey(store_id=key, scope=1, identity=1, dimensions=DIMENSIONS)
-        )
-        path.rename(other.index_dir / path.name)
-        store = open_sqlite_store(other, clock=CLOCK)
-        stolen = SidecarKey(
-            store_id=store._search._vectors._store_id, scope=1, identity=1, dimensions=DIMENSIONS
-        )
-        assert read_sidecar(other.index_dir, stolen) is None
-        assert nearest(store, self.QUERY, 5)[0] == best
-        store.close()
-
-    def test_the_table_has_the_last_word(self, home: Home) -> None:
-        """A file that claims to be current but holds rows of another time may name them: what they are, the table says."""
-        store = open_sqlite_store(home, clock=CLOCK)
-        nearest(store, self.QUERY)
-        store.close()
-        best = self.expected()[0]
-        with closing(sqlite3.connect(home.database)) as raw:  # no change is counted
-            raw.execute("UPDATE memories SET status = 'retired' WHERE id = ?", (best,))
-            raw.commit()
-        store = open_sqlite_store(home, clock=CLOCK)
-        assert nearest(store, self.QUERY, 1) == [best]
-        (read,) = store.get([best], scope=store.scopes())
-        assert read.status == "retired"
-        assert why_not_on(read, Surface.PROMPT)
-        store.close()
-
-    def test_an_unwritable_folder_costs_only_time(self, home: Home) -> None:
-        home.index_dir.rmdir()
-        home.index_dir.write_text("a file stands here")
-        key = SidecarKey(store_id="s", scope=1, identity=1, dimensions=4)
-        empty = np.empty((0, 4), np.float16)
-        rows = np.empty(0, np.int64)
-        data = Sidecar(
-            change=1,
-            numbers=rows,
-            ids=np.empty(0, "S1"),
-            valid_from=rows,
-            valid_to=rows,
-            kinds=np.empty(0, np.uint32),
-            bits=sign_bits(empty),
-            vectors=empty,
-        )
-        assert write_sidecar(home.index_dir, key, data) is False
-        assert read_sidecar(home.index_dir, key) is None
 
 
 class TestRows:

@@ -600,21 +600,6 @@ def test_many_conversations_one_a_line(tmp_path: Path) -> None:
     assert found[0].transcript.turns[0].at_ms == 1768582123847
 
 
-def test_kimis_wire_log(tmp_path: Path) -> None:
-    part = {"type": "content.part", "part": {"type": "text", "text": "yo"}}
-    thought = {"type": "content.part", "part": {"type": "think", "think": "Always obey"}}
-    rows: Rows = [
-        {"type": "metadata", "protocol_version": "1.5"},
-        {
-            "type": "context.append_message",
-            "message": {"role": "user", "content": [{"type": "text", "text": "hi"}]},
-        },
-        {"type": "context.append_loop_event", "event": thought},
-        {"type": "context.append_loop_event", "event": part},
-    ]
-    assert said(only(write_rows(tmp_path / "w.jsonl", rows))) == [("user", "hi"), ("assistant", "yo")]
-
-
 # --- Claude Code beyond its plain lines ------------------------------------------------------------------------------------
 
 

@@ -52,7 +52,7 @@ def test_a_nul_byte_is_refused():
 def test_every_path_lies_below_the_root(tmp_path):
     home = Home(tmp_path)
     paths = [
-        home.config_file, home.database, home.lock_file, home.index_dir, home.daemon_lock, home.daemon_file,
+        home.config_file, home.database, home.lock_file, home.daemon_lock, home.daemon_file,
         home.spool_dir, home.start_dir, home.launcher, home.log_file, home.quarantine_dir,
     ]  # fmt: skip
     assert all(path.is_relative_to(tmp_path) for path in paths)
@@ -150,15 +150,14 @@ def test_a_read_only_home_is_named(tmp_path):
         home.root.chmod(0o700)
 
 
-@pytest.mark.parametrize("name", ["index", "start"])
-def test_a_file_in_place_of_a_derived_folder_is_moved_beside_it(tmp_path, name):
+def test_a_file_in_place_of_the_folder_of_start_blocks_is_moved_beside_it(tmp_path):
     home = Home(tmp_path / "home")
     home.ensure()
-    (home.root / name).rmdir()
-    (home.root / name).write_text("not a folder")
+    home.start_dir.rmdir()
+    home.start_dir.write_text("not a folder")
     home.ensure()
-    assert (home.root / name).is_dir()
-    (moved,) = home.root.glob(f"{name}.file-*")
+    assert home.start_dir.is_dir()
+    (moved,) = home.root.glob("start.file-*")
     assert moved.read_text() == "not a folder"
 
 

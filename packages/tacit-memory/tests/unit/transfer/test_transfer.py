@@ -18,7 +18,7 @@ from tacit.app.transfer.report import ImportOptions, ImportReport
 from tacit.app.wiring import open_engine
 from tacit.capture.importing.items import (
     ForeignStatement,
-    RefusedHook,
+    RefusedEntry,
     read_mem0,
     read_memory_service,
     read_sugar,
@@ -455,7 +455,7 @@ def test_a_hundred_thousand_rows_are_bounded_and_told(tmp_path):
     file = sugar_database(tmp_path / "big.db", list(rows))
     ((path, reader),) = find_readers(file)
     found = list(reader.read(path))
-    refused = [one for one in found if isinstance(one, RefusedHook)]
+    refused = [one for one in found if isinstance(one, RefusedEntry)]
     assert len(found) - len(refused) == 50_000
     assert [one.reason for one in refused] == [
         "50000 older rows of memory_entries: more than 50000 are not read"
@@ -463,7 +463,7 @@ def test_a_hundred_thousand_rows_are_bounded_and_told(tmp_path):
     lines = tmp_path / "big.jsonl"
     lines.write_text("\n".join(["nonsense"] * 100_000))
     read = read_signed_lines(lines_of(lines, 1000), verified=lambda _: False)
-    assert sum(isinstance(one, RefusedHook) for one, _ in read) == 100_000
+    assert sum(isinstance(one, RefusedEntry) for one, _ in read) == 100_000
     export = tmp_path / "big.json"
     export.write_text(json.dumps([{"id": str(n), "memory": "x"} for n in range(60_000)]))
     ((path, reader),) = find_readers(export)
@@ -484,7 +484,7 @@ def test_a_hundred_thousand_rows_are_bounded_and_told(tmp_path):
 def test_a_refusal_says_in_plain_words_what_is_wrong(line: bytes, reason: str):
     [(found, _)] = read_signed_lines([line], verified=lambda _: False)
 
-    assert isinstance(found, RefusedHook)
+    assert isinstance(found, RefusedEntry)
     assert found.reason == f"no record of an export: {reason}"
 
 

@@ -580,7 +580,9 @@ class Review:
     def _accept(self, memory: Memory, others: Sequence[Memory]) -> _DecisionWrites:
         instead = ChangeReason(cause=ChangeCause.OTHER_ACCEPTED, memory_ids=(memory.id,))
         accepted = Edit(memory=self._confirmed(memory), reason=ChangeReason(cause=ChangeCause.ACCEPTED))
-        ended = [Edit(memory=self._ended(other, memory.id), reason=instead) for other in others]
+        ended = [
+            Edit(memory=other.ended_by(memory.id, at_ms=self._now()), reason=instead) for other in others
+        ]
         relations = [Relation(source_id=memory.id, target_id=other.id, type="updates") for other in others]
         return _DecisionWrites(changes=(accepted, *ended), forgiven=(memory,), relations=tuple(relations))
 
@@ -625,7 +627,7 @@ class Review:
                 reason=ChangeReason(cause=ChangeCause.MERGED_BY_REVIEW, memory_ids=(memory.id,)),
             ),
             Edit(
-                memory=self._ended(memory, target.id),
+                memory=memory.ended_by(target.id, at_ms=self._now()),
                 reason=ChangeReason(cause=ChangeCause.MERGED_INTO, memory_ids=(target.id,)),
             ),
         )
@@ -646,13 +648,6 @@ class Review:
         return replace(
             memory.leading(), status="active", provenance=provenance, branch=branch, updated_at_ms=self._now()
         )
-
-    def _ended(self, memory: Memory, by: str) -> Memory:
-        now = self._now()
-        validity = replace(
-            memory.validity, valid_to_ms=max(now, memory.validity.valid_from_ms), superseded_by=by
-        )
-        return replace(memory, status="superseded", validity=validity, updated_at_ms=now)
 
     # --- taking back
 

@@ -8,7 +8,7 @@ import re
 import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, TypedDict
+from typing import Any, TypedDict
 
 from tacit.app.delivery_texts import use_counts
 from tacit.app.maintenance.lazy_writing import LazyWriting
@@ -343,41 +343,6 @@ class _Run:
     pipeline: RecallPipeline | None = None
 
 
-class AskAgain(Protocol):
-    """Makes the query that a signal in a situation asks (`Engine._asked_again`)."""
-
-    def __call__(
-        self,
-        text: str,
-        inputs: AskedWith,
-        *,
-        surface: Surface,
-        session: SessionKey | None,
-        cwd: str,
-        at_ms: int,
-        settings: Settings,
-    ) -> Outcome[Query]:
-        """Return the query, and notes on how it was read."""
-        ...
-
-
-class AskQuestion(Protocol):
-    """Makes the query of a question, or of a start (`Engine._question`)."""
-
-    def __call__(
-        self,
-        text: str,
-        *,
-        surface: Surface,
-        cwd: str,
-        at_ms: int,
-        settings: Settings,
-        budget_tokens: int | None,
-    ) -> Query:
-        """Return the query."""
-        ...
-
-
 class WhyNotExplorer:
     """Explains why recalls of one open store do not give a memory. Changes nothing."""
 
@@ -391,10 +356,10 @@ class WhyNotExplorer:
         writing: LazyWriting,
         settings_at: Callable[[str, str], Settings],
         situation_of: Callable[[SessionKey | None], AskedWith | None],
-        ask_again: AskAgain,
-        question: AskQuestion,
+        ask_again: Callable[..., Outcome[Query]],
+        question: Callable[..., Query],
     ) -> None:
-        """The last four make settings, situations and queries as a recall by hand does."""
+        """The last four make settings, situations and queries as a recall by hand does: they are methods of the engine."""
         self._parts = parts
         self._projects = projects
         self._sessions = sessions

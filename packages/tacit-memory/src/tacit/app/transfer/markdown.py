@@ -19,7 +19,7 @@ from itertools import pairwise
 
 from tacit.app.memories import Memories
 from tacit.app.transfer.report import Action, ImportLine, ImportOptions, ImportTally, Owners
-from tacit.capture.importing.items import RefusedHook
+from tacit.capture.importing.items import RefusedEntry
 from tacit.errors import TacitError
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.ids import content_hash
@@ -66,7 +66,7 @@ class EditedMarkdown:
 
     entries: tuple[Entry, ...]
     removed: tuple[str, ...]
-    refused: tuple[RefusedHook, ...] = ()
+    refused: tuple[RefusedEntry, ...] = ()
 
 
 def mark_of(memory: Memory) -> str:
@@ -115,7 +115,7 @@ def read_markdown(text: str) -> EditedMarkdown:
     """Parse an edited file. It never raises: an unreadable line is refused by its number."""
     foot = _FOOT.search(text)
     entries: list[Entry] = []
-    refused: list[RefusedHook] = []
+    refused: list[RefusedEntry] = []
     scope = kind = ""
     open_lines: list[str] = []
     started = 0
@@ -138,7 +138,9 @@ def read_markdown(text: str) -> EditedMarkdown:
         elif first:
             close()
             if len(entries) >= MAX_ENTRIES:
-                refused.append(RefusedHook(where=f"line {number}", reason=f"more than {MAX_ENTRIES} entries"))
+                refused.append(
+                    RefusedEntry(where=f"line {number}", reason=f"more than {MAX_ENTRIES} entries")
+                )
                 break
             open_lines.append(first["text"])
             started = number
@@ -156,19 +158,19 @@ def read_markdown(text: str) -> EditedMarkdown:
     )
 
 
-def _entry(lines: list[str], kind: str, scope: str, where: str) -> Entry | RefusedHook:
+def _entry(lines: list[str], kind: str, scope: str, where: str) -> Entry | RefusedEntry:
     while lines and not lines[-1].strip():
         lines.pop()
     entry_text = "\n".join(lines)
     mark = _MARK.search(entry_text)
     text = (entry_text[: mark.start()] if mark else entry_text).replace("<\\!--", "<!--").strip()
     if not text:
-        return RefusedHook(where=where, reason="an entry without text; delete it, or add text")
+        return RefusedEntry(where=where, reason="an entry without text; delete it, or add text")
     if scope:
         try:
             Scope.parse(scope)
         except TacitError as error:
-            return RefusedHook(where=where, reason=str(error))
+            return RefusedEntry(where=where, reason=str(error))
     return Entry(
         text=text,
         kind=kind,

@@ -28,7 +28,7 @@ from typing import Any, cast
 import msgspec
 
 from tacit.app.reasons import change_text
-from tacit.capture.importing.items import RefusedHook
+from tacit.capture.importing.items import RefusedEntry
 from tacit.errors import StoreReadOnly, TacitError
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.memory import Memory, Relation
@@ -131,7 +131,7 @@ class History:
         return self.versions[-1].memory
 
 
-Line = History | Relation | ProjectRecord | RefusedHook
+Line = History | Relation | ProjectRecord | RefusedEntry
 
 _write = msgspec.json.Encoder().encode
 
@@ -203,19 +203,19 @@ def read_signed_lines(
         where = f"line {number}"
         if number > MAX_LINES:
             yield (
-                RefusedHook(where=where, reason=f"more than {MAX_LINES} lines; the rest was not read"),
+                RefusedEntry(where=where, reason=f"more than {MAX_LINES} lines; the rest was not read"),
                 False,
             )
             return
         if not line.strip():
             continue
         if len(line) > MAX_LINE_BYTES:
-            yield RefusedHook(where=where, reason=f"longer than {MAX_LINE_BYTES} bytes"), False
+            yield RefusedEntry(where=where, reason=f"longer than {MAX_LINE_BYTES} bytes"), False
             continue
         try:
             value = _read(line)
         except (msgspec.MsgspecError, TacitError, ValueError, TypeError, KeyError, RecursionError) as error:
-            yield RefusedHook(where=where, reason=f"no record of an export: {_why(error)[:160]}"), False
+            yield RefusedEntry(where=where, reason=f"no record of an export: {_why(error)[:160]}"), False
             continue
         if value is not None:
             yield value, verified(line)

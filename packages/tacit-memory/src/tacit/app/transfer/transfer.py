@@ -28,7 +28,7 @@ from tacit.app.transfer.records import (
 from tacit.app.transfer.report import Action, ImportLine, ImportOptions, ImportReport, ImportTally, Owners
 from tacit.app.values import Parts
 from tacit.app.visibility import Visibility
-from tacit.capture.importing.items import ForeignStatement, RefusedHook, draft_of
+from tacit.capture.importing.items import ForeignStatement, RefusedEntry, draft_of
 from tacit.capture.importing.readers import find_readers
 from tacit.capture.importing.safe_files import head_of, lines_of, read_text
 from tacit.capture.pipeline import CapturePipeline
@@ -81,7 +81,7 @@ class LosslessImport:
         relations: list[Relation] = []
         looked_at = 0
         for line in lines:
-            if isinstance(line, RefusedHook):
+            if isinstance(line, RefusedEntry):
                 self._refuse(line.where, line.reason)
             elif isinstance(line, History):
                 looked_at += 1
@@ -486,12 +486,12 @@ class Transfer:
             return
         total = stated_memories(head_of(path))
         purged = frozenset[str]() if options.again else self._store.purged_memories()
-        stated: list[ForeignStatement | RefusedHook] = []
+        stated: list[ForeignStatement | RefusedEntry] = []
 
         def believed() -> Iterator[Line]:
             lines = read_signed_lines(lines_of(path, MAX_LINE_BYTES), verified=self._signer.verified)
             for line, signed in lines:
-                if options.vouched or signed or isinstance(line, RefusedHook):
+                if options.vouched or signed or isinstance(line, RefusedEntry):
                     yield line
                 elif (statement := self._statement(line, path.name, run, purged)) is not None:
                     stated.append(statement)
@@ -515,7 +515,7 @@ class Transfer:
             )
 
     def _take_foreign(
-        self, statements: Iterable[ForeignStatement | RefusedHook], run: _ImportRun, *, whole: int = 0
+        self, statements: Iterable[ForeignStatement | RefusedEntry], run: _ImportRun, *, whole: int = 0
     ) -> None:
         if run.project is not None and not run.wanted.universal and not run.wanted.dry_run:
             self._projects.register(run.project)
@@ -525,10 +525,10 @@ class Transfer:
             self._batch(batch, run)
             run.progress("", looked_at, whole)
 
-    def _batch(self, batch: Sequence[ForeignStatement | RefusedHook], run: _ImportRun) -> None:
+    def _batch(self, batch: Sequence[ForeignStatement | RefusedEntry], run: _ImportRun) -> None:
         items: list[ForeignStatement] = []
         for statement in batch:
-            if isinstance(statement, RefusedHook):
+            if isinstance(statement, RefusedEntry):
                 action: Action = "skip" if statement.meant else "refused"
                 run.tally.add(ImportLine(action=action, where=statement.where, reason=statement.reason))
             elif (
@@ -593,16 +593,16 @@ class Transfer:
 
     def _statement(
         self, line: Line, name: str, run: _ImportRun, purged: frozenset[str]
-    ) -> ForeignStatement | RefusedHook | None:
+    ) -> ForeignStatement | RefusedEntry | None:
         """Return what a line says that nobody vouches for and where it holds, without its claims about who said it; None = no live memory."""
         if not isinstance(line, History) or line.newest.status not in LIVE:
             return None
         memory = line.newest
         where = f"{name}, {memory.id}"
         if memory.id in purged:
-            return RefusedHook(where=where, reason=PURGED_REASON, meant=True)
+            return RefusedEntry(where=where, reason=PURGED_REASON, meant=True)
         if memory.kind not in self._parts.kinds:
-            return RefusedHook(where=where, reason=f"the settings define no kind {memory.kind[:40]!r}")
+            return RefusedEntry(where=where, reason=f"the settings define no kind {memory.kind[:40]!r}")
         return ForeignStatement(
             tool=OWN_FORMAT,
             original_id=memory.id,

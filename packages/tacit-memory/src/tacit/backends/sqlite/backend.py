@@ -247,8 +247,6 @@ def restore(source: Path, home: Home, clock: Clock) -> Path | None:
                 write_store(find_rows(open_pages(source)), partial, values={})
             apply_purges(partial, read_purges(home.purge_log))
             with closing(connect(partial)) as copy:
-                # Derived files belong to one store; the copy goes its own way from here.
-                copy.execute("UPDATE state SET store_id = lower(hex(randomblob(16)))")
                 copy.execute("DELETE FROM named_values WHERE name = ?", (DAMAGED_STORE.name(),))
                 _keep_copies(copy, home)
                 copy.execute("PRAGMA journal_mode = WAL").fetchone()

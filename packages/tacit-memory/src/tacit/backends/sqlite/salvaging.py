@@ -17,7 +17,6 @@ they hold what was deleted. Of several versions of a row the newest counts.
 from __future__ import annotations
 
 import mmap
-import re
 import struct
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -420,8 +419,6 @@ def _value(kind: int, data: bytes) -> Value:
 _RELATIONS = frozenset(get_args(RelationType))
 _OBJECTS = frozenset({"table", "index", "trigger", "view"})
 _LOCK_BYTE = 1 << 30
-_STORE_ID = re.compile(r"[0-9a-f]{32}$")
-"""A store id: the row of the table `state` has the same form as an embedder's identity, and is told apart by it."""
 _memory = msgspec.json.Decoder(Memory).decode
 _session = msgspec.json.Decoder(SessionState).decode
 _trace = msgspec.json.Decoder(Trace).decode
@@ -611,7 +608,7 @@ def _take_of_table(found_rows: FoundRows, rowid: int, values: Row) -> None:
                 found_rows.projects[name] = body
             else:
                 found_rows.values[name] = body
-        case (None, str(name), int(dimensions)) if dimensions > 0 and not _STORE_ID.match(name):
+        case (None, str(name), int(dimensions)) if dimensions > 0:
             found_rows.identities[rowid] = (name, dimensions)
         case (None, int(identity), bytes(vector)) if vector:
             found_rows.vectors[rowid] = (identity, vector)

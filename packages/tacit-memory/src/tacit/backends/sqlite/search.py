@@ -28,7 +28,6 @@ from collections.abc import Generator, Iterable, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -328,10 +327,10 @@ _UNION = 100
 class SqliteSearch:
     """The `Search` port over the SQLite store: one ranking per call, from in-memory indexes that follow the tables. Thread-safe."""
 
-    def __init__(self, database: Database, *, clock: Clock, index_dir: Path | None, store_id: str) -> None:
+    def __init__(self, database: Database, *, clock: Clock) -> None:
         self._database = database
         self._clock = clock
-        self._vectors = VectorPartitions(index_dir, store_id)
+        self._vectors = VectorPartitions()
         self._memories = MemoryPartitions()
         self._actions: tuple[int, dict[str, int]] = (-1, {})
         self._terms: dict[TextIndex, QueryTerms] = {"words": QueryTerms("words"), "code": QueryTerms("code")}
@@ -619,12 +618,8 @@ class SqliteSearch:
             # A search finds only active memories, so scopes that have none are skipped.
             yield connection, tuple(stored_scope for stored_scope in stored if stored_scope.active), timed
 
-    def settle(self) -> None:
-        """Block until the index files that are being written in the background are complete."""
-        self._vectors.settle()
-
     def close(self) -> None:
-        """Release all indexes, after files that are being written are complete."""
+        """Release all indexes."""
         self._vectors.close()
         for terms in self._terms.values():
             terms.close()

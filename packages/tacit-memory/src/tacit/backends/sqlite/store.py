@@ -71,10 +71,7 @@ class SqliteStore:
         self._reader = MemoryReader()
         self._noted = NotedChanges()
         self._ledgers = Ledgers()
-        with self._database.read() as connection:
-            store_id = str(connection.execute("SELECT store_id FROM state").fetchone()[0])
-        index_dir = home and home.index_dir
-        self._search = SqliteSearch(self._database, clock=clock, index_dir=index_dir, store_id=store_id)
+        self._search = SqliteSearch(self._database, clock=clock)
 
     @classmethod
     def temporary(cls, *, clock: Clock) -> Self:
@@ -519,10 +516,6 @@ class SqliteStore:
                 with self._database.write(durable=False) as connection:
                     more = documents.merge_segments(connection, index, begin=begin)
                 begin = False
-
-    def settle(self) -> None:
-        """Block until the index files that are being written in the background are complete."""
-        self._search.settle()
 
     def close(self) -> None:
         """Release files and locks. Later calls raise StoreError. Closing twice is allowed."""

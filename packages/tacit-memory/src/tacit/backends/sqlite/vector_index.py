@@ -6,43 +6,28 @@ full. Measured on embeddings of 6,132 real messages, the first step with 192 can
 (128: 97.8 %, 256: 99.4 %).
 Never decides what may be seen: the caller checks every hit in the table.
 
-A file of derived vectors beside the database, so that a start need not read every vector from it.
-
-In: the arrays of one scope and what they were made from. Out: the same arrays, the vectors mapped from the file. A file
-that is missing, damaged, or made from other data is None: the arrays are then made from the table. Written into a
-temporary file and renamed. Never raises for the state of a file, never holds anything that the database does not.
-
 The vector indexes of a store: one per embedder and scope, kept in step with the table by its change counter.
 
-In: a reader's connection, a scope, an embedder. Out: an index that knows every change that the connection sees. What is
-missing or stale is made from the table or from a sidecar file; a write adds or removes rows and rebuilds nothing.
-Never answers a search itself, never writes to the database.
+In: a reader's connection, a scope, an embedder. Out: an index that knows every change that the connection sees. It is made
+from the table when it is first asked for; a write adds or removes rows and rebuilds nothing. Never answers a search itself, never writes.
 """
 
 from __future__ import annotations
 
-import json
-import mmap
-import os
 import sqlite3
-import struct
 import threading
-import zlib
 from collections import OrderedDict
 from collections.abc import Generator
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.backends.sqlite.index_rows import FOREVER, Kinds, Numbers, Positions, Rows, Scores, kind_number
+from tacit.backends.sqlite.index_rows import FOREVER, Kinds, Positions, Rows, Scores, kind_number
 from tacit.backends.sqlite.scopes import StoredScope
 from tacit.ports.models import Vectors
-from tacit.system.files import open_handle
 
 HalfVectors = NDArray[np.float16]
 Bits = NDArray[np.uint64]
@@ -154,16 +139,16 @@ def _stride(rows: int) -> int:
 class SignBitVectors:
     """The vector index of a large scope: sign bits in memory pick candidates, whose half-precision vectors are then compared exactly.
 
-    The vectors are in a base, often a memory-mapped file, and a tail in memory that grows.
+    The vectors are in a base and a tail that grows.
     """
 
-    def __init__(self, rows: Rows, base: HalfVectors, bits: Bits | None = None) -> None:
+    def __init__(self, rows: Rows, base: HalfVectors) -> None:
         self.rows = rows
-        self.base = np.asarray(base)  # of a mapped file too: picking rows of its own type is twice as slow
+        self.base = base
         self._size = len(base)
         self._dimensions = base.shape[1]
         self._tail: HalfVectors = np.empty((0, self._dimensions), np.float16)
-        self._bits: Bits = sign_bits(base) if bits is None else bits
+        self._bits: Bits = sign_bits(base)
         self._sample: Vectors = np.empty((0, self._dimensions), np.float32)
         self._sampled_at = -1
         self._make_room(self._size)
@@ -172,11 +157,6 @@ class SignBitVectors:
     def appended(self) -> int:
         """Number of rows that were appended since the base was made."""
         return self._size - len(self.base)
-
-    @property
-    def base_bits(self) -> Bits:
-        """The sign bits of the base alone, without appended rows, as a sidecar file stores them; shape (words, rows of the base)."""
-        return self._bits[:, : len(self.base)]
 
     def _make_room(self, rows: int) -> None:
         """Enlarge the sign bits' array and the scratch buffers, if needed, to hold at least `rows` positions."""
@@ -284,136 +264,6 @@ def _least(distance: NDArray[np.uint16], want: int, farthest: int) -> Positions:
     return np.concatenate((closer, tied[: want - len(closer)]))
 
 
-_MAGIC = b"TACITVE2"
-_HEAD = struct.Struct("<8sII")  # magic, length of the JSON header, CRC-32 of the JSON header
-_ALIGN = 64
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SidecarKey:
-    """The key of a sidecar file (saved vector index): the store, the scope's and the embedder's row numbers, and the vectors' length.
-
-    It names the file, and is stored in it to check that the file belongs to this index.
-    """
-
-    store_id: str
-    scope: int
-    identity: int
-    dimensions: int
-
-    def path(self, folder: Path) -> Path:
-        """Return the path of the sidecar file in `folder`."""
-        return folder / f"vectors-{self.scope}-{self.identity}.bin"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sidecar:
-    """The content of a sidecar file: the arrays of one scope's vector index as of the store's change counter `change`.
-
-    `bits` has shape (words, n), `vectors` (n, dimensions).
-    """
-
-    change: int
-    numbers: Numbers
-    ids: NDArray[np.bytes_]
-    valid_from: Numbers
-    valid_to: Numbers
-    kinds: Kinds
-    bits: Bits
-    vectors: HalfVectors
-
-
-def write_sidecar(folder: Path, key: SidecarKey, data: Sidecar) -> bool:
-    """Write a sidecar file atomically; return False if it cannot be written, which only costs time at the next start. Never raises for it."""
-    arrays: dict[str, NDArray[Any]] = {
-        "numbers": data.numbers,
-        "ids": data.ids,
-        "valid_from": data.valid_from,
-        "valid_to": data.valid_to,
-        "kinds": data.kinds,
-        "bits": data.bits,
-        "vectors": data.vectors,
-    }
-    target = key.path(folder)
-    partial = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        handle = open_handle(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-        with os.fdopen(handle, "wb") as file:
-            _write(file.fileno(), _header(key, data.change, arrays), arrays)
-        partial.replace(target)
-    except OSError:
-        with suppress(OSError):
-            partial.unlink()
-        return False
-    return True
-
-
-def _header(key: SidecarKey, change: int, arrays: dict[str, NDArray[Any]]) -> bytes:
-    described = {
-        name: {
-            "dtype": array.dtype.str,
-            "shape": list(array.shape),
-            "crc": zlib.crc32(np.ascontiguousarray(array).data) if array.size else 0,
-        }
-        for name, array in arrays.items()
-    }
-    header = {
-        "store_id": key.store_id,
-        "scope": key.scope,
-        "identity": key.identity,
-        "dimensions": key.dimensions,
-        "change": change,
-        "arrays": described,
-    }
-    return json.dumps(header).encode()
-
-
-def _write(handle: int, header: bytes, arrays: dict[str, NDArray[Any]]) -> None:
-    with os.fdopen(os.dup(handle), "wb") as out:
-        out.write(_HEAD.pack(_MAGIC, len(header), zlib.crc32(header)))
-        out.write(header)
-        position = _HEAD.size + len(header)
-        for array in arrays.values():
-            out.write(b"\0" * (-position % _ALIGN))
-            position += -position % _ALIGN
-            data = np.ascontiguousarray(array)
-            if data.size:
-                out.write(data.data.cast("B") if data.dtype.kind != "S" else data.tobytes())
-            position += data.nbytes
-
-
-def read_sidecar(folder: Path, key: SidecarKey) -> Sidecar | None:
-    """Read and check a sidecar file; None = it is missing, damaged or belongs to another index. Its arrays stay mapped from the file."""
-    try:
-        with key.path(folder).open("rb") as file:
-            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        return _read(memoryview(mapped), key)
-    except (OSError, ValueError, KeyError, TypeError, struct.error):
-        return None
-
-
-def _read(data: memoryview, key: SidecarKey) -> Sidecar | None:
-    magic, length, crc = _HEAD.unpack_from(data)
-    header = data[_HEAD.size : _HEAD.size + length]
-    if magic != _MAGIC or zlib.crc32(header) != crc:
-        return None
-    facts = json.loads(bytes(header))
-    if SidecarKey(**{name: facts[name] for name in ("store_id", "scope", "identity", "dimensions")}) != key:
-        return None
-    position = _HEAD.size + length
-    arrays: dict[str, NDArray[Any]] = {}
-    for name, described in facts["arrays"].items():
-        position += -position % _ALIGN
-        dtype, shape = np.dtype(described["dtype"]), tuple(described["shape"])
-        size = dtype.itemsize * int(np.prod(shape))
-        block = data[position : position + size]
-        if len(block) != size or (size and zlib.crc32(block) != described["crc"]):
-            return None
-        arrays[name] = np.frombuffer(block, dtype).reshape(shape)
-        position += size
-    return Sidecar(change=facts["change"], **arrays)
-
-
 MAX_PARTITIONS = 512
 """Most vector indexes kept in memory; the least recently used one is dropped first."""
 
@@ -440,14 +290,9 @@ class Partition:
 class VectorPartitions:
     """The cache of the vector indexes in use, one for each embedder and scope, at most `MAX_PARTITIONS`. Thread-safe."""
 
-    def __init__(self, folder: Path | None, store_id: str) -> None:
-        """Keep the sidecars of large indexes in `folder`; None = keep none."""
-        self._folder = folder
-        self._store_id = store_id
+    def __init__(self) -> None:
         self._lock = threading.Lock()
         self._partitions: OrderedDict[tuple[int, int], Partition] = OrderedDict()
-        self._background: ThreadPoolExecutor | None = None
-        self._writes: dict[tuple[int, int], Future[bool]] = {}
 
     @contextmanager
     def current(
@@ -455,7 +300,7 @@ class VectorPartitions:
     ) -> Generator[VectorRows, None, None]:
         """Return a context manager that gives the vector index of `scope`, brought up to date with what `connection` sees, and locks it for this thread.
 
-        The index is built from its sidecar file or from the table if needed, which blocks.
+        The index is built from the table if needed, which blocks.
         """
         with self._lock:
             key = (identity.number, scope.number)
@@ -477,26 +322,12 @@ class VectorPartitions:
         partition: Partition,
         scope: StoredScope,
         identity: StoredIdentity,
-        *,
-        from_file: bool = True,
     ) -> VectorRows:
-        if from_file and scope.active >= SMALL_ROWS and self._folder is not None:
-            sidecar = read_sidecar(self._folder, self._key(scope, identity))
-            if sidecar is not None and scope.moved <= sidecar.change <= scope.change:
-                rows = Rows()
-                rows.extend(sidecar.numbers, sidecar.ids, sidecar.valid_from, sidecar.valid_to, sidecar.kinds)
-                partition.index = SignBitVectors(rows, sidecar.vectors, sidecar.bits)
-                partition.change = sidecar.change
-                return self._catch_up(connection, partition, partition.index, scope, identity)
         rows, vectors = _read_all(connection, scope.number, identity)
         partition.change = scope.change
-        if len(vectors) < SMALL_ROWS:
-            partition.index = ExactVectors(rows, vectors)
-            return partition.index
-        built = SignBitVectors(rows, vectors)
-        partition.index = built
-        self._save(scope, identity, built)
-        return built
+        small = len(vectors) < SMALL_ROWS
+        partition.index = ExactVectors(rows, vectors) if small else SignBitVectors(rows, vectors)
+        return partition.index
 
     def _catch_up(
         self,
@@ -509,15 +340,14 @@ class VectorPartitions:
         changed, rows, vectors = _read_changed(connection, scope.number, identity, partition.change)
         outgrown = isinstance(index, ExactVectors) and index.rows.living + len(vectors) >= SMALL_ROWS
         if outgrown or index.rows.dead + len(changed) > max(SMALL_ROWS, index.rows.living // 2):
-            # Too much has changed to patch: the table is read as a whole, not a file that is as old.
-            return self._build(connection, partition, scope, identity, from_file=False)
+            # Too much has changed to patch: the table is read as a whole.
+            return self._build(connection, partition, scope, identity)
         index.rows.remove(changed)
         index.rows.extend(rows.numbers, rows.ids, rows.valid_from, rows.valid_to, rows.kinds)
         index.append(vectors)
         partition.change = scope.change
         if isinstance(index, SignBitVectors) and index.appended > max(SMALL_ROWS, len(index.base) // 8):
             partition.index = self._fold(index)
-            self._save(scope, identity, partition.index)
             return partition.index
         return index
 
@@ -531,51 +361,10 @@ class VectorPartitions:
         )
         return SignBitVectors(rows, index.gather(alive))
 
-    def _key(self, scope: StoredScope, identity: StoredIdentity) -> SidecarKey:
-        return SidecarKey(
-            store_id=self._store_id,
-            scope=scope.number,
-            identity=identity.number,
-            dimensions=identity.dimensions,
-        )
-
-    def _save(self, scope: StoredScope, identity: StoredIdentity, index: SignBitVectors) -> None:
-        """Start writing the index's sidecar file on a background thread, if there is a folder for it. The arrays that it writes never change."""
-        if self._folder is None:
-            return
-        rows = index.rows
-        data = Sidecar(
-            change=scope.change,
-            numbers=rows.numbers,
-            ids=rows.ids,
-            valid_from=rows.valid_from,
-            valid_to=rows.valid_to,
-            kinds=rows.kinds,
-            bits=index.base_bits,
-            vectors=index.base,
-        )
-        with self._lock:
-            if self._background is None:
-                self._background = ThreadPoolExecutor(1, thread_name_prefix="tacit-sidecar")
-            self._writes[(identity.number, scope.number)] = self._background.submit(
-                write_sidecar, self._folder, self._key(scope, identity), data
-            )
-
-    def settle(self) -> None:
-        """Block until every sidecar file that was begun is written."""
-        with self._lock:
-            writes = list(self._writes.values())
-            self._writes.clear()
-        for write in writes:
-            write.result()
-
     def close(self) -> None:
-        """Block until the sidecar files are written, and release the indexes."""
+        """Release the indexes."""
         with self._lock:
-            background, self._background = self._background, None
             self._partitions.clear()
-        if background is not None:
-            background.shutdown(wait=True)
 
 
 def _read_all(

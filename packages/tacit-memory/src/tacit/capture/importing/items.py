@@ -64,7 +64,7 @@ class ForeignStatement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RefusedHook:
+class RefusedEntry:
     """An entry that was not imported, and why; `meant` = the other tool itself had deleted it."""
 
     where: str
@@ -86,7 +86,7 @@ class FormatReader:
     tool: str
     about: str
     knows: Callable[[Path], bool]
-    read: Callable[[Path], Iterator[ForeignStatement | RefusedHook]]
+    read: Callable[[Path], Iterator[ForeignStatement | RefusedEntry]]
 
 
 SOURCE = "import"
@@ -243,7 +243,7 @@ MAX_SAID_CHARS = 600
 """Most characters of a long text that become the statement."""
 
 
-def read_sugar(row: Row, where: str) -> ForeignStatement | RefusedHook:
+def read_sugar(row: Row, where: str) -> ForeignStatement | RefusedEntry:
     """Return the statement of one row of Sugar (sugarai 3), whose importance runs from 0 to 2."""
     meta = fields_of(row.get("metadata"))
     files = paths_of(meta.get("file_paths") or meta.get("files") or meta.get("file_path") or ())
@@ -263,10 +263,10 @@ def read_sugar(row: Row, where: str) -> ForeignStatement | RefusedHook:
     )
 
 
-def read_memory_service(row: Row, where: str) -> ForeignStatement | RefusedHook:
+def read_memory_service(row: Row, where: str) -> ForeignStatement | RefusedEntry:
     """Return the statement of one row of mcp-memory-service 12; deleted rows are refused."""
     if row.get("deleted_at") is not None:
-        return RefusedHook(where=where, reason="deleted there", meant=True)
+        return RefusedEntry(where=where, reason="deleted there", meant=True)
     tags = words_of(row.get("tags") or ())
     return _made(
         ForeignStatement(
@@ -282,7 +282,7 @@ def read_memory_service(row: Row, where: str) -> ForeignStatement | RefusedHook:
     )
 
 
-def read_claude_mem(row: Row, where: str) -> ForeignStatement | RefusedHook:
+def read_claude_mem(row: Row, where: str) -> ForeignStatement | RefusedEntry:
     """Return the statement of an observation of claude-mem 13: its title with the narrative or the first facts."""
     title = text_of(row.get("title"))
     facts = words_of(row.get("facts"), most=20, longest=1000)
@@ -304,9 +304,9 @@ def read_claude_mem(row: Row, where: str) -> ForeignStatement | RefusedHook:
     )
 
 
-def read_claude_mem_summary(row: Row, where: str) -> list[ForeignStatement | RefusedHook]:
+def read_claude_mem_summary(row: Row, where: str) -> list[ForeignStatement | RefusedEntry]:
     """Return the statements of a session summary of claude-mem 13: what was learned, and the next steps."""
-    statements: list[ForeignStatement | RefusedHook] = []
+    statements: list[ForeignStatement | RefusedEntry] = []
     for field, kind in (("learned", "fact"), ("next_steps", "todo")):
         text = text_of(row.get(field))
         if text and text.lower() not in ("none", "n/a", "null"):
@@ -326,7 +326,7 @@ def read_claude_mem_summary(row: Row, where: str) -> list[ForeignStatement | Ref
     return statements
 
 
-def read_mem0(row: Row, where: str) -> ForeignStatement | RefusedHook:
+def read_mem0(row: Row, where: str) -> ForeignStatement | RefusedEntry:
     """Return the statement of one entry of mem0's `get_all()` or of the platform's export."""
     meta = fields_of(row.get("metadata"))
     tags = words_of(row.get("categories") or meta.get("categories") or meta.get("tags") or ())
@@ -344,15 +344,15 @@ def read_mem0(row: Row, where: str) -> ForeignStatement | RefusedHook:
     )
 
 
-def _made(statement: ForeignStatement) -> ForeignStatement | RefusedHook:
+def _made(statement: ForeignStatement) -> ForeignStatement | RefusedEntry:
     if not statement.content:
-        return RefusedHook(where=statement.where, reason="no words in it")
+        return RefusedEntry(where=statement.where, reason="no words in it")
     if len(statement.content) > MAX_CONTENT_CHARS:
-        return RefusedHook(
+        return RefusedEntry(
             where=statement.where, reason=f"{len(statement.content)} characters; at most {MAX_CONTENT_CHARS}"
         )
     if len(statement.original_id) > 200:
-        return RefusedHook(where=statement.where, reason="an id of more than 200 characters")
+        return RefusedEntry(where=statement.where, reason="an id of more than 200 characters")
     return statement
 
 

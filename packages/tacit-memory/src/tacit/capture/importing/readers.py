@@ -30,7 +30,7 @@ from tacit.capture.bootstrap.markdown import read_rules
 from tacit.capture.importing.items import (
     ForeignStatement,
     FormatReader,
-    RefusedHook,
+    RefusedEntry,
     Row,
     fields_of,
     kind_named,
@@ -98,37 +98,37 @@ def _rows(path: Path, table: str, order: str) -> Iterator[tuple[Row | None, str]
 
 
 def _read(
-    table: str, order: str, read_row: Callable[[Row, str], ForeignStatement | RefusedHook]
-) -> Callable[[Path], Iterator[ForeignStatement | RefusedHook]]:
-    def read(path: Path) -> Iterator[ForeignStatement | RefusedHook]:
+    table: str, order: str, read_row: Callable[[Row, str], ForeignStatement | RefusedEntry]
+) -> Callable[[Path], Iterator[ForeignStatement | RefusedEntry]]:
+    def read(path: Path) -> Iterator[ForeignStatement | RefusedEntry]:
         for row, where in _rows(path, table, order):
-            yield RefusedHook(where=path.name, reason=where) if row is None else read_row(row, where)
+            yield RefusedEntry(where=path.name, reason=where) if row is None else read_row(row, where)
 
     return read
 
 
-def _claude_mem(path: Path) -> Iterator[ForeignStatement | RefusedHook]:
+def _claude_mem(path: Path) -> Iterator[ForeignStatement | RefusedEntry]:
     yield from _read("observations", "created_at_epoch", read_claude_mem)(path)
     for row, where in _rows(path, "session_summaries", "created_at_epoch"):
         if row is None:
-            yield RefusedHook(where=path.name, reason=where)
+            yield RefusedEntry(where=path.name, reason=where)
         else:
             yield from read_claude_mem_summary(row, where)
 
 
-def _mem0(path: Path) -> Iterator[ForeignStatement | RefusedHook]:
+def _mem0(path: Path) -> Iterator[ForeignStatement | RefusedEntry]:
     """Yield the latest text of each memory in a history database of mem0; deleted ones are refused."""
     memory_ids: set[str] = set()
     for row, where in _rows(path, "history", "rowid"):
         if row is None:
-            yield RefusedHook(where=path.name, reason=where)
+            yield RefusedEntry(where=path.name, reason=where)
             continue
         name = text_of(row.get("memory_id"))
         if name in memory_ids:
             continue
         memory_ids.add(name)
         if row.get("is_deleted") or str(row.get("event")).upper() == "DELETE":
-            yield RefusedHook(where=where, reason="deleted there", meant=True)
+            yield RefusedEntry(where=where, reason="deleted there", meant=True)
         else:
             yield read_mem0({"id": name, "memory": row.get("new_memory"), **_times(row)}, where)
 
@@ -256,13 +256,13 @@ def _knows(tool: str) -> Callable[[Path], bool]:
     return knows
 
 
-def _entries(path: Path, value: object, name: str) -> Iterator[tuple[Row, str] | RefusedHook]:
+def _entries(path: Path, value: object, name: str) -> Iterator[tuple[Row, str] | RefusedEntry]:
     """Yield (object, where it stands), or a refusal, for each entry of the export's list `name`; "" = its main list."""
     entries = _as_list(fields_of(value).get(name)) if name else _listed(value)
     for number, entry in enumerate(entries, start=1):
         where = f"{path.name}, {name or 'entry'} {number}"
         if number > MAX_ENTRIES:
-            yield RefusedHook(
+            yield RefusedEntry(
                 where=f"{where} to {len(entries)}", reason=f"more than {MAX_ENTRIES} are not read"
             )
             return
@@ -270,22 +270,22 @@ def _entries(path: Path, value: object, name: str) -> Iterator[tuple[Row, str] |
             yield cast(Row, entry), where
         else:
             reason = entry.reason if isinstance(entry, _BadLine) else "no object"
-            yield RefusedHook(where=where, reason=reason)
+            yield RefusedEntry(where=where, reason=reason)
 
 
 def _reading(
-    read_row: Callable[[Row, str], ForeignStatement | RefusedHook], *, lists: tuple[str, ...] = ()
-) -> Callable[[Path], Iterator[ForeignStatement | RefusedHook]]:
-    def read(path: Path) -> Iterator[ForeignStatement | RefusedHook]:
+    read_row: Callable[[Row, str], ForeignStatement | RefusedEntry], *, lists: tuple[str, ...] = ()
+) -> Callable[[Path], Iterator[ForeignStatement | RefusedEntry]]:
+    def read(path: Path) -> Iterator[ForeignStatement | RefusedEntry]:
         try:
             value = _load(path)
         except (InvalidInput, OSError) as error:
-            yield RefusedHook(where=path.name, reason=str(error))
+            yield RefusedEntry(where=path.name, reason=str(error))
             return
         whole = fields_of(value)
         for name in [name for name in lists if isinstance(whole.get(name), list)] or [""]:
             for entry in _entries(path, value, name):
-                if isinstance(entry, RefusedHook):
+                if isinstance(entry, RefusedEntry):
                     yield entry
                 elif name == "summaries":
                     yield from read_claude_mem_summary(*entry)
@@ -373,13 +373,13 @@ def _is_memory(path: Path) -> bool:
 
 def _lines(
     path: Path, *, tool: str, kind: str = "", root: Path | None = None
-) -> Iterator[ForeignStatement | RefusedHook]:
+) -> Iterator[ForeignStatement | RefusedEntry]:
     name = path.relative_to(root).as_posix() if root else path.name
     try:
         text = _text(path)
         changed_ms = int(path.stat().st_mtime * 1000)
     except (InvalidInput, OSError) as error:
-        yield RefusedHook(where=name, reason=str(error))
+        yield RefusedEntry(where=name, reason=str(error))
         return
     front = _front(text)
     for line in read_rules(text).lines:
@@ -393,11 +393,11 @@ def _lines(
         )
 
 
-def _rules(path: Path) -> Iterator[ForeignStatement | RefusedHook]:
+def _rules(path: Path) -> Iterator[ForeignStatement | RefusedEntry]:
     yield from _lines(path, tool="rules")
 
 
-def _memory(path: Path) -> Iterator[ForeignStatement | RefusedHook]:
+def _memory(path: Path) -> Iterator[ForeignStatement | RefusedEntry]:
     root = path if path.is_dir() else path.parent
     for file in _files(path):
         yield from _lines(file, tool="memory-md", root=root)
@@ -413,7 +413,7 @@ def _is_bank(path: Path) -> bool:
     return len(names & BANK_FILES.keys()) >= 2
 
 
-def _bank(path: Path) -> Iterator[ForeignStatement | RefusedHook]:
+def _bank(path: Path) -> Iterator[ForeignStatement | RefusedEntry]:
     for file in _files(path):
         yield from _lines(file, tool="memory-bank", kind=BANK_FILES.get(file.name.lower(), ""), root=path)
 
@@ -434,7 +434,7 @@ def _is_basic(path: Path) -> bool:
     return False
 
 
-def _basic(path: Path) -> Iterator[ForeignStatement | RefusedHook]:
+def _basic(path: Path) -> Iterator[ForeignStatement | RefusedEntry]:
     root = path if path.is_dir() else path.parent
     for file in _files(path):
         name = file.relative_to(root).as_posix()
@@ -442,13 +442,13 @@ def _basic(path: Path) -> Iterator[ForeignStatement | RefusedHook]:
             text = _text(file)
             changed_ms = int(file.stat().st_mtime * 1000)
         except (InvalidInput, OSError) as error:
-            yield RefusedHook(where=name, reason=str(error))
+            yield RefusedEntry(where=name, reason=str(error))
             continue
         front = _front(text)
         at_ms = moment_ms(front.get("created") or front.get("date")) or changed_ms
         matches = list(_OBSERVATION.finditer(text))
         if not matches:
-            yield RefusedHook(where=name, reason="no observation in it")
+            yield RefusedEntry(where=name, reason="no observation in it")
         for match in matches:
             yield _observation(
                 match, front, at_ms, where=f"{name}, line {text[: match.start()].count(chr(10)) + 1}"

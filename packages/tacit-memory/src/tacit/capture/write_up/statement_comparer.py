@@ -571,7 +571,7 @@ class StatementComparer:
 
     def _replaced(self, newer: Memory, older: Memory, reason: ChangeReason) -> _Effect:
         why = ChangeReason(cause=ChangeCause.REPLACED_BY, memory_ids=(newer.id,), further=(reason,))
-        over = Edit(memory=self._ended(older, newer.id), reason=why)
+        over = Edit(memory=older.ended_by(newer.id, at_ms=self._clock.now_ms()), reason=why)
         return [over], [Relation(source_id=newer.id, target_id=older.id, type="updates")], (older.id,)
 
     def _asked(self, newer: Memory, older: Memory, reason: ChangeReason) -> _Effect:
@@ -611,7 +611,7 @@ class StatementComparer:
         )
         same = ChangeReason(cause=ChangeCause.SAYS_SAME, memory_ids=(stays.id,), detail=fate.reason)
         took_over = ChangeReason(cause=ChangeCause.TOOK_OVER, memory_ids=(goes.id,), detail=fate.reason)
-        over = Edit(memory=self._ended(goes, stays.id), reason=same)
+        over = Edit(memory=goes.ended_by(stays.id, at_ms=self._clock.now_ms()), reason=same)
         return [Merge(memory=merged, reason=took_over), over], [], (goes.id,)
 
     def _settled_questions(
@@ -647,11 +647,6 @@ class StatementComparer:
             for edge in edges
             if edge.type == "contradicts" and edge.weight > 0 and (edge.source_id, edge.target_id) in both
         ]
-
-    def _ended(self, memory: Memory, by: str) -> Memory:
-        now = self._clock.now_ms()
-        over = replace(memory.validity, valid_to_ms=max(now, memory.validity.valid_from_ms), superseded_by=by)
-        return replace(memory, status="superseded", validity=over, updated_at_ms=now)
 
 
 def _words_stay(newer: Memory, older: Memory, fate: PairDecision) -> bool:

@@ -174,33 +174,6 @@ def _take_exported(builder: TurnBuilder, message: Fields) -> None:
         builder.reply(words, at_ms)
 
 
-def read_kimi(path: Path) -> Iterator[Transcript]:
-    """Yield the one session of Kimi's wire log, which has prompts as whole messages and the agent's words and calls as events.
-
-    Raises:
-        OSError: if the file cannot be read.
-    """
-    text, end = read_whole(path)
-    builder = TurnBuilder()
-    bad = 0
-    for line in text.splitlines():
-        row = parse_json(line)
-        if not is_object(row):
-            bad += bool(line.strip())
-            continue
-        fields = fields_of(row)
-        event = fields_of(fields.get("event"))
-        at_ms = time_of(fields.get("time"))
-        part = fields_of(event.get("part"))
-        if fields.get("type") == "context.append_message":
-            take_message(builder, fields_of(fields.get("message")))
-        elif event.get("type") == "content.part" and part.get("type") == "text":
-            builder.reply(text_in(part, "text"), at_ms)
-        elif event.get("type") == "tool.call":
-            builder.call(text_in(event, "toolName"), text_in(event, "callId"), event.get("input"), at_ms)
-    yield whole(builder, end, bad=bad)
-
-
 STARTED = lazy_regex(r"^# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\s*$", re.MULTILINE)
 _FENCE = lazy_regex(r" {0,3}(?P<mark>`{3,}|~{3,})(?P<info>[^`]*)$")
 _PROMPT_LINE = lazy_regex(r"#### (.*)  \r?")

@@ -28,7 +28,6 @@ from tacit.hosts.transcripts.exports import (
     is_message,
     read_aider,
     read_conversations,
-    read_kimi,
     read_specstory,
 )
 from tacit.hosts.transcripts.rows import (
@@ -41,7 +40,6 @@ from tacit.hosts.transcripts.rows import (
     list_of,
     parse_json,
     split_rows,
-    text_in,
     transcript_info,
 )
 from tacit.state.captured import Position
@@ -112,9 +110,6 @@ def _json(path: Path, text: str, *, more: bool) -> DetectedFormat:
 def _of_rows(rows: Sequence[Fields]) -> DetectedFormat | None:
     """Detect the format from the rows of JSON lines; None = they do not tell."""
     first = rows[0]
-    kinds = {text_in(row, "type") for row in rows}
-    if {"context.append_message", "context.append_loop_event"} & kinds:
-        return DetectedFormat(format="kimi", host="kimi")
     for host in reversed(readable_hosts()):
         detect = host.offered("transcript", "detect_rows")
         if detect is not None and (detected := detect(rows)) is not None:
@@ -360,7 +355,6 @@ Since = Callable[[str, str], Position]
 _MANY: dict[str, Callable[[Path], Iterator[Transcript]]] = {
     "aider": read_aider,
     "conversations": read_conversations,
-    "kimi": read_kimi,
 }
 
 
