@@ -147,6 +147,6 @@ def _rows(raw: sqlite3.Connection, sql: str, values: object) -> list[tuple[objec
     try:
         for row in raw.execute(sql, values):  # type: ignore[arg-type]
             found.append(row)  # noqa: PERF402 - what came before the damage stays
-    except sqlite3.Error:
+    except (sqlite3.Error, UnicodeDecodeError):
         pass
     return found

@@ -16,8 +16,9 @@ from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Memory
 from tacit.model.scope import project_scope
 from tacit.model.trigger import Trigger
-from tacit.recall.score import NEED_EVIDENCE, NeedValues, need_artifact, need_from
+from tacit.recall.score import NEED_EVIDENCE, NeedValues, need_from
 from tacit_evals.data import Judgment, PoolRow, Project, Prompt
+from tacit_evals.fit.files import need_artifact
 from tacit_evals.fit.need import LEAST_SCALE, PRIOR, fit_need, judged_projects, maximum_a_posteriori
 
 

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from contracts.stores import ALPHA, BETA, EMBEDDER, NOW, add, make_store, memory, unit
-from tacit.backends.sqlite.documents import ALWAYS_WEIGHT
+from tacit.backends.sqlite.writing import ALWAYS_WEIGHT
 from tacit.errors import EmbedderMismatch, InvalidInput
 from tacit.model.changes import Add, Edit, Retire
 from tacit.model.evidence import Ranking

@@ -18,9 +18,15 @@ import tacit
 from tacit.config.settings import EmbedderSettings
 from tacit.fitted import Artifact, decode_artifact, encode_artifact
 from tacit.providers.embedding import make_embedder
-from tacit.reading.match import match_artifact
-from tacit.recall.score import GateModel, gate_artifact, need_artifact, transform_artifact
+from tacit.recall.score import GateModel
 from tacit_evals.data import EVERYDAY, is_inject
+from tacit_evals.fit.files import (
+    gate_artifact,
+    match_artifact,
+    need_artifact,
+    transform_artifact,
+    weights_artifact,
+)
 from tacit_evals.fit.fitted import fit_with_lists
 from tacit_evals.fit.labelled import same_project
 from tacit_evals.fit.levels import fit_levels, report
@@ -44,7 +50,7 @@ def artifacts_of(fitted: Fitted) -> list[Artifact[Any]]:
     """The content of every file that is fitted together."""
     artifacts: list[Artifact[Any]] = []
     if fitted.trigger is not None:
-        artifacts.append(fitted.trigger.weights.as_artifact("trigger"))
+        artifacts.append(weights_artifact(fitted.trigger.weights, "trigger"))
     if fitted.match is not None:
         artifacts.append(match_artifact(fitted.match))
     if fitted.need is not None:

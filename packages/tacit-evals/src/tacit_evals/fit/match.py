@@ -13,7 +13,7 @@ from tacit.fitted import Origin
 from tacit.fitted.matrices import WeightMatrices
 from tacit.model.trigger import ACTIONS, Situation, Trigger
 from tacit.ports.models import Embedder
-from tacit.reading.match import Matcher, MatchModel, Weights, match_artifact, match_from
+from tacit.reading.match import Matcher, MatchModel, Weights, match_from
 from tacit.reading.situation import read_situation
 from tacit.reading.trigger import make_trigger
 from tacit.reading.trigger_model import (
@@ -29,6 +29,7 @@ from tacit.reading.trigger_model import (
     statement_words,
 )
 from tacit_evals.data import Row, read_rows, read_table
+from tacit_evals.fit.files import match_artifact, rounded
 from tacit_evals.fit.labelled import (
     Array,
     LabelledPrompt,
@@ -119,7 +120,7 @@ def fit_trigger(
         names={"classes": CLASSES, "kinds": KINDS, "words": tuple(words)},
         matrices={key: matrix.astype(np.float32) for key, matrix in matrices.items()},
     )
-    return TriggerModel(weights.rounded())
+    return TriggerModel(rounded(weights))
 
 
 def _gram(inputs: dict[str, Array], scales: dict[str, float]) -> Array:

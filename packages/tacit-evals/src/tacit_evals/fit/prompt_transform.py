@@ -23,11 +23,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.fitted import Origin
-from tacit.fitted.matrices import from_int8, to_int8
+from tacit.fitted.matrices import from_int8
 from tacit.ports.models import Embedder
 from tacit.recall.retrieve import QUERY_CHARS
-from tacit.recall.score import DECIMALS, PromptTransform
+from tacit.recall.score import PromptTransform
 from tacit_evals.data import Project, load_judgments, read_rows
+from tacit_evals.fit.files import DECIMALS, to_int8
 from tacit_evals.fit.labelled import LabelledPrompt, same_project
 
 RIDGE = 5.0

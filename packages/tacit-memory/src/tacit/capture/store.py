@@ -44,8 +44,8 @@ from tacit.reading.memory_vectors import combine, embedded_texts, unread_languag
 from tacit.safety.trust import why_hidden
 from tacit.state.captured import BranchState, Fate, Outcome
 from tacit.state.registry import BRANCHES, OUTCOMES
-from tacit.statements.near import NEAR_WORDS, word_overlap
 from tacit.statements.replaces import names_what_ends
+from tacit.statements.same import NEAR_WORDS, word_overlap
 
 QUOTED = ("decision", "correction")
 """Kinds of memories that a digest quotes."""

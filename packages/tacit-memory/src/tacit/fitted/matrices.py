@@ -1,6 +1,6 @@
 """Matrices of weights in a fitted file: whole numbers of 8 bits with a scale per column.
 
-In: matrices of float. Out: values for the file, and the matrices that 8 bits keep.
+In: values of the file. Out: matrices of float.
 """
 
 from __future__ import annotations
@@ -15,9 +15,6 @@ from tacit.errors import InvalidInput
 from tacit.fitted.artifact import Artifact, Origin
 
 Matrix = NDArray[np.float32]
-
-_STEPS = 127
-_SCALE_DIGITS = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,17 +55,6 @@ class WeightMatrices:
             key.removeprefix(start): matrix for key, matrix in self.matrices.items() if key.startswith(start)
         }
 
-    def as_artifact(self, name: str) -> Artifact[MatrixValues]:
-        """Return these weights as the content of a fitted file `name`; rounds each number to 8 bits."""
-        return Artifact(
-            name=name,
-            origin=self.origin,
-            values=MatrixValues(
-                names=dict(sorted(self.names.items())),
-                matrices={key: to_int8(matrix) for key, matrix in sorted(self.matrices.items())},
-            ),
-        )
-
     @classmethod
     def of_artifact(cls, artifact: Artifact[MatrixValues]) -> WeightMatrices:
         """Return the weights that a fitted file holds.
@@ -85,10 +71,6 @@ class WeightMatrices:
             ) from error
         return cls(origin=artifact.origin, names=artifact.values.names, matrices=matrices)
 
-    def rounded(self) -> WeightMatrices:
-        """Return these weights rounded to 8 bits, as they would be read back from a file."""
-        return WeightMatrices.of_artifact(self.as_artifact(""))
-
 
 def from_int8(matrix: Int8Matrix) -> Matrix:
     """Return the float matrix that `matrix` encodes.
@@ -98,13 +80,3 @@ def from_int8(matrix: Int8Matrix) -> Matrix:
     """
     steps = np.frombuffer(matrix.steps, np.int8).reshape(matrix.shape)
     return steps.astype(np.float32) * np.array(matrix.scales, np.float32)
-
-
-def to_int8(matrix: Matrix) -> Int8Matrix:
-    """Return the matrix rounded to 8 bits: in steps of 1 / 127 of the greatest absolute value of each column."""
-    most = np.abs(matrix).max(axis=0, initial=0.0)
-    scales = np.array([float(f"{m / _STEPS:.{_SCALE_DIGITS}g}") for m in most], np.float64)
-    safe = np.where(scales > 0, scales, 1.0)
-    steps = np.clip(np.rint(matrix / safe), -_STEPS, _STEPS).astype(np.int8)
-    digits = [float(f"{scale:.{_SCALE_DIGITS}g}") for scale in scales.astype(np.float32)]
-    return Int8Matrix(shape=(len(matrix), len(scales)), scales=tuple(digits), steps=steps.tobytes())

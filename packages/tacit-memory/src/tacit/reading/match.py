@@ -103,25 +103,6 @@ class MatchValues:
     local: Weights
 
 
-def match_artifact(model: MatchModel) -> Artifact[MatchValues]:
-    """Return the fitted file's content for `model`, numbers rounded to four decimals."""
-    return Artifact(
-        name="match",
-        origin=model.origin,
-        values=MatchValues(
-            situations={name: round(rate, 4) for name, rate in sorted(model.situations.items())},
-            triggers={name: round(rate, 4) for name, rate in sorted(model.triggers.items())},
-            given=_rounded(model.given),
-            local=_rounded(model.local),
-        ),
-    )
-
-
-def _rounded(weights: Weights) -> Weights:
-    k0, k1, k2, k3 = weights
-    return round(k0, 4), round(k1, 4), round(k2, 4), round(k3, 4)
-
-
 def match_from(artifact: Artifact[MatchValues]) -> MatchModel:
     """Return the model in a fitted file."""
     values = artifact.values

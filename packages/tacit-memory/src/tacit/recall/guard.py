@@ -27,8 +27,7 @@ from tacit.ports.models import Reranker
 from tacit.recall.stage import Outcome, RecallState, Tools, compared_text, pair_line
 from tacit.safety.trust import ENDED_STATUSES, why_not_on
 from tacit.state.registry import TEAMS_HEARD
-from tacit.statements.near import near_groups
-from tacit.statements.same import canonical_text
+from tacit.statements.same import canonical_text, near_groups
 from tacit.system.files import open_handle
 from tacit.text.tokens import SOURCE_NAME
 

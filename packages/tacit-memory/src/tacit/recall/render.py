@@ -28,8 +28,8 @@ from tacit.recall.stage import (
 )
 from tacit.safety.escape import escape_text
 from tacit.safety.trust import ENDED_STATUSES, is_marked
-from tacit.statements.near import near_groups
-from tacit.text.relative_time import has_relative_time
+from tacit.statements.same import near_groups
+from tacit.text.natural_language import has_relative_time
 
 # Stage 9: from a pack and a layout to text. Here is the default block too: one line per memory, facts about earlier work, never orders.
 #

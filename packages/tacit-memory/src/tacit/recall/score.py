@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from tacit.config.settings import JudgeSettings, RecallSettings
 from tacit.errors import InvalidInput
 from tacit.fitted import Artifact, Origin, load_fitted, values_of
-from tacit.fitted.matrices import Int8Matrix, from_int8, to_int8
+from tacit.fitted.matrices import Int8Matrix, from_int8
 from tacit.model.evidence import Candidate
 from tacit.model.kinds import Kind, KindRegistry
 from tacit.model.memory import Entity, Memory, Relation, TrustTier
@@ -293,7 +293,6 @@ REMOVED_SHARE = 2.0
 Chosen on projects left out: average precision of the gate rises up to here and stays the same up to 4 (ADR 0018)."""
 TURN_SHARE = 0.6
 """How much the matrix turns the vector. Results are the same from 0.5 to 1.2 (ADR 0052)."""
-DECIMALS = 5
 _ARTIFACT = "prompt_transform"
 
 
@@ -341,20 +340,6 @@ class TransformValues:
     deviation: float
     vector: tuple[float, ...]
     turn: Int8Matrix | None = None
-
-
-def transform_artifact(transform: PromptTransform) -> Artifact[TransformValues]:
-    """Return the content of the fitted file of `transform`, rounded to `DECIMALS` places, the matrix to 8 bits."""
-    return Artifact(
-        name=_ARTIFACT,
-        origin=transform.origin,
-        values=TransformValues(
-            mean=round(transform.mean, DECIMALS),
-            deviation=round(transform.deviation, DECIMALS),
-            vector=tuple(round(float(value), DECIMALS) for value in transform.vector),
-            turn=None if transform.turn is None else to_int8(transform.turn),
-        ),
-    )
 
 
 def transform_from(artifact: Artifact[TransformValues]) -> PromptTransform:
@@ -677,13 +662,6 @@ def gate_from(artifact: Artifact[GateValues]) -> GateModel:
             hint="Fit it again: `python -m tacit_evals.fit --data DIR --date DATE`.",
         )
     return GateModel(surfaces=artifact.values.surfaces, origin=artifact.origin)
-
-
-def gate_artifact(gate: GateModel) -> Artifact[GateValues]:
-    """Return the content of the fitted file of `gate`."""
-    return Artifact(
-        name="gate", origin=gate.origin, values=GateValues(evidence=EVIDENCE, surfaces=gate.surfaces)
-    )
 
 
 def shipped_gate() -> GateModel:
@@ -1081,20 +1059,6 @@ def _linear(values: LinearValues) -> Linear:
         tuple(row[name] for name in NEED_EVIDENCE) for row in (values.weights, values.means, values.scales)
     )
     return Linear(bias=values.bias, weights=weights, means=means, scales=scales)
-
-
-def need_artifact(model: NeedModel) -> Artifact[NeedValues]:
-    """Return the content of the fitted file of `model`."""
-
-    def values(linear: Linear) -> LinearValues:
-        weights, means, scales = (
-            dict(zip(NEED_EVIDENCE, row, strict=True))
-            for row in (linear.weights, linear.means, linear.scales)
-        )
-        return LinearValues(bias=linear.bias, weights=weights, means=means, scales=scales)
-
-    groups = NeedValues(given=values(model.given), local=values(model.local))
-    return Artifact(name="need", origin=model.origin, values=groups)
 
 
 def shipped_need() -> NeedModel:

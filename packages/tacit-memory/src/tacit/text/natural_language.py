@@ -1,6 +1,7 @@
 """The natural language that a text is written in, by its script and its function words. In: a text. Out: a language code. Pure.
 
-In case of doubt the answer is English. Code, paths and addresses do not count.
+In case of doubt the answer is English. Code, paths and addresses do not count. Also tells whether words mean another day depending
+on when they are read ("yesterday").
 """
 
 from __future__ import annotations
@@ -123,3 +124,12 @@ def _by_words(prose: str, words: set[str]) -> str:
         votes[code] += 3 * len(_MARKS[code].findall(prose))
     code, most = max(votes.items(), key=lambda pair: pair[1])
     return code if most > english and most >= _LEAST_VOTES else ENGLISH
+
+
+_TIMES = wording("relative_time")
+
+
+@lru_cache(maxsize=8192)
+def has_relative_time(text: str) -> bool:
+    """Whether a text contains words such as "yesterday" or "in three days", whose meaning depends on the day they were said."""
+    return _TIMES.relative.search(text) is not None

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from samples import memory_named
 from tacit.backends.sqlite import SqliteStore, open_sqlite_store, restore
-from tacit.backends.sqlite.index_rows import FOREVER, Rows
+from tacit.backends.sqlite.memory_index import FOREVER, Rows
 from tacit.backends.sqlite.search import BY_ERROR
 from tacit.backends.sqlite.vector_index import (
     SMALL_ROWS,

@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.backends.sqlite.documents import ALWAYS
-from tacit.backends.sqlite.index_rows import FOREVER, Rows
-from tacit.backends.sqlite.memory_index import MemoryRows
+from tacit.backends.sqlite.memory_index import FOREVER, MemoryRows, Rows
 from tacit.backends.sqlite.vector_index import AT_ONCE, ExactVectors, SignBitVectors
+from tacit.backends.sqlite.writing import ALWAYS
 
 DIMENSIONS = 64
 WANT = 20

@@ -8,17 +8,14 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from tacit.errors import InvalidInput, ProviderError
-from tacit.fitted import Origin, decode_artifact, encode_artifact
+from tacit.errors import ProviderError
+from tacit.fitted import Origin
 from tacit.fitted.matrices import WeightMatrices
 from tacit.model.trigger import Trigger
 from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.providers.embedding.minilm import IDENTITY
 from tacit.reading.match import (
     MatchModel,
-    MatchValues,
-    match_artifact,
-    match_from,
     shipped_match,
 )
 from tacit.reading.trigger_model import (
@@ -142,19 +139,15 @@ def test_words_and_cues_of_a_statement() -> None:
     )
 
 
-def test_a_match_file_reads_back_and_a_damaged_one_is_named() -> None:
+def test_rates_of_a_match_by_hand() -> None:
     model = MatchModel(
         situations={"commit": 0.1},
         triggers={"commit": 0.2},
         given=(1.0, 2.0, 3.0, 4.0),
         local=(0.0,) * 4,
     )
-    data = encode_artifact(match_artifact(model))
-    assert match_from(decode_artifact(data, MatchValues, name="match")) == model
     assert model.situation_rate("commit") == pytest.approx(0.103**0.9)
     assert model.trigger_rate("flying") == pytest.approx(0.02**0.3)
-    with pytest.raises(InvalidInput, match=r"Expected `array` of length 4"):
-        decode_artifact(data.replace(b"   4.0", b"   4.0, 5.0"), MatchValues, name="match")
 
 
 def test_the_shipped_match_knows_that_code_is_edited_more_often_than_released() -> None:

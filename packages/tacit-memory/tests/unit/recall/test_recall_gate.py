@@ -1,15 +1,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import pytest
 
 from samples import memory_named
-from tacit.errors import InvalidInput
-from tacit.fitted import Origin, decode_artifact, encode_artifact
 from tacit.model.evidence import Candidate
 from tacit.model.kinds import KindRegistry
 from tacit.model.pack import Surface
@@ -24,11 +21,8 @@ from tacit.recall.score import (
     SHARE_WEIGHT,
     STORE_SIZE_PENALTY,
     GateModel,
-    GateValues,
     SurfaceModel,
     evidence_of,
-    gate_artifact,
-    gate_from,
     rarest_shared,
     shipped_gate,
     with_share,
@@ -159,15 +153,6 @@ def test_what_happened_fades() -> None:
     whole = Candidate(memory=memory("b", "Deployed."), scores=(("covered", 1.0),))
     (faded, _), (fresh, _) = gate.judge(asked(), [old, whole], kinds=KINDS)
     assert faded == pytest.approx(fresh / 2)
-
-
-def test_data_round_trip_and_other_evidence_is_refused() -> None:
-    gate = GateModel(surfaces={Surface.PROMPT: model(lift=1.0)}, origin=Origin(date="2026-11-21"))
-    artifact = decode_artifact(encode_artifact(gate_artifact(gate)), GateValues, name="gate")
-    assert gate_from(artifact) == gate
-    other = GateValues(evidence=("lift",), surfaces=gate.surfaces)
-    with pytest.raises(InvalidInput, match="other evidence"):
-        gate_from(replace(artifact, values=other))
 
 
 def test_what_ships_names_where_it_is_from() -> None:

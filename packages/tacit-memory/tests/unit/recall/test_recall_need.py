@@ -11,6 +11,7 @@ import pytest
 
 from samples import memory_named
 from tacit.errors import InvalidInput
+from tacit.fitted import FOLDER, decode_artifact
 from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Memory, Validity
 from tacit.model.trigger import Trigger
@@ -18,8 +19,8 @@ from tacit.recall.score import (
     NEED_EVIDENCE,
     Linear,
     NeedModel,
+    NeedValues,
     from_rule_file,
-    need_artifact,
     need_evidence_of,
     need_from,
     order_by_need,
@@ -149,7 +150,7 @@ def test_what_ships_prefers_broad_known_short_and_recent() -> None:
 
 
 def test_a_model_without_a_group_or_with_a_column_missing_is_refused() -> None:
-    artifact = need_artifact(shipped_need())
+    artifact = decode_artifact((FOLDER / "need.json").read_bytes(), NeedValues, name="need")
     given = replace(artifact.values.given, means={})
     with pytest.raises(InvalidInput, match="lacks 'breadth'"):
         need_from(replace(artifact, values=replace(artifact.values, given=given)))

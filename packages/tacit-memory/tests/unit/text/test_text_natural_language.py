@@ -46,6 +46,10 @@ def test_words_without_blanks_are_cut_into_pairs() -> None:
 def test_grammar_is_no_word_of_a_query() -> None:
     assert "です" not in query_words("テスト用です")
     assert query_words("我的测试") == ("测试",)
+    assert query_words("请求") == (
+        "请求",
+    )  # "request" is a word, although "please" begins with the same character
+    assert query_words("在庫") == ("在庫",)
     assert query_words("Die Tests sind nicht gut") == ("Tests", "gut")
     assert content_words("Die Tests sind nicht gut") == ("tests", "gut")
 

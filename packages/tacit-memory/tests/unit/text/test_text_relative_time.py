@@ -2,7 +2,7 @@
 
 import pytest
 
-from tacit.text.relative_time import has_relative_time
+from tacit.text.natural_language import has_relative_time
 
 
 @pytest.mark.parametrize(

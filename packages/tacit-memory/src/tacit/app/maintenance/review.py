@@ -27,7 +27,7 @@ from tacit.ports.store import MemoryFilter, Recorded, SearchableStore, ValueChan
 from tacit.reading.memory_vectors import embedded_texts, memory_vectors
 from tacit.safety.trust import ENDED_STATUSES, most_sensitive
 from tacit.session.transitions import with_descendants
-from tacit.statements.near import word_overlap
+from tacit.statements.same import word_overlap
 from tacit.text.spelling import holds_words
 from tacit.text.stop_words import STATEMENT_STOP_WORDS
 from tacit.text.tokens import PATH_WORD

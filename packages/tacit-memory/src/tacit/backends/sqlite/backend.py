@@ -23,9 +23,8 @@ from tacit.backends.sqlite.connection import (
     write_error,
 )
 from tacit.backends.sqlite.health import remove_database, write_backup
-from tacit.backends.sqlite.purged_copies import copy_store, is_sound
 from tacit.backends.sqlite.purging import apply_purges, read_purges
-from tacit.backends.sqlite.rebuilding import add_missing, assemble_memories, write_store
+from tacit.backends.sqlite.rebuilding import add_missing, assemble_memories, copy_store, is_sound, write_store
 from tacit.backends.sqlite.salvaging import FoundRows, find_rows, log_is_damaged, open_pages
 from tacit.backends.sqlite.schema import is_possible_version, newest_version, schema_version
 from tacit.backends.sqlite.store import SqliteStore

@@ -27,7 +27,7 @@ import numpy as np
 
 from tacit.backends.changes import resolution_error, searched_name
 from tacit.backends.codec import clean_text, decode, decode_memory, decode_reason, json_list
-from tacit.backends.sqlite.scopes import StoredScope, visible_numbers
+from tacit.backends.sqlite.connection import StoredScope, visible_numbers
 from tacit.model.evidence import Hit
 from tacit.model.ids import LEAST_ENDING
 from tacit.model.memory import Memory, Relation, RelationType, Sensitivity

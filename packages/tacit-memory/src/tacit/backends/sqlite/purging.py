@@ -31,8 +31,7 @@ import msgspec
 
 from tacit.backends.codec import clean_text, decode, decode_memory, decode_reason, encode_reason, json_list
 from tacit.backends.sqlite.connection import connect, translate, write_error
-from tacit.backends.sqlite.documents import TEXT_INDEXES, index_memory
-from tacit.backends.sqlite.writing import next_change
+from tacit.backends.sqlite.writing import TEXT_INDEXES, index_memory, next_change
 from tacit.model.changes import Removal
 from tacit.model.memory import Memory
 from tacit.model.session import SessionKey

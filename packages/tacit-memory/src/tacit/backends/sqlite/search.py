@@ -33,20 +33,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.backends.codec import clean_text, clean_value, json_list
-from tacit.backends.sqlite.connection import Database
-from tacit.backends.sqlite.documents import ALWAYS
-from tacit.backends.sqlite.index_rows import Kinds, Numbers, Positions, Scores, kind_numbers
+from tacit.backends.sqlite.connection import Database, StoredScope
 from tacit.backends.sqlite.memory_index import (
     NARROW_SHARE,
+    Kinds,
     MemoryPartitions,
     MemoryRows,
+    Numbers,
+    Positions,
     QueryTerms,
+    Scores,
     TextIndex,
     any_word,
+    kind_numbers,
     within,
 )
-from tacit.backends.sqlite.scopes import StoredScope
 from tacit.backends.sqlite.vector_index import StoredIdentity, VectorPartitions
+from tacit.backends.sqlite.writing import ALWAYS
 from tacit.errors import EmbedderMismatch, InvalidInput
 from tacit.model.evidence import Background, Hit, Ranking, WordTable
 from tacit.model.memory import Entity

@@ -15,19 +15,16 @@ from typing import Self
 from tacit.backends.changes import NotedChanges, check_outcome, new_change_id
 from tacit.backends.codec import clean_text, encode
 from tacit.backends.sqlite import (
-    documents,
     health,
     memories,
-    purged_copies,
     purging,
-    scopes,
+    rebuilding,
     sessions,
     writing,
 )
-from tacit.backends.sqlite.connection import Database, TemporaryDatabase
+from tacit.backends.sqlite.connection import Database, TemporaryDatabase, every_scope, stored_scopes
 from tacit.backends.sqlite.memories import MemoryReader
 from tacit.backends.sqlite.purging import note_purge, read_purges
-from tacit.backends.sqlite.scopes import stored_scopes
 from tacit.backends.sqlite.search import SqliteSearch
 from tacit.backends.sqlite.sessions import Ledgers
 from tacit.config.home import Home
@@ -223,7 +220,7 @@ class SqliteStore:
     def scopes(self) -> ScopeFilter:
         """Return a filter of every scope in the store. For the owner's tools (list, backup), never for recall. Scopes of stored memories, whatever their status."""
         with self._database.read() as connection:
-            return scopes.every_scope(connection)
+            return every_scope(connection)
 
     def pending_vectors(self, identity: EmbedderIdentity, *, limit: int) -> tuple[Memory, ...]:
         """Return up to `limit` memories that have no vector of `identity`. Active and quarantined memories, in the order they were stored."""
@@ -446,7 +443,7 @@ class SqliteStore:
         """
         cleaning = purging.Cleaning(clean, gone)
         if copy is not None:
-            return purged_copies.rewrite_copy(copy, cleaning, dry_run=dry_run)
+            return rebuilding.rewrite_copy(copy, cleaning, dry_run=dry_run)
         if gone is not None and not dry_run:
             self._note_purge(gone)
         with self._database.read() as connection:
@@ -507,14 +504,14 @@ class SqliteStore:
 
         A step is a transaction of some milliseconds, so that no writer waits long.
         """
-        for index in documents.TEXT_INDEXES:
+        for index in writing.TEXT_INDEXES:
             with self._database.read() as connection:
-                if documents.count_segments(connection, index) < documents.WORTH_MERGING:
+                if writing.count_segments(connection, index) < writing.WORTH_MERGING:
                     continue
             begin = more = True
             while more:
                 with self._database.write(durable=False) as connection:
-                    more = documents.merge_segments(connection, index, begin=begin)
+                    more = writing.merge_segments(connection, index, begin=begin)
                 begin = False
 
     def close(self) -> None:

@@ -25,8 +25,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.backends.sqlite.index_rows import FOREVER, Kinds, Positions, Rows, Scores, kind_number
-from tacit.backends.sqlite.scopes import StoredScope
+from tacit.backends.sqlite.connection import StoredScope
+from tacit.backends.sqlite.memory_index import FOREVER, Kinds, Positions, Rows, Scores, kind_number
 from tacit.ports.models import Vectors
 
 HalfVectors = NDArray[np.float16]

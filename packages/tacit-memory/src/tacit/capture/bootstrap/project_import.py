@@ -41,7 +41,7 @@ from tacit.ports.store import MemoryFilter, ProjectRecord, Store, ValueChanges
 from tacit.session.projects import find_checkout, git_at
 from tacit.state.captured import RuleFileState
 from tacit.state.registry import RULE_FILE, RULE_FILES, RULES_CONFIRMED
-from tacit.statements.near import word_overlap
+from tacit.statements.same import word_overlap
 from tacit.system.git import Git
 from tacit.text.decoding import decode_text
 from tacit.text.lazy_regex import lazy_regex
