@@ -8,25 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from tacit.hosts.claude_code import ClaudeCode
-from tacit.hosts.codex import Codex
-from tacit.hosts.copilot import Copilot
-from tacit.hosts.cursor import Cursor
-from tacit.hosts.gemini import Gemini
-from tacit.hosts.opencode import OpenCode
-from tacit.hosts.plain import Plain
+from tacit.app.wiring import Hosts
 from tacit.model.pack import Block, Surface
 
 AT = 1_795_169_545_696
-HOSTS = {
-    "claude-code": ClaudeCode(),
-    "codex": Codex(),
-    "opencode": OpenCode(),
-    "copilot": Copilot(),
-    "cursor": Cursor(),
-    "plain": Plain(),
-    "gemini": Gemini(),
-}
+HOSTS = Hosts()
 BLOCK = Block(
     surface=Surface.PROMPT, text="<memory>\n- [DEC] Größe stays in mm\n</memory>", memory_ids=("mem_1",)
 )
@@ -54,5 +40,7 @@ def test_payload_becomes_what_was_agreed(file: Path, check_golden) -> None:
 
 
 def test_every_host_has_captured_payloads() -> None:
-    assert {file.parent.name for file in FILES} == set(HOSTS)
+    assert {file.parent.name for file in FILES} == set(HOSTS) - {
+        "library"
+    }  # the library is no program that sends payloads
     assert len(FILES) >= 30

@@ -12,14 +12,6 @@ from hypothesis import strategies as st
 
 from tacit.app.wiring import Hosts
 from tacit.errors import InvalidPayload
-from tacit.hosts.claude_code import ClaudeCode
-from tacit.hosts.codex import Codex
-from tacit.hosts.copilot import Copilot
-from tacit.hosts.cursor import Cursor
-from tacit.hosts.gemini import Gemini
-from tacit.hosts.library import Library
-from tacit.hosts.opencode import OpenCode
-from tacit.hosts.plain import Plain
 from tacit.model.pack import Block, Surface
 from tacit.model.signal import (
     Compacting,
@@ -35,16 +27,7 @@ from tacit.model.signal import (
 from tacit.ports.host import DeferringHost, Host, ReplayingHost
 
 AT = 1_795_169_545_696
-HOSTS: dict[str, Host] = {
-    "claude-code": ClaudeCode(),
-    "opencode": OpenCode(),
-    "codex": Codex(),
-    "copilot": Copilot(),
-    "cursor": Cursor(),
-    "plain": Plain(),
-    "library": Library(),
-    "gemini": Gemini(),
-}
+HOSTS = Hosts()
 
 CC = {
     "session_id": "0ee58834",

@@ -106,4 +106,4 @@ JUDGES = PluginGroup(
 )
 """The writers that can be a judge: they answer fast enough for a prompt to wait for them."""
 HOSTS = PluginGroup("tacit.hosts", ())
-"""Hosts of other packages. The built-in hosts are in `app/wiring.py`, and no setting names a host."""
+"""Hosts of other packages. The built-in hosts are in `hosts/registry.py`, and no setting names a host."""

@@ -43,7 +43,8 @@ projects:
     preset: typed
 ```
 
-`tacit config` shows and changes settings: `get`, `set`, `explain` (the value of every layer, and which layer won), `diff`, `reset`.
+`tacit config` alone shows what you changed; `get`, `set` and `reset` read and change settings, and `get --why` shows the value of every layer and
+which layer won. `tune` fits the prompt threshold to your own use.
 `--agent NAME`, `--project` and `--project-file` select one agent or project. A file that the command creates names its JSON schema for editors.
 `tacit config get --schema` prints the schema; [settings.schema.json](settings.schema.json) is a copy. Over HTTP: `/v1/settings` and
 `/v1/agents`.

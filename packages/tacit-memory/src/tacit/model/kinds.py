@@ -15,7 +15,7 @@ _NOT_PLAIN = re.compile(r"[^\w .-]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
-    """The kind of a memory. Everything that Tacit does differently for a kind is declared here.
+    """The kind of a memory. What Tacit does differently for a kind, presets aside, is declared here; presets weigh and list kinds in their folders.
 
     Attributes:
         name: the word used in data, e.g. `preference`.

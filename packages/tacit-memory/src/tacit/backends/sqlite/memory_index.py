@@ -1,19 +1,12 @@
-"""The words of a query that are worth asking the text index for. In: query words. Out: some of them; FTS5 expressions.
+"""What the store keeps in memory of each scope to answer quickly: arrays of the active memories, and which words of a query are worth asking for.
 
-The cost of a text search is the sum of its words' document frequencies, so only the rarest words are asked for, within a
-budget. Words reach FTS5 between quotes and are split into letters and digits first: no query text is ever syntax. Stems
-are those of the store's index: of plain words we know them, all others are shown to FTS5 in a scratch index in memory.
+`QueryTerms` and `Stemmer` choose the words. The cost of a text search is the sum of its words' document frequencies, so only the rarest words are asked for,
+within a budget. Words reach FTS5 between quotes and are split into letters and digits first: no query text is ever syntax. Stems are those of the store's
+index: of plain words they are known, all others are shown to FTS5 in a scratch index in memory.
 
-The memories of a scope as arrays: when each applies and how long its texts are.
-
-In: the active memories of a scope with their stored triggers (one matrix, action x memory, weights in steps of 1/200) and
-the lengths of their texts as the text indexes know them. Out: positions of what fits the coming actions, positions of what
-the text indexes found. Kept in step with the table by its change counter. Never widens a scope.
-
-The memories of one scope as arrays: which row, which id, when it holds. In: rows of the table. Out: masks and picks.
-
-Appending never moves what is there in the eyes of a reader that holds the arrays; removing only clears a mark. Never asks
-the database anything, and is not safe to share between threads: its owner holds a lock.
+The arrays hold, for each memory, row, id and validity, when it applies (one matrix, action x memory, weights in steps of 1/200) and the lengths of its texts.
+They give the positions of what fits the coming actions, and follow the table by its change counter; they never widen a scope. Appending moves nothing in the
+eyes of a reader that holds the arrays, removing only clears a mark. They are not safe to share between threads: their owner holds a lock.
 """
 
 from __future__ import annotations

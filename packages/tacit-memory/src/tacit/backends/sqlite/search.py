@@ -1,23 +1,16 @@
-"""The Search port over SQLite. In: what is asked, within which scope. Out: one ranking per call.
+"""The Search port over SQLite: what is asked, within which scope, becomes one ranking per call.
 
-The arrays that answer are made per scope from the table, and brought up to its change counter inside the transaction that
-asks: they know what the table knows. What they name is read from the table, with the scope, before anybody is shown it.
-Never fuses rankings, never widens a scope.
+The arrays that answer are made per scope from the table, and brought up to its change counter inside the transaction that asks: they know what the table
+knows. A hit leaves only when SQL finds its row active, holding now, and in a scope of the filter; the best comes first, ties by id. Rankings are never
+fused, scopes never widened.
 
-Ask the text indexes. In: the words of a query. Out: row numbers per word; scores by BM25 over the rarest words.
-
-Okapi BM25 (Robertson and Zaragoza, 2009; k1 = 1.2, b = 0.75) with a word counted once per memory: a memory is one statement,
-and in one statement a repeated word says nothing more. With n of the N memories in scope holding the word, l words in the
-memory and a words in the mean memory in scope,
+Texts are scored by Okapi BM25 (Robertson and Zaragoza, 2009; k1 = 1.2, b = 0.75) over the rarest words of the query, with a word counted once per memory: a
+memory is one statement, and in one statement a repeated word says nothing more. With n of the N memories in scope holding the word, l words in the memory and
+a words in the mean memory in scope,
 
     score = sum over the words of ln(1 + (N - n + 0.5) / (n + 0.5)) * (k1 + 1) / (1 + k1 * (1 - b + b * l / a))
 
-FTS5 only says which memories hold a word: its own rank visits every one of them twice more, which takes three times as
-long. Never turns words into syntax.
-
-The table has the last word. In: what an index proposes. Out: hits that may be seen, best first, ties by id.
-
-A hit leaves only when SQL finds its row active, holding now, and in a scope of the filter. Never scores anything itself.
+FTS5 only says which memories hold a word: its own rank visits every one of them twice more, which takes three times as long.
 """
 
 from __future__ import annotations

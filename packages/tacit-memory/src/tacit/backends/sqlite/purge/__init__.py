@@ -1,1 +1,0 @@
-"""Texts taken out of a database after they were stored."""

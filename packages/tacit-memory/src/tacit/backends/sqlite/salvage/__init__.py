@@ -1,1 +1,0 @@
-"""Reads what can still be read of a damaged database, without asking SQLite."""
