@@ -16,6 +16,7 @@ from tacit_evals.fit.fitted import fit_with_lists
 from tacit_evals.fit.gate import FRAME_TOKENS, LINE_TOKENS, Predicted, PromptCandidates
 from tacit_evals.fit.levels import (
     MeasuredLevel,
+    beside_fusion,
     fit_levels,
     level_row,
     levels_artifact,
@@ -93,6 +94,7 @@ def test_levels_are_measured_on_every_project_left_out(labels):
     assert {(one.project, one.level) for one in rows} == {
         (project, name) for project in ("alpha", "beta", "gamma") for name in LEVELS
     }
+    assert len(list(beside_fusion(lists))) == 2 + len({one.project for one in rows})
     levels = artifact.values
     assert levels.quiet.threshold >= levels.balanced.threshold >= levels.eager.threshold
 

@@ -29,7 +29,7 @@ from tacit_evals.fit.files import (
 )
 from tacit_evals.fit.fitted import fit_with_lists
 from tacit_evals.fit.labelled import same_project
-from tacit_evals.fit.levels import fit_levels, report
+from tacit_evals.fit.levels import beside_fusion, fit_levels, report
 from tacit_evals.fit.marks import fit_marks
 from tacit_evals.pool import Fitted, shipped_settings
 
@@ -154,7 +154,7 @@ def fit_files(data: Sequence[Path], *, date: str) -> dict[str, bytes]:
     artifacts = artifacts_of(fitted)
     artifacts.append(fit_marks(data, embedder=embedder, fitted=fitted, date=date, command=COMMAND))
     levels, measured = fit_levels(done.lists, embedder=str(embedder.identity), date=date, command=COMMAND)
-    print("\n".join(report(levels.values, measured)))
+    print("\n".join((*report(levels.values, measured), "", *beside_fusion(done.lists))))
     artifacts.append(levels)
     return files_of(artifacts)
 

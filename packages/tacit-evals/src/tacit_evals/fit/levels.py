@@ -21,6 +21,7 @@ from tacit.config.levels import LEVELS, NAME, Level, Levels
 from tacit.config.settings import LevelName
 from tacit.fitted import Artifact, Origin
 from tacit_evals.data import EVERYDAY
+from tacit_evals.figures import LEAST, calibration_error
 from tacit_evals.fit.gate import (
     FRAME_TOKENS,
     LINE_TOKENS,
@@ -37,6 +38,7 @@ from tacit_evals.fit.gate import (
     predict,
     without,
 )
+from tacit_evals.inject import Lexical, fused
 
 MOST_ITEMS = 8
 """A block holds no more; `recall.max_items` of the preset."""
@@ -65,14 +67,79 @@ def thresholds_of(lists: Sequence[PromptCandidates]) -> tuple[dict[LevelName, fl
 
 def measure_levels(lists: Sequence[PromptCandidates]) -> list[MeasuredLevel]:
     """Every level on every project, of which no row is in the fit."""
-    measured: list[MeasuredLevel] = []
+    return [
+        measured_level(project, level, least, chances)
+        for project, thresholds, chances in _left_out_in_turn(lists)
+        for level, least in thresholds.items()
+    ]
+
+
+def _left_out_in_turn(
+    lists: Sequence[PromptCandidates],
+) -> Iterator[tuple[str, dict[LevelName, float], list[Predicted]]]:
+    """Yield each project, and the thresholds and the relevance of its short lists that a fit on the other projects gives."""
     for project in dict.fromkeys(row.store for row in lists):
         others = without(lists, project)
         thresholds, (slope, offset) = thresholds_of(others)
         own = [row for row in lists if row.store == project and not row.crossed]
-        chances = calibrated(predict(fit_weights(pairs_of(others)), own), slope, offset)
-        measured += [measured_level(project, level, least, chances) for level, least in thresholds.items()]
-    return measured
+        yield project, thresholds, calibrated(predict(fit_weights(pairs_of(others)), own), slope, offset)
+
+
+def beside_fusion(lists: Sequence[PromptCandidates], level: LevelName = "balanced") -> Iterator[str]:
+    """A table in Markdown: the precision of a level on each project left out, that of rank fusion handing over as many, and the calibration error.
+
+    Rank fusion (`tacit_evals.inject.fused`) joins BM25 and cosine over the memories of all short lists of the project, and hands over its best pairs of all prompts.
+    """
+    yield "| project | handed over | precision | rank fusion | calibration error |"
+    yield "|---|---|---|---|---|"
+    for project, thresholds, chances in _left_out_in_turn(lists):
+        own = _best_pairs([one.logits for one in chances], least=thresholds[level])
+        scores = _fusion_scores(chances)
+        simple = _best_pairs(scores, most=len(own))
+        pairs = [
+            (chance, name in one.asked.needed)
+            for one in chances
+            for name, chance in sorted(one.logits.items())
+            if chance >= LEAST and name not in one.asked.marginal
+        ]
+        shares = " | ".join(_precision(handed, chances) for handed in (own, simple))
+        yield f"| {project} | {len(own)} | {shares} | {calibration_error(pairs):.3f} |"
+
+
+def _best_pairs(
+    scores: Sequence[Mapping[str, float]], *, least: float = 0.0, most: int | None = None
+) -> list[tuple[int, str]]:
+    """The best (number of the prompt, memory id), at most `MOST_ITEMS` of a prompt and `most` in all, with a score of at least `least`."""
+    found = sorted(
+        (-value, number, name)
+        for number, own in enumerate(scores)
+        for name, value in sorted(own.items(), key=lambda item: (-item[1], item[0]))[:MOST_ITEMS]
+        if value >= least
+    )
+    return [(number, name) for _, number, name in found[:most]]
+
+
+def _precision(handed: Sequence[tuple[int, str]], chances: Sequence[Predicted]) -> str:
+    """The share of the pairs that were needed; marginal ones do not count."""
+    judged = [
+        name in chances[number].asked.needed
+        for number, name in handed
+        if name not in chances[number].asked.marginal
+    ]
+    return f"{sum(judged) / len(judged):.3f}" if judged else "-"
+
+
+def _fusion_scores(chances: Sequence[Predicted]) -> list[dict[str, float]]:
+    """The scores of rank fusion for what the short list of each prompt holds besides the start pack."""
+    texts = {one.memory.id: one.memory.content for row in chances for one in row.asked.candidates}
+    lexical = Lexical(texts)
+    scores: list[dict[str, float]] = []
+    for row in chances:
+        cosines = {one.memory.id: dict(one.scores).get("semantic", 0.0) for one in row.asked.candidates}
+        words = lexical.scores(row.asked.query.text) if row.asked.query else {}
+        both = fused([cosines, words])
+        scores.append({name: both[name] for name in row.logits})
+    return scores
 
 
 def measured_level(
