@@ -138,7 +138,7 @@ class Desk:
         self.page.wait_for_url("**time=last*")
         settle(self.page)
         since_ms = int(time.time() * 1000) - 86_400_000
-        told = len(self.home.api(f"/v1/timeline?since_ms={since_ms}&limit=60")["recalls"])
+        told = len(self.home.api(f"/v1/traces?since_ms={since_ms}&limit=60")["recalls"])
         return self.page.locator("a.recall").count() == told
 
     def find_session(self) -> bool:

@@ -137,8 +137,8 @@ def with_team(place: Served) -> Iterator[None]:
             made = requests.ask(who[name], "acme/shop", statement, now_ms=now_ms)
             if (name, content, kind) in SHARED:
                 requests.decide(who["ana"], "acme/shop", made.id, "accept", now_ms=now_ms)
-        place.api("/v1/sync/login", "POST", {"url": site.url, "code": code, "name": "laptop"})
-        place.api("/v1/teams/membership", "PUT", {"team": "acme", "joined": True})
+        place.api("/v1/sync", "PUT", {"url": site.url, "code": code, "name": "laptop"})
+        place.api("/v1/teams", "PATCH", {"team": "acme", "joined": True})
         yield
     finally:
         site.close()

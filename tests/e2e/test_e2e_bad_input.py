@@ -563,7 +563,7 @@ def test_an_embedder_that_hangs_delays_no_prompt_and_is_named():
             machine.start()
             server.hang = True
             text = machine.prompt("Write the frobnicator and commit it with a message", session_id="slow")
-            trace = machine.request("GET", "/v1/traces?surface=prompt&limit=1")["traces"][0]
+            trace = machine.request("GET", "/v1/traces?whole=true&surface=prompt&limit=1")["traces"][0]
             assert "semantic" in json.dumps(trace)
             assert any(
                 "semantic" in json.dumps(stage) and "deadline" in json.dumps(stage)

@@ -36,7 +36,7 @@ def exposed(machine: Machine, session: str) -> int:
 
 
 def traces(machine: Machine, session: str) -> list[dict[str, object]]:
-    return machine.request("GET", f"/v1/traces?session=claude-code/{session}&limit=9")["traces"]
+    return machine.request("GET", f"/v1/traces?whole=true&session=claude-code/{session}&limit=9")["traces"]
 
 
 def comes_again(machine: Machine, session: str) -> None:

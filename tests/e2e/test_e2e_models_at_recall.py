@@ -45,7 +45,7 @@ class Desk(Machine):
     def facts(self) -> tuple[str | None, str]:
         """Who decided last, and the notes of that recall."""
         self.request("GET", "/v1/status")
-        (trace,) = self.request("GET", "/v1/traces?limit=1&surface=prompt")["traces"]
+        (trace,) = self.request("GET", "/v1/traces?whole=true&limit=1&surface=prompt")["traces"]
         return trace["decider"], " ".join(note for stage in trace["stages"] for note in stage["notes"])
 
 

@@ -50,6 +50,6 @@ def test_a_removed_kind_silences_no_moment_of_a_session():
         assert "UnknownKind" not in log
         assert "recall failed" not in log
         assert not any("UnknownKind" in line for line in machine.hook_log())
-        traces = machine.request("GET", "/v1/traces?limit=50")["traces"]
+        traces = machine.request("GET", "/v1/traces?whole=true&limit=50")["traces"]
         assert {"action", "failure", "prompt", "compaction"} <= {trace["surface"] for trace in traces}
         assert "failed" not in {trace["cause"] for trace in traces}

@@ -149,8 +149,6 @@ def _remembers(day: Recorder, shop: Path, folder: Path) -> None:
     other = day.ask("remember", content="Amounts are integer cents; never floats.", kind="decision", cwd=cwd)
     cents = other["changes"][0]["memory"]
     day.ask("list_memories", cwd=cwd, kind=["preference", "decision"], limit=2)
-    day.ask("search_memories", text="how are amounts stored", cwd=cwd)
-    day.ask("get_memory", at)
     edited = day.ask(
         "edit_memory", at, if_match=lint["etag"], content="Run `make check` before every commit."
     )
@@ -158,27 +156,22 @@ def _remembers(day: Recorder, shop: Path, folder: Path) -> None:
         "edit_memory", at, if_match=edited["memory"]["etag"], content="Run `make lint` before every commit."
     )
     port = day.ask("remember", content="The billing port is 8080.", cwd=cwd)["changes"][0]["memory"]
-    day.ask("supersede_memory", {"id": port["id"]}, content="The billing port is 9090.")
+    day.ask("edit_memory", {"id": port["id"]}, content="The billing port is 9090.", supersede=True)
     twin = day.ask("remember", content="Prices are kept as whole cents.", cwd=cwd)["changes"][0]["memory"]
-    day.ask("merge_memory", {"id": twin["id"]}, into=cents["id"])
-    day.ask("list_memory_versions", at)
-    day.ask("list_memory_relations", {"id": port["id"]})
+    day.ask("edit_memory", {"id": twin["id"]}, into=cents["id"])
+    day.ask("get_memory", {"id": port["id"]}, versions=True, relations=True)
     day.ask("get_graph", cwd=cwd, limit=100)
     forgotten = day.ask("forget_memory", {"id": cents["id"]}, reason="no longer true")
     day.ask("list_changes", cwd=cwd, limit=2)
     day.ask("undo_change", id=forgotten["change_id"])
-    day.ask("list_projects")
     clone = {"cwd": str(folder / "second-clone")}
-    day.ask("get_folder_project", **clone)
+    day.ask("list_projects", **clone)
     day.ask("put_folder_project", **clone, joined=True)
     day.ask("put_folder_project", **clone, joined=False)
     day.ask("list_kinds")
-    day.ask("list_spaces")
     note = {"namespace": ["shop", "ana"], "key": "theme"}
     day.ask("put_item", **note, value={"name": "dark"}, text="Ana prefers the dark theme.")
-    day.ask("get_item", **note)
     day.ask("search_items", prefix=["shop"], query="which theme", limit=5)
-    day.ask("list_namespaces")
     day.ask("delete_item", **note)
 
 
@@ -206,13 +199,10 @@ def _works(day: Recorder, engine: Engine, shop: Path) -> None:
     lint = recalled["memories"][0]["id"]
     day.ask("get_memories", ids=[lint], cwd=cwd)
     day.ask("inject", text="Commit the fix of the rounding.", session_id="chat-7", cwd=cwd)
-    day.ask("get_start_pack", cwd=cwd)
-    day.ask("list_recalls", cwd=cwd, outcome="injected", limit=2)
-    day.ask("list_traces", session="plain/s-41", surface="prompt", limit=1)
+    day.ask("list_traces", session="plain/s-41", surface="prompt", outcome="injected", limit=2)
     day.ask("get_trace", trace)
     day.ask("why_not", memory=lint, text="What is a depot?", cwd=cwd)
-    day.ask("rate_trace", trace, useful=True, memory_ids=[lint])
-    day.ask("rate_memory", {"id": lint}, useful=True, trace_id=trace["id"])
+    day.ask("rate_memory", id=lint, useful=True, trace_id=trace["id"])
     day.ask("list_exposures", memory=lint)
     day.ask("list_exposures", host="plain", session_id="s-41")
     day.ask("list_sessions", limit=2)
@@ -241,26 +231,20 @@ def _looks_after(day: Recorder, folder: Path, shop: Path) -> None:
     day.ask("list_transcripts", path=[str(log)])
     day.ask("import_transcripts", paths=[str(log)], named=True, cwd=cwd)
     day.ask("write_up_session", past=True, dry_run=True)
-    day.ask("list_digests", cwd=cwd, limit=2)
-    day.ask("get_learned", session="claude-code/s-40")
+    day.ask("list_digests", session="claude-code/s-40", learned=True)
     day.ask("tune", bound=0.12)
     day.ask("get_settings", cwd=cwd)
     day.ask("change_settings", values={"recall.level": "quiet"})
-    day.ask("revert_settings", key="recall.level")
+    day.ask("change_settings", reset=["recall.level"])
     day.ask("change_agent", {"name": "reviewer"}, memory_injection={"level": "quiet"})
-    day.ask("get_agent", {"name": "reviewer"})
     day.ask("list_agents")
     day.ask("get_status")
-    day.ask("get_health")
     metrics = day.ask("get_metrics")
     day.examples["get_metrics"]["answer"] = "\n".join(metrics.splitlines()[:MOST_LINES])
     document = day.ask("get_openapi")
     day.examples["get_openapi"]["answer"] = {"openapi": document["openapi"], "info": document["info"]}
-    day.ask("get_stats")
-    day.ask("get_charts", bucket="day")
-    day.ask("get_holdout")
+    day.ask("get_stats", bucket="day")
     day.ask("rescan", dry_run=True)
-    day.ask("check_store")
     day.ask("begin_job", name="reindex")
     while any(job["state"] == "running" for job in day.ask("list_jobs")["jobs"]):
         time.sleep(0.02)
@@ -270,9 +254,9 @@ def _shares(day: Recorder, site: Site, shop: Path) -> None:
     cwd = str(shop)
     lint = day.ask("list_memories", text="make lint", cwd=cwd)["memories"][0]["id"]
     file = {"id": lint, "cwd": cwd}
-    day.ask("share_in_repository", **file, by="Ana Ruiz")
-    day.ask("unshare_in_repository", **file)
-    day.ask("share_in_repository", **file, by="Ana Ruiz")
+    day.ask("share_memory", **file, by="Ana Ruiz")
+    day.ask("share_memory", **file, shared=False)
+    day.ask("share_memory", **file, by="Ana Ruiz")
     _git(shop, "add", ".tacit")
     _git(shop, "commit", "-q", "-m", "Share")
     _git(shop, "update-ref", "refs/remotes/origin/main", "HEAD")
@@ -292,46 +276,38 @@ def _shares(day: Recorder, site: Site, shop: Path) -> None:
         "code": "ABCD-EFGH",
         "until_ms": 1_790_000_000_000,
     }
-    day.tell(
-        "begin_sign_in",
-        None,
-        begun,
-        {"sign_in": {**sign_in, "browser_url": "https://tacit.example.com/sso/lgn_7"}},
-    )
-    finish = {"url": begun["url"], "login": "lgn_7", "secret": sign_in["secret"]}
-    done = {"done": True, "account": "ana", "code": "ana-kq3f7w2m", "first": True}
-    day.tell("finish_sign_in", None, finish, {"sign_in": done})
+    browser_url = "https://tacit.example.com/sso/lgn_7"
+    day.tell("sign_in", None, begun, {"begun": {**sign_in, "browser_url": browser_url}, "result": None})
     phrase = day.ask("log_in", url=site.url, code=code, name="laptop")["login"]["phrase"]
-    day.ask("put_membership", team=organization, joined=True)
-    day.ask("get_sync")
+    day.ask("change_team", team=organization, joined=True)
     day.ask("sync")
-    invited = day.ask("invite_device")["code"]
+    invited = day.ask("change_devices")["code"]
     with closing(open_engine(shop.parent / "tablet")) as engine, client_of(engine) as client:
         Recorder(client).ask("log_in", url=site.url, code=invited, phrase=phrase, name="tablet")
-    day.ask("list_devices")
+    day.ask("get_sync", devices=True)
     day.ask("add_team", team=core)
     day.ask("list_teams")
-    day.ask("put_team_project", team=core, cwd=cwd)
+    day.ask("change_team", team=core, project={"cwd": cwd})
     added = day.ask("put_member", team=core, principal=f"bo-{site.tag}", name="Bo Li", role="reviewer")
     day.ask("list_members", team=core)
-    day.ask("put_service_account", team=organization, name="ci", role="reader", days=30)
-    asked = day.ask("request_sharing", id=lint, team=core)
+    day.ask("put_member", team=organization, principal="ci", service=True, role="reader", days=30)
+    asked = day.ask("share_memory", id=lint, team=core)
     day.ask("list_share_requests", team=core)
     with closing(open_engine(shop.parent / "bos-home")) as engine, client_of(engine) as client:
         bo = Recorder(client)
         bo.ask("log_in", url=site.url, code=added["added"]["code"], name="desktop")
-        bo.ask("put_membership", team=organization, joined=True)
+        bo.ask("change_team", team=organization, joined=True)
         bo.ask("decide_share_request", id=asked["request"]["id"], decision="accept")
     day.examples |= {"decide_share_request": bo.examples["decide_share_request"]}
     day.ask("sync")
-    day.ask("list_known_teams")
-    day.ask("unshare_memory", id=lint)
+    day.ask("list_teams", view="home")
+    day.ask("share_memory", id=lint, shared=False)
     day.ask("list_audit", team=core, limit=2)
-    day.ask("get_owned")
-    day.ask("remove_member", team=core, principal=f"bo-{site.tag}")
-    day.ask("put_team_project", team=core, remote="example.org/shop", allowed=False)
-    day.ask("put_membership", team=core, joined=False)
-    day.ask("revoke_device", device="tablet")
+    day.ask("list_teams", view="data")
+    day.ask("put_member", team=core, principal=f"bo-{site.tag}", member=False)
+    day.ask("change_team", team=core, project={"remote": "example.org/shop", "allowed": False})
+    day.ask("change_team", team=core, joined=False)
+    day.ask("change_devices", revoked="tablet")
     day.ask("log_out")
 
 
@@ -339,6 +315,5 @@ def _ends(day: Recorder, folder: Path) -> None:
     day.ask("create_backup", target=str(folder / "tacit-2026-11-26.db"))
     day.ask("list_backups")
     day.ask("restore_backup", source=str(folder / "tacit-2026-11-26.db"), dry_run=True)
-    day.ask("write_export", target=str(folder / "memories.md"), format="markdown")
-    day.ask("export_memories", format="markdown")
+    day.ask("export_memories", target=str(folder / "memories.md"), format="markdown")
     day.ask("purge_memories", text="dark theme", dry_run=True)

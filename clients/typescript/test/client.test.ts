@@ -273,7 +273,7 @@ test("a port that says nothing costs the deadline and leaves nothing open", asyn
 
 test("statements, searches and forgetting use the API", async () => {
   await serve((one, response) =>
-    reply(one.method === "GET" ? { hits: [] } : one.method === "DELETE" ? { memory: { id: "mem_1" } } : { changes: [], change_id: null })(one, response),
+    reply(one.method === "GET" ? { memories: [], hits: [] } : one.method === "DELETE" ? { memory: { id: "mem_1" } } : { changes: [], change_id: null })(one, response),
   )
   const tacit = new Tacit({ home, cwd: "/w/shop", token: "mine", onFailure })
   await tacit.remember("Run make lint.", { when: ["commit"], userWords: "lint first", key: "k1" })
@@ -282,7 +282,7 @@ test("statements, searches and forgetting use the API", async () => {
   assert.deepEqual(failures, [])
   assert.deepEqual(heard.map(({ method, path }) => `${method} ${path}`), [
     "POST /v1/memories",
-    "GET /v1/search?text=lint+%26+more&cwd=%2Fw%2Fshop&limit=3&kind=fact&kind=decision",
+    "GET /v1/memories?text=lint+%26+more&cwd=%2Fw%2Fshop&limit=3&kind=fact&kind=decision",
     "DELETE /v1/memories/mem_1%2F2?reason=wrong",
   ])
   const said = { content: "Run make lint.", cwd: "/w/shop", source: "typescript", when: ["commit"], user_words: "lint first" }

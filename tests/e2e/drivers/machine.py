@@ -187,7 +187,7 @@ class Machine:
         """Change a setting until the end of the block; the running daemon knows it at once."""
         self.request("PATCH", "/v1/settings", {"values": {key: value}})
         yield
-        self.request("DELETE", f"/v1/settings?key={key}")
+        self.request("PATCH", "/v1/settings", {"reset": [key]})
 
     def pid(self) -> int:
         """Process id of the running daemon."""
@@ -229,7 +229,8 @@ class Machine:
 
     def sound(self) -> None:
         """The store is in order, and one daemon runs."""
-        assert self.request("GET", "/v1/check")["problems"] == []
+        check = self.request("POST", "/v1/jobs", {"name": "check", "wait": True})["job"]
+        assert (check["state"], check["problems"]) == ("done", [])
         wait_for(lambda: len(self.processes()) == 1)  # a child between fork and exec is seen for a moment
 
     def findings(self) -> list[dict[str, str]]:

@@ -34,7 +34,7 @@ class Stop:
 
 def stops(served: Served) -> list[Stop]:
     """Every stop. Where several show the same and one of them shows more, only that one."""
-    injected = served.api("/v1/timeline?outcome=injected&surface=prompt&limit=1")["recalls"][0]
+    injected = served.api("/v1/traces?outcome=injected&surface=prompt&limit=1")["recalls"][0]
     host, _, session = injected["session"].partition("/")
     served.api("/v1/backups", "POST", {"target": str(served.home / "backup-survey.db")})
     memory = f"/ui/memories/{injected['injected'][0]}"

@@ -105,7 +105,7 @@ def test_the_review_queue_is_worked_through_with_keys(go, web_home):
 
 
 def test_a_trace_is_replayed_at_another_threshold_and_judged(go, web_home):
-    rows = web_home.api("/v1/timeline?outcome=injected&surface=prompt&limit=50")["recalls"]
+    rows = web_home.api("/v1/traces?outcome=injected&surface=prompt&limit=50")["recalls"]
     trace = next(row for row in rows if row["text"] == "commit this please" or row["injected"])
     page = go(f"/ui/traces/{trace['id']}")
     kept = page.locator('.lane[data-fate="injected"]')

@@ -90,7 +90,7 @@ def page(place):
 
 
 def statements(place: Served) -> dict[str, dict]:
-    found = place.api("/v1/learned?session=claude-code/s1")["learned"]["statements"]
+    found = place.api("/v1/digests?session=claude-code/s1&learned=true")["learned"]["statements"]
     return {one["memory"]["content"]: one for one in found}
 
 

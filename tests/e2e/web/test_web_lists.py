@@ -114,10 +114,10 @@ def test_columns_sort_and_say_which_date_they_show(go, web_home, depots):
 
 
 def test_traces_of_a_time_and_of_a_memory(go, web_home):
-    injected = web_home.api("/v1/timeline?outcome=injected&surface=prompt&limit=1")["recalls"][0]
+    injected = web_home.api("/v1/traces?outcome=injected&surface=prompt&limit=1")["recalls"][0]
     memory = injected["injected"][0]
-    named = web_home.api(f"/v1/timeline?memory={memory}&limit=500")["recalls"]
-    every = web_home.api("/v1/timeline?limit=500")["recalls"]
+    named = web_home.api(f"/v1/traces?memory={memory}&limit=500")["recalls"]
+    every = web_home.api("/v1/traces?limit=500")["recalls"]
     assert injected["id"] in {one["id"] for one in named}
     assert 0 < len(named) < len(every)
     page = go(f"/ui/memories/{memory}")

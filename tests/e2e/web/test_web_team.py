@@ -40,7 +40,7 @@ class Person:
     def log_in(self, url: str, code: str, *, phrase: str = "", name: str = "laptop") -> None:
         """Log the home in; without the phrase of another device a new one is made and kept."""
         body = {"url": url, "code": code, "phrase": phrase, "name": name}
-        self.phrase = self.home.api("/v1/sync/login", "POST", body)["login"]["phrase"] or phrase
+        self.phrase = self.home.api("/v1/sync", "PUT", body)["login"]["phrase"] or phrase
         self.page.reload()
 
     def go(self, path: str) -> Page:
@@ -53,7 +53,7 @@ class Person:
 
     def ask(self, memory_id: str, team: str) -> str:
         """Ask to share, without the page."""
-        made = self.home.api("/v1/teams/requests", "POST", {"id": memory_id, "team": team})
+        made = self.home.api("/v1/shares", "PUT", {"id": memory_id, "team": team})
         return str(made["request"]["id"])
 
     def sync(self) -> None:
@@ -177,7 +177,7 @@ def accept(team: Team, content: str) -> str:
     """Shared by Ana and accepted by Bo without their pages; the id of her memory."""
     memory_id = team.ana.remember(content)
     request = team.ana.ask(memory_id, team.core)
-    team.bo.home.api("/v1/teams/requests/decide", "POST", {"id": request, "decision": "accept"})
+    team.bo.home.api("/v1/teams/requests", "PATCH", {"id": request, "decision": "accept"})
     return memory_id
 
 

@@ -20,7 +20,7 @@ memory_injection:
 
 def last_trace(machine: Machine) -> dict:
     """The newest recall."""
-    [row] = machine.request("GET", "/v1/traces?limit=1")["traces"]
+    [row] = machine.request("GET", "/v1/traces?limit=1")["recalls"]
     return machine.request("GET", f"/v1/traces/{row['id']}")["trace"]
 
 

@@ -105,7 +105,7 @@ def test_the_page_groups_them_and_lets_a_whole_agent_follow_again(live):
         assert "override" in pinned.inner_text()
         assert "Pin few kinds" in pinned.inner_text()
         page.get_by_role("button", name="Revert 3 overrides").click()
-        wait_for(lambda: machine.request("GET", "/v1/agents/plan")["agent"]["overridden"] == [])
+        wait_for(lambda: machine.request("GET", "/v1/agents?name=plan")["agents"][0]["overridden"] == [])
         pinned.get_by_text("using default").wait_for()
         page.context.close()
     assert GOAL not in ask_as(machine, "plan", "hello there", "m2")

@@ -26,7 +26,7 @@ def _day(machine: Machine, memory_id: str, *, useful: bool = False, says: str = 
         shown = sum(given)
         wait_for(lambda shown=shown: _counts(machine, memory_id)[0] >= shown)
         if useful and given[-1]:
-            machine.request("POST", f"/v1/memories/{memory_id}/feedback", {"useful": True})
+            machine.request("POST", "/v1/feedback", {"id": memory_id, "useful": True})
     return given
 
 

@@ -62,7 +62,9 @@ def test_a_prompt_that_cannot_be_embedded_gets_the_error_and_no_memory(broken):
         (trace, *_) = machine.ask("why", "--surface", "prompt")["traces"]
         assert (trace["cause"], trace["injected"]) == ("failed", [])
         status, found = DaemonClient(machine.home, token=user_token(machine.home)).request_any(
-            "POST", "/v1/inject", {"text": f"{PROMPT} Now.", "session_id": "s9", "cwd": str(machine.project)}
+            "POST",
+            "/v1/injections",
+            {"text": f"{PROMPT} Now.", "session_id": "s9", "cwd": str(machine.project)},
         )
         assert status == 500
         assert found["failure"]["message"].startswith("Failed to embed query: ")

@@ -52,7 +52,7 @@ def test_the_service_answers_with_all_nine_fields(live):
     for text in (FLOW, PASSWORDS, "JWT expires after an hour."):
         machine.remember(text, kind="fact", when="")
     body = {"text": ASKED, "session_id": "lib", "cwd": str(machine.project)}
-    found = machine.request("POST", "/v1/inject", body)
+    found = machine.request("POST", "/v1/injections", body)
     assert found["failure"] is None
     result = found["result"]
     assert set(result) == {

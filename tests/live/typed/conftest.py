@@ -69,7 +69,7 @@ class TypedMachine(Machine):
 
     def last_trace(self) -> dict[str, Any]:
         """The newest recall."""
-        return self.request("GET", "/v1/traces?limit=1")["traces"][0]
+        return self.request("GET", "/v1/traces?whole=true&limit=1")["traces"][0]
 
     def listed_tools(self) -> set[str]:
         """Names of the tools that an agent is shown."""

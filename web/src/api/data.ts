@@ -16,7 +16,7 @@ export type ExportFormat = "jsonl" | "markdown";
 /** The export as text; the browser keeps it as a file. */
 export const useReadExport = () =>
   useMutation({
-    mutationFn: (asked: { format: ExportFormat; cwd: string }) => body(api.GET("/v1/export", { params: { query: asked }, parseAs: "text" })),
+    mutationFn: async (asked: { format: ExportFormat; cwd: string }) => (await body(api.POST("/v1/export", { body: { ...asked, target: "" } }))).text,
     meta: { quiet: true },
   });
 
@@ -226,7 +226,7 @@ export const useChangedSince = (sinceMs: number, enabled: boolean) =>
 export const useHoldout = (sinceMs: number) =>
   useQuery({
     queryKey: ["timeline", "holdout", sinceMs],
-    queryFn: async () => (await body(api.GET("/v1/stats/holdout", { params: { query: { since_ms: sinceMs } } }))).holdout,
+    queryFn: async () => (await body(api.GET("/v1/stats", { params: { query: { part: ["holdout"], holdout_since_ms: sinceMs } } }))).holdout!,
   });
 
 export const useDigests = (cwd: string) =>

@@ -12,14 +12,12 @@ const cursorOf = (last: { next_cursor: string | null }) => last.next_cursor ?? u
 
 export const statusOptions = queryOptions({ queryKey: ["status"], queryFn: () => body(api.GET("/v1/status")) });
 
-export const useStatus = () => useQuery({ ...statusOptions, refetchInterval: 30_000 });
-
-export const useHealth = () => useQuery({ queryKey: ["status", "health"], queryFn: () => body(api.GET("/v1/health")), refetchInterval: 15_000 });
+export const useStatus = () => useQuery({ ...statusOptions, refetchInterval: 15_000 });
 
 const seriesOptions = (sinceMs: number, bucket: "hour" | "day") =>
   queryOptions({
     queryKey: ["timeline", "series", sinceMs, bucket],
-    queryFn: async () => (await body(api.GET("/v1/stats/timeline", { params: { query: { since_ms: sinceMs, bucket } } }))).series,
+    queryFn: async () => (await body(api.GET("/v1/stats", { params: { query: { part: ["series"], since_ms: sinceMs, bucket } } }))).series!,
   });
 
 // --- long work
@@ -54,12 +52,12 @@ export const useProjects = () =>
 
 const NONE: never[] = [];
 
-/** The kinds that hold, those of the user's own settings included. */
-export const useKinds = () =>
-  useQuery({ queryKey: ["kinds"], queryFn: async () => (await body(api.GET("/v1/kinds"))).kinds, staleTime: 60_000 }).data ?? NONE;
+const kindsOptions = queryOptions({ queryKey: ["kinds"], queryFn: () => body(api.GET("/v1/kinds")), staleTime: 60_000 });
 
-export const useSpaces = () =>
-  useQuery({ queryKey: ["spaces"], queryFn: async () => (await body(api.GET("/v1/spaces"))).spaces, staleTime: Infinity }).data ?? NONE;
+/** The kinds that hold, those of the user's own settings included. */
+export const useKinds = () => useQuery(kindsOptions).data?.kinds ?? NONE;
+
+export const useSpaces = () => useQuery(kindsOptions).data?.spaces ?? NONE;
 
 // --- recalls
 
@@ -77,7 +75,7 @@ export interface TraceFilter {
 const tracesOptions = (filter: TraceFilter, limit: number) =>
   infiniteQueryOptions({
     queryKey: ["traces", filter, limit],
-    queryFn: ({ pageParam }) => body(api.GET("/v1/timeline", { params: { query: { ...filter, limit, ...(pageParam !== "" && { cursor: pageParam }) } } })),
+    queryFn: ({ pageParam }) => body(api.GET("/v1/traces", { params: { query: { ...filter, limit, ...(pageParam !== "" && { cursor: pageParam }) } } })),
     initialPageParam: "",
     getNextPageParam: cursorOf,
   });
@@ -107,7 +105,7 @@ export const useReplay = (id: string, threshold: number, enabled: boolean) =>
 
 export const useVerdict = (traceId: string) =>
   useMutation({
-    mutationFn: (said: { memory_ids: string[]; useful: boolean }) => body(api.POST("/v1/traces/{id}/feedback", { params: { path: { id: traceId } }, body: said })),
+    mutationFn: (said: { id: string; useful: boolean }) => body(api.POST("/v1/feedback", { body: { ...said, trace_id: traceId } })),
     onSuccess: () => {
       for (const key of [["trace", traceId], ["timeline"]]) void queryClient.invalidateQueries({ queryKey: key });
     },
@@ -194,7 +192,7 @@ export const firstMemories = async (filter: MemoryFilter) => (await body(api.GET
 export const useFoundMemories = (text: string) =>
   useQuery({
     queryKey: ["memories", "found", text],
-    queryFn: async () => (await body(api.GET("/v1/search", { params: { query: { text, limit: 20 } } }))).hits,
+    queryFn: async () => (await body(api.GET("/v1/memories", { params: { query: { text, limit: 20 } } }))).memories,
     enabled: text.trim() !== "",
     placeholderData: keepPreviousData,
   });
@@ -232,11 +230,10 @@ export const useVersions = (id: string) =>
 export const useRelations = (id: string) =>
   useQuery({
     queryKey: ["memory", id, "relations"],
-    queryFn: () =>
-      allOf(
-        (more) => body(api.GET("/v1/memories/{id}/relations", { params: { path: { id }, query: more } })),
-        (part) => part.relations.map((relation) => ({ relation, other: part.memories.find((one) => one.id === (relation.source_id === id ? relation.target_id : relation.source_id)) })),
-      ),
+    queryFn: async () => {
+      const { relations, related } = await body(api.GET("/v1/memories/{id}", { params: { path: { id }, query: { relations: true } } }));
+      return relations.map((relation) => ({ relation, other: related.find((one) => one.id === (relation.source_id === id ? relation.target_id : relation.source_id)) }));
+    },
   });
 
 export const useExposures = (id: string) =>
@@ -314,13 +311,13 @@ export const useChangeEach = () =>
 export const useSupersede = () =>
   useMutation({
     mutationFn: ({ id, content }: { id: string; content: string }) =>
-      body(api.POST("/v1/memories/{id}/supersede", { params: { path: { id } }, body: { content } })),
+      body(api.PATCH("/v1/memories/{id}", { params: { path: { id } }, body: { content, supersede: true } })),
     onSuccess: renewMemories,
   });
 
 export const useMerge = () =>
   useMutation({
-    mutationFn: ({ id, into }: { id: string; into: string }) => body(api.POST("/v1/memories/{id}/merge", { params: { path: { id } }, body: { into } })),
+    mutationFn: ({ id, into }: { id: string; into: string }) => body(api.PATCH("/v1/memories/{id}", { params: { path: { id } }, body: { into } })),
     onSuccess: renewMemories,
   });
 
@@ -440,13 +437,13 @@ export const useSession = (host: string, session_id: string) =>
 export const useLearned = (session: string) =>
   useQuery({
     queryKey: ["learned", session],
-    queryFn: async () => (await body(api.GET("/v1/learned", { params: { query: { session } } }))).learned,
+    queryFn: async () => (await body(api.GET("/v1/digests", { params: { query: { session, learned: true } } }))).learned,
   });
 
 export const useMute = () =>
   useMutation({
     mutationFn: ({ host, session_id, muted }: { host: string; session_id: string; muted: boolean }) =>
-      body(api.POST("/v1/sessions/{host}/{session_id}/mute", { params: { path: { host, session_id } }, body: { muted } })),
+      body(api.PATCH("/v1/sessions/{host}/{session_id}", { params: { path: { host, session_id } }, body: { muted } })),
     onSuccess: () => queryClient.invalidateQueries({ queryKey: ["sessions"] }),
   });
 
@@ -489,6 +486,6 @@ export const useSet = (place: Place) =>
 export const useRevert = (place: Place) =>
   useMutation({
     scope: SETTINGS_SCOPE,
-    mutationFn: (key: string) => body(api.DELETE("/v1/settings", { params: { query: { ...place, key } } })),
+    mutationFn: (key: string) => body(api.PATCH("/v1/settings", { body: { ...place, reset: [key || "*"] } })),
     onSuccess: renewSettings,
   });

@@ -13,7 +13,7 @@ export interface paths {
         };
         /**
          * List memories, newest first unless ordered otherwise; `next_cursor` and `next_offset` are null at the end.
-         * @description Filters are combined: each narrows the list. With `text` the list holds the memories found, best first unless `order` is set. `total` counts all memories that match, not only those of this page. A search ends after the best 200, and its `total` is never greater.
+         * @description Filters are combined: each narrows the list. With `text` the list holds the memories found, best first unless `order` is set: results are ranked by words, which may be misspelled, and by meaning, and the two rankings are combined. `hits` tells the places of each. `total` counts all memories that match, not only those of this page. A search ends after the best 200, and its `total` is never greater. Recalls are not affected: nothing is injected or traced.
          */
         get: operations["list_memories"];
         put?: never;
@@ -30,26 +30,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/search": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Find memories by words, in any order and misspelled, and by meaning, best first.
-         * @description Results are ranked by words and by meaning, and the two rankings are combined. Misspelled words are found, too. There are never more than 200. Recalls are not affected: nothing is injected or traced.
-         */
-        get: operations["search_memories"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/v1/memories/{id}": {
         parameters: {
             query?: never;
@@ -58,8 +38,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get one memory by its id, or by a unique beginning or end of it, optionally as of a time.
-         * @description The answer has an `etag` for `If-Match`. With `as_of_ms` it is the version that was known at that time.
+         * Get one memory by its id, or by a unique beginning or end of it, optionally as of a time, with its versions or relations.
+         * @description The answer has an `etag` for `If-Match`. With `as_of_ms` it is the version that was known at that time. Each change of a memory writes a new version, which is kept until the memory is purged. A relation says that one memory updates, contradicts, extends or resembles another one.
          */
         get: operations["get_memory"];
         put?: never;
@@ -72,13 +52,13 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Change parts of a memory. The history keeps the old version.
-         * @description Fields that you leave out do not change. Send `If-Match` so that you do not overwrite a change that somebody else made meanwhile. `POST /v1/undo` takes the change back.
+         * Change parts of a memory, replace it by another statement, or merge it into a memory that says the same.
+         * @description Fields that you leave out do not change. With `supersede` the new statement becomes a memory of its own, and takes the kind, `when` and scope of the old one unless you name others. With `into` the memory ends, and the other one counts its evidence, too. The history keeps the old version, and `POST /v1/undo` takes the change back. Send `If-Match` so that you do not overwrite a change that somebody else made meanwhile.
          */
         patch: operations["edit_memory"];
         trace?: never;
     };
-    "/v1/memories/{id}/supersede": {
+    "/v1/feedback": {
         parameters: {
             query?: never;
             header?: never;
@@ -88,90 +68,30 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Supersede a memory by another statement. The history of the old one stays.
-         * @description The new statement becomes a memory of its own, and the old one ends and names it. Without `kind`, `when` and `scope` it takes them from the old one.
-         */
-        post: operations["supersede_memory"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/memories/{id}/merge": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Merge a memory into another one that says the same.
-         * @description The memory of the path ends, and the one named by `into` counts its evidence, too. `POST /v1/undo` takes it back.
-         */
-        post: operations["merge_memory"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/memories/{id}/history": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List all versions of a memory, oldest first.
-         * @description Each change of a memory writes a new version, which is kept until the memory is purged.
-         */
-        get: operations["list_memory_versions"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/memories/{id}/relations": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List the relations of a memory, strongest first.
-         * @description A relation says that one memory updates, contradicts, extends or resembles another one. `memories` holds the memories at the other ends.
-         */
-        get: operations["list_memory_relations"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/memories/{id}/feedback": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Report whether a memory was useful.
-         * @description A useful memory counts as used; one that was not useful becomes less important. With `trace_id` the verdict also counts in charts and for `POST /v1/tune`. The same verdict of one client through a tool counts once.
+         * Report whether a memory was useful, or whether a recall should have injected it.
+         * @description A useful memory counts as used; one that was not useful becomes less important. With `trace_id` the verdict also counts in charts and for `POST /v1/tuning`, and without `id` it is on all injected memories. A candidate that was not injected may be named as well: `useful` then says that it was missing. The same verdict of one client through a tool counts once.
          */
         post: operations["rate_memory"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/exposures": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List injected memories, newest first, and whether they were used.
+         * @description An exposure is one memory in one injection. Filter by a session (`host` and `session_id`) or by a memory.
+         */
+        get: operations["list_exposures"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -218,26 +138,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/purge": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Remove memories, or all of a project, session or source, from all stored data. This cannot be undone.
-         * @description Name what to remove by exactly one of `ids`, `project`, `session`, `source` and `text`. With `dry_run` the answer lists what would be removed. Backups and exports that this home made are cleaned as well.
-         */
-        post: operations["purge_memories"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/v1/undo": {
         parameters: {
             query?: never;
@@ -252,6 +152,26 @@ export interface paths {
          * @description `id` is the `change_id` of the answer to a write, or of an entry of `GET /v1/changes`. With `memory` only the effect on that memory is taken back.
          */
         post: operations["undo_change"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/purge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Remove memories, or all of a project, session or source, from all stored data. This cannot be undone.
+         * @description Name what to remove by exactly one of `ids`, `project`, `session`, `source` and `text`. With `dry_run` the answer lists what would be removed. Backups and exports that this home made are cleaned as well.
+         */
+        post: operations["purge_memories"];
         delete?: never;
         options?: never;
         head?: never;
@@ -282,558 +202,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/projects": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List projects by name.
-         * @description A project is a repository or a folder that sessions ran in. `active` counts its active memories.
-         */
-        get: operations["list_projects"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/projects/here": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Get the project of a folder, and other projects that may belong to it.
-         * @description `related` lists projects whose memories may belong to this folder, such as another clone with the same git remote; `notice` is the question that the user has not answered.
-         */
-        get: operations["get_folder_project"];
-        /**
-         * Share the memories of the projects that a folder may belong to, or keep it apart from them.
-         * @description With `joined` the folder and the related projects see the same memories from then on. Without it the folder becomes a project of its own; memories stay with the project that they were learned in. Each takes the other back.
-         */
-        put: operations["put_folder_project"];
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/team": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List the memories that the team of a project shares in its repository.
-         * @description The files stand below `.tacit/team` of the repository. `joined` says whether this home takes them for the word of teammates.
-         */
-        get: operations["get_repository_team"];
-        /**
-         * Believe the memories on the team's default branch as the word of teammates; or stop that, and end those that came from there.
-         * @description With `joined` the files of the default branch are imported now and after each later change of that branch. Without it the memories that came from them end; those that the user made their own stay.
-         */
-        put: operations["put_repository_team"];
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/team/files": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Write a memory into the team's folder of its repository, for the user to commit.
-         * @description It writes one file; nothing is committed or sent.
-         */
-        post: operations["share_in_repository"];
-        /**
-         * Remove the file of a memory from the team's folder, for the user to commit.
-         * @description Teammates keep the memory until the removal is on the default branch.
-         */
-        delete: operations["unshare_in_repository"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/teams": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List the teams of the user on the server.
-         * @description Each team has the user's role; an organization also lists its projects, whose memories may be shared.
-         */
-        get: operations["list_teams"];
-        put?: never;
-        /**
-         * Make a team in an organization. Administrators of the organization can do this.
-         * @description The name has the form `organization/team`.
-         */
-        post: operations["add_team"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/teams/known": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List the teams that the user joined, with the number of their memories in this home. Does not ask the server.
-         * @description It answers from this home and works without a connection.
-         */
-        get: operations["list_known_teams"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/teams/membership": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        /**
-         * Join an organization: all devices of the user receive what it and its teams share with them. Or leave a team, or an organization with all its teams.
-         * @description To join, the user must have been added before; see `POST /v1/teams/members`. When they leave, memories from there end on all their devices; what they made their own stays.
-         */
-        put: operations["put_membership"];
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/teams/members": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List the members of a team.
-         * @description Each member has a name, a role, and whether they have joined.
-         */
-        get: operations["list_members"];
-        put?: never;
-        /**
-         * Add a person to a team, or change their role or name. Administrators can do this.
-         * @description A new member becomes a writer unless `role` says otherwise.
-         */
-        post: operations["put_member"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/teams/members/remove": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Remove a member from a team, or from an organization with all of its teams. Administrators can do this.
-         * @description Their devices end the shared memories at the next sync.
-         */
-        post: operations["remove_member"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/teams/projects": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Allow the memories of a project to be shared with a team, or no longer. Administrators can do this.
-         * @description The project is known by its git remote, so that it is the same in every clone. Memories that are shared already stay shared.
-         */
-        post: operations["put_team_project"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/teams/service-accounts": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Make a service account in an organization, or give it a new token, which is shown only once. Administrators can do this.
-         * @description A service account lets a program, such as CI, search what the team shares. Its token is in the answer and cannot be shown again.
-         */
-        post: operations["put_service_account"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/teams/audit": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List the audit log of a team, newest first. Administrators can see it.
-         * @description Each entry has a number that counts up; send the smallest as `before` for older ones.
-         */
-        get: operations["list_audit"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/teams/mine": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Get everything that the server holds about the user in their teams: memberships, shared memories, requests.
-         * @description It serves requests for one's own data.
-         */
-        get: operations["get_owned"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/teams/requests": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List the waiting requests to share: the user's own, and those that they may decide.
-         * @description With `every` those that were decided are listed, too.
-         */
-        get: operations["list_share_requests"];
-        put?: never;
-        /**
-         * Ask a team to share a memory. Teammates get it when a reviewer has accepted it.
-         * @description The words, kind and trigger of the memory are sent to the server. A request that waits already is not made again.
-         */
-        post: operations["request_sharing"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/teams/requests/decide": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Accept a request to share, optionally with other words or as a replacement of shared memories; or refuse or withdraw it.
-         * @description Reviewers accept or refuse; the author withdraws.
-         */
-        post: operations["decide_share_request"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/teams/unshare": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Stop sharing a memory with teams. Each device ends it at its next sync.
-         * @description With `purge` it is removed with its history from the server and every device.
-         */
-        post: operations["unshare_memory"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/sync": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Get what is known of the sync of this home, without asking the server.
-         * @description It has the account, the device, the last exchange and the last error. `logged_in` says whether there is a login.
-         */
-        get: operations["get_sync"];
-        put?: never;
-        /**
-         * Exchange with the server now.
-         * @description It sends what changed here and receives what changed elsewhere. The daemon does it in the background as well.
-         */
-        post: operations["sync"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/sync/login": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Join an account of a server. With `dry_run` only say how many memories would leave.
-         * @description The first device of an account needs the code of an invitation and gets a recovery phrase; further devices need both. From then on memories that may leave the machine are exchanged in encrypted form.
-         */
-        post: operations["log_in"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/sync/sign-in": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Begin a single sign-on with the provider of a server, which continues in a browser. If this home is already logged in there, it renews its teams.
-         * @description Open `url` of the answer in a browser, then poll `POST /v1/sync/sign-in/finish`.
-         */
-        post: operations["begin_sign_in"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/sync/sign-in/finish": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Get the result of a single sign-on. The final result is given only once; its code is for `POST /v1/sync/login`.
-         * @description Until the user has signed in, the answer says that it is not done.
-         */
-        post: operations["finish_sign_in"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/sync/logout": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Leave the account. Memories that teams share end here; all others stay.
-         * @description The server refuses this device from then on, if it can be reached.
-         */
-        post: operations["log_out"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/sync/invites": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Make a code with which one more device may log in, once and within an hour.
-         * @description Enter the code and the recovery phrase on the new device.
-         */
-        post: operations["invite_device"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/sync/devices": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List the devices of the account, as the server knows them.
-         * @description Revoked devices are listed, too, with the time of the revocation.
-         */
-        get: operations["list_devices"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/sync/devices/revoke": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Refuse another device of the account from now on.
-         * @description The server accepts nothing from it any more. What it received before stays on it. This device leaves the account with `POST /v1/sync/logout`.
-         */
-        post: operations["revoke_device"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/export": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Get an export of memories as text.
-         * @description A lossless export (`jsonl`) has all versions, relations and the signature of this home; Markdown has what is remembered now. A caller without the user's authority gets no restricted memories.
-         */
-        get: operations["export_memories"];
-        put?: never;
-        /**
-         * Write an export of memories to a new file, which only the user can read.
-         * @description Purges and rescans for secrets clean the file, too. A caller without the user's authority gets no restricted memories.
-         */
-        post: operations["write_export"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/import": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Import an export of Tacit, edited Markdown, a rule file, or the memories of another tool. The format is detected by content.
-         * @description Lines that this home signed become the same memories again. Everything else waits in review, unless `mine` says that it is the user's own. Send the path of a file on this machine as `path`, or the text of a file as `content`. If you import the same file again, nothing is added. While the import runs, `GET /v1/jobs` says how far it is. To take the import back, undo each of `change_ids`, the last one first. Memories from signed lines have no change id: delete those that `lines` lists as added.
-         */
-        post: operations["import_memories"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/v1/kinds": {
         parameters: {
             query?: never;
@@ -842,30 +210,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the defined kinds.
-         * @description A kind sets how important a memory is at first and how fast its weight fades. The setting `kinds` adds more.
+         * List the defined kinds, and the spaces, which are the measures of similarity.
+         * @description A kind sets how important a memory is at first and how fast its weight fades. The setting `kinds` adds more. A space is one way to measure how close a memory is to a situation; `high` and `low` are its thresholds. Traces name the score of each space.
          */
         get: operations["list_kinds"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/spaces": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List the spaces, which are the measures of similarity.
-         * @description A space is one way to measure how close a memory is to a situation; `high` and `low` are its thresholds. Traces name the score of each space.
-         */
-        get: operations["list_spaces"];
         put?: never;
         post?: never;
         delete?: never;
@@ -885,7 +233,7 @@ export interface paths {
         put?: never;
         /**
          * Recall memories: the block, its memories, the trace. Silence is an empty block.
-         * @description It answers as the given surface would, for the situation that the request describes, or that the named session is in. It injects nothing into a session, so that it serves a playground and a replay as well. `trace` says what each stage kept and dropped.
+         * @description It answers as the given surface would, for the situation that the request describes, or that the named session is in; on the surface `start` with what a session in `cwd` begins with: rules, pinned memories and what was last worked on. It injects nothing into a session, so that it serves a playground and a replay as well. `trace` says what each stage kept and dropped.
          */
         post: operations["recall"];
         delete?: never;
@@ -894,7 +242,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/get": {
+    "/v1/fetches": {
         parameters: {
             query?: never;
             header?: never;
@@ -934,7 +282,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/inject": {
+    "/v1/injections": {
         parameters: {
             query?: never;
             header?: never;
@@ -954,46 +302,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/context": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Get the start pack of a session in the folder.
-         * @description It is the text that a host inserts at the start of a session: rules, pinned memories and what was last worked on, within the budget of the settings.
-         */
-        get: operations["get_start_pack"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/timeline": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List recalls in one line each, newest first: the injected memories, or the reason for silence.
-         * @description Filters are combined. With `text` only recalls are listed whose query has these words.
-         */
-        get: operations["list_recalls"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/v1/traces": {
         parameters: {
             query?: never;
@@ -1002,8 +310,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the last recalls with every stage's keeps and drops, newest first.
-         * @description Each trace holds the query, the candidates with their scores, what each stage dropped and why, and the result. `GET /v1/timeline` lists recalls in one line each.
+         * List recalls in one line each, newest first: the injected memories, or the reason for silence.
+         * @description Filters are combined. With `text` only recalls are listed whose query has these words. With `whole` the answer also has their traces: the query, the candidates with their scores, what each stage dropped and why, and the result.
          */
         get: operations["list_traces"];
         put?: never;
@@ -1022,7 +330,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Stream recalls as they happen: `event: trace` with a row of `GET /v1/timeline`, and a comment every 15 seconds.
+         * Stream recalls as they happen: `event: trace` with a row of `GET /v1/traces`, and a comment every 15 seconds.
          * @description The stream is of server-sent events. A client that reads too slowly loses the oldest waiting rows. It ends when the daemon stops; connect again then.
          */
         get: operations["stream_traces"];
@@ -1054,27 +362,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/traces/{id}/feedback": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Report whether injected memories were useful, or whether a memory was missing; charts and `tune` read it.
-         * @description Without `memory_ids` the verdict is on all injected memories. A candidate that was not injected may be named as well: `useful` then says that it was missing.
-         */
-        post: operations["rate_trace"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/tune": {
+    "/v1/tuning": {
         parameters: {
             query?: never;
             header?: never;
@@ -1088,74 +376,6 @@ export interface paths {
          * @description It measures how often prompts meet memories that do not belong to them, and fits the levels `quiet`, `balanced` and `eager` to bounded rates of such injections. Without `apply` it only reports.
          */
         post: operations["tune"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/items": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Get an item by its namespace and key.
-         * @description `item` is null if there is none. Items are JSON objects that programs keep, for example through the store of LangGraph.
-         */
-        get: operations["get_item"];
-        /**
-         * Store an item. It replaces the item with the same key.
-         * @description Secrets in it are redacted. Its `text` becomes a memory of the namespace's agent, which recall may find.
-         */
-        put: operations["put_item"];
-        post?: never;
-        /**
-         * Remove an item and end its memory.
-         * @description It does nothing if there is no such item. The memory ends only if no other item has the same one; its history stays.
-         */
-        delete: operations["delete_item"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/items/search": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Find items in a namespace and all namespaces below it.
-         * @description With `query` the nearest in meaning come first, else the newest. `where` filters by the fields of the value.
-         */
-        post: operations["search_items"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/items/namespaces": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List the namespaces that hold items.
-         * @description A namespace is a list of labels, from the widest to the narrowest.
-         */
-        get: operations["list_namespaces"];
-        put?: never;
-        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1199,7 +419,11 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
-        patch?: never;
+        /**
+         * Stop or resume injecting into one session.
+         * @description A muted session gets no text, but Tacit still learns from it.
+         */
+        patch: operations["mute_session"];
         trace?: never;
     };
     "/v1/digests": {
@@ -1211,95 +435,11 @@ export interface paths {
         };
         /**
          * List digests of sessions, newest first; `reason` says why there is none, or why the newest session has none.
-         * @description A digest tells in a few lines what a session was about. Without `session` and `cwd` those of every project are listed.
+         * @description A digest tells in a few lines what a session was about. Without `session` and `cwd` those of every project are listed. With `learned` the answer also says what was learned from the session, or from the newest one: statements with evidence and fate, reminders, requests to a language model, what waits. It explains why a statement became a memory, waits, or was dropped. A program without the user's authority gets neither the requests nor the counts of dropped statements.
          */
         get: operations["list_digests"];
         put?: never;
         post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/learned": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Get what was learned from a session: statements with evidence and fate, reminders, requests to a language model, what waits.
-         * @description It explains why a statement of a session became a memory, waits, or was dropped.
-         *
-         *     A program without the user's authority gets neither the requests nor the counts of dropped statements.
-         */
-        get: operations["get_learned"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/sessions/{host}/{session_id}/mute": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Stop or resume injecting into one session.
-         * @description A muted session gets no text, but Tacit still learns from it.
-         */
-        post: operations["mute_session"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/exposures": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List injected memories, newest first, and whether they were used.
-         * @description An exposure is one memory in one injection. Filter by a session (`host` and `session_id`) or by a memory.
-         */
-        get: operations["list_exposures"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/projects/init": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Import the rule files of the folder's project.
-         * @description It reads CLAUDE.md, AGENTS.md and the other rule files of the project, and stores each rule as a memory. A second import stores only what has changed.
-         *
-         *     The statements count as the user's own, unless `confirmed` is false. For any other caller they wait in review.
-         */
-        post: operations["import_project_rules"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1350,6 +490,292 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/projects": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List projects by name, and the project of a folder with other projects that may belong to it.
+         * @description A project is a repository or a folder that sessions ran in. `active` counts its active memories. With `cwd` the answer has that folder's project in `here`: `related` lists projects whose memories may belong to this folder, such as another clone with the same git remote; `notice` is the question that the user has not answered.
+         */
+        get: operations["list_projects"];
+        /**
+         * Share the memories of the projects that a folder may belong to, or keep it apart from them.
+         * @description With `joined` the folder and the related projects see the same memories from then on. Without it the folder becomes a project of its own; memories stay with the project that they were learned in. Each takes the other back.
+         */
+        put: operations["put_folder_project"];
+        /**
+         * Import the rule files of the folder's project.
+         * @description It reads CLAUDE.md, AGENTS.md and the other rule files of the project, and stores each rule as a memory. A second import stores only what has changed.
+         *
+         *     The statements count as the user's own, unless `confirmed` is false. For any other caller they wait in review.
+         */
+        post: operations["import_project_rules"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/repository": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the memories that the team of a project shares in its repository.
+         * @description The files stand below `.tacit/team` of the repository. `joined` says whether this home takes them for the word of teammates.
+         */
+        get: operations["get_repository_team"];
+        /**
+         * Believe the memories on the team's default branch as the word of teammates; or stop that, and end those that came from there.
+         * @description With `joined` the files of the default branch are imported now and after each later change of that branch. Without it the memories that came from them end; those that the user made their own stay.
+         */
+        put: operations["put_repository_team"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/shares": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Share a memory with a team, or stop sharing it: through a repository, or through a server.
+         * @description With `cwd` one file in the team's folder of the repository is written or removed, for the user to commit; nothing is committed or sent, and teammates follow the default branch. Without it a team on the server is asked to share the memory, and teammates get it when a reviewer has accepted; its words, kind and trigger are sent. A request that waits already is not made again. When teams stop sharing a memory, each device ends it at its next sync.
+         */
+        put: operations["share_memory"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/teams": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the teams of the user: as the server has them, as this home knows them, or with all data of the user.
+         * @description On the server each team has the user's role; an organization also lists its projects, whose memories may be shared. In this home each team has the number of its memories here, without a connection. `owned` has memberships, shared memories and requests; it serves requests for one's own data.
+         */
+        get: operations["list_teams"];
+        put?: never;
+        /**
+         * Make a team in an organization. Administrators of the organization can do this.
+         * @description The name has the form `organization/team`.
+         */
+        post: operations["add_team"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Join or leave a team, or allow the memories of a project to be shared with it.
+         * @description Whoever joins an organization receives on all devices what it and its teams share with them. To join, the user must have been added before; see `PUT /v1/teams/members`. When they leave a team, or an organization with all its teams, memories from there end on all their devices; what they made their own stays. Administrators allow projects. A project is known by its git remote, so that it is the same in every clone. Memories that are shared already stay shared.
+         */
+        patch: operations["change_team"];
+        trace?: never;
+    };
+    "/v1/teams/members": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the members of a team.
+         * @description Each member has a name, a role, and whether they have joined.
+         */
+        get: operations["list_members"];
+        /**
+         * Add a person or a service account to a team, change or remove them. Administrators can do this.
+         * @description A new member becomes a writer unless `role` says otherwise. Whoever is removed from an organization leaves all of its teams, and their devices end the shared memories at the next sync. A service account lets a program, such as CI, search what the team shares. Its token is in the answer and cannot be shown again.
+         */
+        put: operations["put_member"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/teams/requests": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the waiting requests to share: the user's own, and those that they may decide.
+         * @description With `every` those that were decided are listed, too.
+         */
+        get: operations["list_share_requests"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Accept a request to share, optionally with other words or as a replacement of shared memories; or refuse or withdraw it.
+         * @description Reviewers accept or refuse; the author withdraws.
+         */
+        patch: operations["decide_share_request"];
+        trace?: never;
+    };
+    "/v1/teams/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the audit log of a team, newest first. Administrators can see it.
+         * @description Each entry has a number that counts up; send the smallest as `before` for older ones.
+         */
+        get: operations["list_audit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sync": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get what is known of the sync of this home; with `devices`, ask the server for the devices of the account.
+         * @description It has the account, the device, the last exchange and the last error. `logged_in` says whether there is a login. Revoked devices are listed, too, with the time of the revocation.
+         */
+        get: operations["get_sync"];
+        /**
+         * Join an account of a server. With `dry_run` only say how many memories would leave.
+         * @description The first device of an account needs the code of an invitation and gets a recovery phrase; further devices need both. From then on memories that may leave the machine are exchanged in encrypted form.
+         */
+        put: operations["log_in"];
+        /**
+         * Exchange with the server now.
+         * @description It sends what changed here and receives what changed elsewhere. The daemon does it in the background as well.
+         */
+        post: operations["sync"];
+        /**
+         * Leave the account. Memories that teams share end here; all others stay.
+         * @description The server refuses this device from then on, if it can be reached.
+         */
+        delete: operations["log_out"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sync/sign-in": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Begin a single sign-on with the provider of a server, which continues in a browser, or ask for its result.
+         * @description Open `url` of the answer in a browser, then ask again with its `login` and `secret`. Until the user has signed in, the answer says that it is not done. The final result is given only once; its code is for `PUT /v1/sync`. If this home is already logged in there, it renews its teams.
+         */
+        post: operations["sign_in"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sync/devices": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make a code with which one more device may log in, once and within an hour; or refuse a device from now on.
+         * @description Enter the code and the recovery phrase on the new device. From a refused device the server accepts nothing any more. What it received before stays on it. This device leaves the account with `DELETE /v1/sync`.
+         */
+        post: operations["change_devices"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/items": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Store an item. It replaces the item with the same key.
+         * @description Secrets in it are redacted. Its `text` becomes a memory of the namespace's agent, which recall may find.
+         */
+        put: operations["put_item"];
+        post?: never;
+        /**
+         * Remove an item and end its memory.
+         * @description It does nothing if there is no such item. The memory ends only if no other item has the same one; its history stays.
+         */
+        delete: operations["delete_item"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/items/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Find items in a namespace and all namespaces below it, the item with one key, or the namespaces that hold items.
+         * @description Items are JSON objects that programs keep, for example through the store of LangGraph. With `query` the nearest in meaning come first, else the newest. `where` filters by the fields of the value.
+         */
+        post: operations["search_items"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/settings": {
         parameters: {
             query?: never;
@@ -1364,15 +790,11 @@ export interface paths {
         get: operations["get_settings"];
         put?: never;
         post?: never;
-        /**
-         * Reset one layer, or one setting in it. The layer below takes effect at once.
-         * @description Without `key` every value of the layer is reset.
-         */
-        delete: operations["revert_settings"];
+        delete?: never;
         options?: never;
         head?: never;
         /**
-         * Write values into one layer. They take effect at once. `null` resets a value.
+         * Write values into one layer, or reset them, so that the layer below takes effect. Both take effect at once.
          * @description The file keeps its comments and order. A value that is not allowed is refused, and nothing is written.
          */
         patch: operations["change_settings"];
@@ -1386,8 +808,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List agents that have settings or occurred in sessions, and whether they override the injection settings.
-         * @description An agent is a named role of a host, such as a subagent; settings can differ by agent.
+         * List agents that have settings or occurred in sessions, with their injection settings, and whether they override them.
+         * @description An agent is a named role of a host, such as a subagent; settings can differ by agent. With `name` the answer has that one, even if nothing is known of it. `memory_injection_overridden` says whether an agent has injection settings of its own.
          */
         get: operations["list_agents"];
         put?: never;
@@ -1405,11 +827,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /**
-         * Get one agent: its effective injection settings, and whether it overrides them.
-         * @description `memory_injection_overridden` says whether the agent has injection settings of its own.
-         */
-        get: operations["get_agent"];
+        get?: never;
         put?: never;
         post?: never;
         delete?: never;
@@ -1422,147 +840,7 @@ export interface paths {
         patch: operations["change_agent"];
         trace?: never;
     };
-    "/v1/status": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Get the state of the engine, and counts.
-         * @description It has the version, the settings that matter, the number of memories, the state of the embedder and the language model, counts of silences, and warnings with advice.
-         */
-        get: operations["get_status"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/health": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Get the results of health checks, advice, and numbers of the process.
-         * @description `ok` is false if one check failed; each check has a `hint` that says what to do.
-         */
-        get: operations["get_health"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/metrics": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Get numbers for Prometheus, in its text format 0.0.4.
-         * @description Counters of the process begin with `tacit_`, sizes of the store with `tacit_store_`.
-         */
-        get: operations["get_metrics"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/openapi.json": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Get this API as an OpenAPI 3.1 document.
-         * @description Generated clients and `/ui/api` are made from it.
-         */
-        get: operations["get_openapi"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/stats": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Get counts of what is stored and of the injected memories that were used.
-         * @description `rate` is the share of injected memories that sessions used, and `baseline` the same share of memories that were not injected.
-         */
-        get: operations["get_stats"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/stats/timeline": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Get numbers over time: injections and silences, latency, tokens by kind, verdicts, used memories.
-         * @description Numbers are summed by hour or day (UTC). Without times the last 30 days are told, or 2 days by the hour.
-         */
-        get: operations["get_charts"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/stats/holdout": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Compare sessions with memory and the share that `recall.holdout` left without it.
-         * @description Compare repeated failures, turns and tokens of both groups to see what memory is worth. Without times the last 90 days are compared.
-         */
-        get: operations["get_holdout"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/rescan": {
+    "/v1/export": {
         parameters: {
             query?: never;
             header?: never;
@@ -1572,10 +850,30 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Take secrets out of tables, indexes, traces, logs, start blocks, and known backups and exports.
-         * @description It applies the redaction rules that hold now to everything that is stored. With `dry_run` it only counts what would change.
+         * Export memories: as text, or to a new file, which only the user can read.
+         * @description A lossless export (`jsonl`) has all versions, relations and the signature of this home; Markdown has what is remembered now. Purges and rescans for secrets clean the file, too. A caller without the user's authority gets no restricted memories.
          */
-        post: operations["rescan"];
+        post: operations["export_memories"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/import": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Import an export of Tacit, edited Markdown, a rule file, or the memories of another tool. The format is detected by content.
+         * @description Lines that this home signed become the same memories again. Everything else waits in review, unless `mine` says that it is the user's own. Send the path of a file on this machine as `path`, or the text of a file as `content`. If you import the same file again, nothing is added. While the import runs, `GET /v1/jobs` says how far it is. To take the import back, undo each of `change_ids`, the last one first. Memories from signed lines have no change id: delete those that `lines` lists as added.
+         */
+        post: operations["import_memories"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1626,20 +924,20 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/check": {
+    "/v1/rescan": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        /**
-         * Check the store: problems as sentences; an empty list means that it is sound.
-         * @description It reads the whole store and may take long; `POST /v1/jobs` with `check` does the same in the background.
-         */
-        get: operations["check_store"];
+        get?: never;
         put?: never;
-        post?: never;
+        /**
+         * Take secrets out of tables, indexes, traces, logs, start blocks, and known backups and exports.
+         * @description It applies the redaction rules that hold now to everything that is stored. With `dry_run` it only counts what would change.
+         */
+        post: operations["rescan"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1661,9 +959,89 @@ export interface paths {
         put?: never;
         /**
          * Begin a background job, and return at once with its state; `GET /v1/jobs` shows its progress.
-         * @description The job runs in the background. A job that is already running is joined, not begun again.
+         * @description A job that is already running is joined, not begun again. With `wait` the answer comes when it has ended. Of a check, `problems` are sentences; without any the store is sound.
          */
         post: operations["begin_job"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/status": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the state of the engine, the results of health checks, and numbers of the process.
+         * @description It has the version, the settings that matter, the number of memories, the state of the embedder and the language model, counts of silences, and warnings with advice. `ok` is false if one check failed; each check has a `hint` that says what to do.
+         */
+        get: operations["get_status"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/stats": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get counts of what is stored and used, numbers over time, and a comparison of sessions with and without memory.
+         * @description `use` has the share of injected memories that sessions used, and as `baseline` the same share of memories that were not injected. `series` has injections and silences, latency, tokens by kind, verdicts and used memories, summed by hour or day (UTC). `holdout` compares repeated failures, turns and tokens of sessions with memory and of the share that `recall.holdout` left without it, to see what memory is worth.
+         */
+        get: operations["get_stats"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get numbers for Prometheus, in its text format 0.0.4.
+         * @description Counters of the process begin with `tacit_`, sizes of the store with `tacit_store_`.
+         */
+        get: operations["get_metrics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/openapi.json": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get this API as an OpenAPI 3.1 document.
+         * @description Generated clients and `/ui/api` are made from it.
+         */
+        get: operations["get_openapi"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1768,13 +1146,6 @@ export interface components {
             token: string;
         };
         /**
-         * AddedMemberView
-         * @description The answer after a member or a service account was added or changed, with a code of invitation or a token where one was made.
-         */
-        AddedMemberView: {
-            added: components["schemas"]["AddedMember"];
-        };
-        /**
          * AgentReply
          * @description The text for the model at this moment; an empty body = no text.
          */
@@ -1850,25 +1221,28 @@ export interface components {
             next_cursor: string | null;
         };
         /**
-         * AskToShare
-         * @description A request to ask a team to share a memory.
-         * @example {
-         *       "id": "mem_1m8m7hxgsefmhbzd",
-         *       "team": "acme/core"
-         *     }
+         * AllowedProject
+         * @description A project of a team. It is named by its folder or its remote.
          */
-        AskToShare: {
+        AllowedProject: {
             /**
-             * Id
-             * @description id, or its beginning or ending
+             * Allowed
+             * @description false: its memories may be shared no longer
+             * @default true
              */
-            id: string;
+            allowed?: boolean;
             /**
-             * Team
-             * @description left out = the team of its project, or the only team that the user may share with
+             * Cwd
+             * @description folder of the project
              * @default
              */
-            team?: string;
+            cwd?: string;
+            /**
+             * Remote
+             * @description its remote as `GET /v1/teams` names it, instead of a folder
+             * @default
+             */
+            remote?: string;
         };
         /**
          * AskedWith
@@ -2066,6 +1440,12 @@ export interface components {
              * @enum {string}
              */
             name: "check" | "reindex";
+            /**
+             * Wait
+             * @description answer when it has ended
+             * @default false
+             */
+            wait?: boolean;
         };
         /**
          * BeginRescan
@@ -2081,27 +1461,6 @@ export interface components {
              * @default false
              */
             dry_run?: boolean;
-        };
-        /**
-         * BeginSignIn
-         * @description A request to begin a single sign-on at a server.
-         * @example {
-         *       "url": "https://tacit.example.com",
-         *       "name": "laptop"
-         *     }
-         */
-        BeginSignIn: {
-            /**
-             * Url
-             * @description address of the server
-             */
-            url: string;
-            /**
-             * Name
-             * @description of this device; left out = the machine's
-             * @default
-             */
-            name?: string;
         };
         /**
          * Block
@@ -2145,13 +1504,6 @@ export interface components {
              * @default null
              */
             history: string[] | null;
-        };
-        /**
-         * BlockView
-         * @description The answer with a block, such as the start pack.
-         */
-        BlockView: {
-            block: components["schemas"]["Block"];
         };
         /**
          * Bucket
@@ -2340,6 +1692,18 @@ export interface components {
          */
         ChangeCause: "stored_words" | "hidden" | "new" | "duplicate" | "newer" | "contradicts" | "edited" | "forgotten" | "forgotten_by_agent" | "replaced_by_user" | "not_useful" | "deleted_from_export" | "undone" | "accepted" | "rejected" | "kept" | "other_accepted" | "merged_by_review" | "merged_into" | "faded" | "over_limit" | "consolidated" | "says_same" | "denies" | "replaces" | "gives_other_value" | "may_be_opposite" | "may_replace_words" | "may_give_other_value" | "may_correct" | "may_replace" | "may_contradict" | "replaces_waiting" | "took_over" | "replaced_by" | "said_to_replace" | "settled" | "confirmed_by_words" | "other_kind" | "keeps_its_words" | "captured_already" | "said_before" | "stored_already" | "older" | "quoted" | "own_note" | "lower_tier" | "unconfirmed" | "not_spoken_of" | "holds_elsewhere" | "neither_newer" | "branch_merged" | "branch_gone" | "branch_back" | "branch_renamed" | "holds_on_all" | "read_off" | "confirmed_in_file" | "changed_in_file" | "changed_by_others" | "removed_from_file" | "file_removed" | "session_note" | "session_went_on" | "nothing_left" | "synced" | "shared" | "changed_by_team" | "unshared" | "team_left" | "quotes_ended" | "empty" | "secret" | "too_long" | "tool_kind" | "unwanted_kind" | "rejected_before" | "no_such_message" | "not_quoted" | "wrong_length" | "names_unnamed" | "says_unsaid" | "repeats_given" | "enough_waiting" | "bad_handover" | "headless_run" | "capture_off" | "unreadable_transcript" | "unreadable_file";
         /**
+         * ChangeDevices
+         * @description A request to invite one more device to the account, or to refuse one.
+         */
+        ChangeDevices: {
+            /**
+             * Revoked
+             * @description the device to refuse: its name, or the beginning of its key; left out = invite one
+             * @default
+             */
+            revoked?: string;
+        };
+        /**
          * ChangeEntry
          * @description An entry of the change log: one written version of a memory, and the version before it. Versions of the same change share `change_id`.
          */
@@ -2394,9 +1758,41 @@ export interface components {
              * Values
              * @description settings by dotted name, or nested; null resets a setting that has no null value
              */
-            values: {
+            values?: {
                 [key: string]: unknown;
             };
+            /**
+             * Reset
+             * @description instead of `values`: dotted names to reset; `*` = everything
+             * @default []
+             */
+            reset?: string[];
+        };
+        /**
+         * ChangeTeam
+         * @description A request to join or leave a team, or to allow that memories of a project are shared with it.
+         * @example {
+         *       "team": "acme",
+         *       "joined": true
+         *     }
+         */
+        ChangeTeam: {
+            /**
+             * Team
+             * @description `acme`, or `acme/core`
+             */
+            team: string;
+            /**
+             * Joined
+             * @description true: join it; false: leave it
+             * @default null
+             */
+            joined?: boolean | null;
+            /**
+             * @description a project whose memories may be shared, or no longer
+             * @default null
+             */
+            project?: components["schemas"]["AllowedProject"] | null;
         };
         /**
          * Changed
@@ -2572,7 +1968,7 @@ export interface components {
          * @description A decision on one entry of the review queue, or the same on many as one change.
          * @example {
          *       "ids": [
-         *         "mem_1m8m7jaxh461mr9e"
+         *         "mem_1m8mhnr52t447n52"
          *       ],
          *       "action": "accept"
          *     }
@@ -2618,7 +2014,7 @@ export interface components {
          * DecideRequest
          * @description A request to accept, refuse or withdraw a share request.
          * @example {
-         *       "id": "req_1m8m7k5cq2398m0n",
+         *       "id": "req_1m8mhph7rygyvekj",
          *       "decision": "accept"
          *     }
          */
@@ -2768,17 +2164,19 @@ export interface components {
         };
         /**
          * DevicesView
-         * @description The devices of an account.
+         * @description The answer after a device was invited or refused: the code for the new one, or the devices of the account.
          */
         DevicesView: {
-            /** Devices */
-            devices: components["schemas"]["DeviceView"][];
             /**
-             * Next Cursor
-             * @description for `cursor`; null at the end
-             * @default null
+             * Code
+             * @default
              */
-            next_cursor: string | null;
+            code: string;
+            /**
+             * Devices
+             * @default []
+             */
+            devices: components["schemas"]["DeviceView"][];
         };
         /**
          * DigestLine
@@ -2799,6 +2197,11 @@ export interface components {
             digests: components["schemas"]["SessionDigest"][];
             /** Reason */
             reason: string;
+            /**
+             * @description what was learned from the session; null if it was not asked for, or no session is known
+             * @default null
+             */
+            learned: components["schemas"]["LearnedView"] | null;
             /**
              * Next Cursor
              * @description for `cursor`; null at the end
@@ -2961,6 +2364,33 @@ export interface components {
              * @default null
              */
             all_branches?: true | null;
+            /**
+             * Supersede
+             * @description `content` becomes a memory of its own that replaces this one; only with `kind`, `when` and `scope`
+             * @default false
+             */
+            supersede?: boolean;
+            /**
+             * Into
+             * @description merge it into this memory, which says the same and stays; nothing else is changed with it
+             * @default null
+             */
+            into?: string | null;
+        };
+        /**
+         * Edited
+         * @description A memory after it was changed, replaced or merged, and the changes that were written. A new statement is in `changes`.
+         */
+        Edited: {
+            memory: components["schemas"]["MemoryView"];
+            /**
+             * Change Id
+             * @description for `POST /v1/undo`; null where nothing was written, or nothing was asked to be
+             * @default null
+             */
+            change_id: string | null;
+            /** Changes */
+            changes: (components["schemas"]["Written"] | components["schemas"]["Superseded"] | components["schemas"]["Contradicted"] | components["schemas"]["Retired"] | components["schemas"]["Skipped"])[];
         };
         /**
          * EndEvent
@@ -3038,80 +2468,6 @@ export interface components {
              * @default false
              */
             deleted?: boolean;
-        };
-        /**
-         * EngineStatus
-         * @description What `status` shows.
-         *
-         *     Attributes:
-         *         version: of this engine.
-         *         home: folder of the data.
-         *         preset: name of the preset in force.
-         *         store: counts.
-         *         embedder: identity of the embedder in force.
-         *         warnings: problems in plain sentences, each with what to do.
-         *         silences: why recent recalls got nothing, by surface and cause, most frequent first.
-         *         injections: traces among the recent ones that injected something.
-         *         recent: how many traces that looks at.
-         *         sessions_cached: live session records in memory.
-         *         recall_enabled, shadow: switches in force.
-         *         extractor: what the model that reads sessions has cost and brought; None = there is none.
-         *         anticipation, judge: the same of the models that name memories in the pause, and at the prompt.
-         *         sync: of the sync with other devices; None = this home is not logged in.
-         */
-        EngineStatus: {
-            /** Version */
-            version: string;
-            /** Home */
-            home: string;
-            /** Preset */
-            preset: string;
-            store: components["schemas"]["StoreStats"];
-            /** Embedder */
-            embedder: string;
-            /**
-             * Warnings
-             * @default []
-             */
-            warnings: string[];
-            /**
-             * Silences
-             * @default []
-             */
-            silences: components["schemas"]["SilenceCount"][];
-            /**
-             * Injections
-             * @default 0
-             */
-            injections: number;
-            /**
-             * Recent
-             * @default 0
-             */
-            recent: number;
-            /**
-             * Sessions Cached
-             * @default 0
-             */
-            sessions_cached: number;
-            /**
-             * Recall Enabled
-             * @default true
-             */
-            recall_enabled: boolean;
-            /**
-             * Shadow
-             * @default false
-             */
-            shadow: boolean;
-            /** @default null */
-            extractor: components["schemas"]["ExtractorStatus"] | null;
-            /** @default null */
-            anticipation: components["schemas"]["NamingStatus"] | null;
-            /** @default null */
-            judge: components["schemas"]["NamingStatus"] | null;
-            /** @default null */
-            sync: components["schemas"]["SyncStatus"] | null;
         };
         /**
          * Entity
@@ -3212,8 +2568,37 @@ export interface components {
             renewed: boolean;
         };
         /**
+         * Export
+         * @description A request for an export of memories, as text or to a file.
+         * @example {
+         *       "target": "/home/ana/memories.md",
+         *       "format": "markdown"
+         *     }
+         */
+        Export: {
+            /**
+             * Format
+             * @description `jsonl` = everything, without loss; `markdown` = to read and edit
+             * @default jsonl
+             * @enum {string}
+             */
+            format?: "jsonl" | "markdown";
+            /**
+             * Cwd
+             * @description only memories visible from this folder, or to `user:NAME`; default: all
+             * @default
+             */
+            cwd?: string;
+            /**
+             * Target
+             * @description a file that does not exist yet; left out = the answer holds the text
+             * @default
+             */
+            target?: string;
+        };
+        /**
          * Exported
-         * @description The path, format and size of a written export.
+         * @description The format and size of an export, and where it was written; without a target its `text`.
          */
         Exported: {
             /** Target */
@@ -3222,6 +2607,8 @@ export interface components {
             format: string;
             /** Bytes */
             bytes: number;
+            /** Text */
+            text: string;
         };
         /**
          * ExposurePage
@@ -3287,21 +2674,28 @@ export interface components {
         };
         /**
          * Feedback
-         * @description A request to report whether a memory was useful.
+         * @description A request to report whether a memory was useful, or all that a recall injected.
          * @example {
+         *       "id": "mem_1m8mhncxbe1vxmh6",
          *       "useful": true,
-         *       "trace_id": "trc_1m8m7j7y3tywkzc7"
+         *       "trace_id": "trc_1m8mhnmkkzteyzk1"
          *     }
          */
         Feedback: {
             /**
+             * Id
+             * @description id of a memory, or its beginning or ending; left out = all that the recall injected
+             * @default
+             */
+            id?: string;
+            /**
              * Useful
-             * @description false = it was wrong or unwanted
+             * @description false = it was wrong or unwanted, or with `trace_id` should not have come
              */
             useful: boolean;
             /**
              * Trace Id
-             * @description the recall that injected it; charts and `tune` read it
+             * @description the recall that it is about; charts and `tune` read it
              * @default null
              */
             trace_id?: string | null;
@@ -3360,32 +2754,6 @@ export interface components {
              * @default
              */
             error: string;
-        };
-        /**
-         * FinishSignIn
-         * @description A request for the result of a single sign-on.
-         * @example {
-         *       "url": "https://tacit.example.com",
-         *       "login": "lgn_7",
-         *       "secret": "s3cr3t-of-the-login"
-         *     }
-         */
-        FinishSignIn: {
-            /**
-             * Url
-             * @description address of the server
-             */
-            url: string;
-            /**
-             * Login
-             * @description its id
-             */
-            login: string;
-            /**
-             * Secret
-             * @description the secret from the answer of `POST /v1/sync/sign-in`
-             */
-            secret: string;
         };
         /**
          * FolderProject
@@ -3485,7 +2853,7 @@ export interface components {
          * @description A request for memories by their ids.
          * @example {
          *       "ids": [
-         *         "mem_1m8m7hxgsefmhbzd"
+         *         "mem_1m8mhncxbe1vxmh6"
          *       ],
          *       "cwd": "/work/shop"
          *     }
@@ -3547,42 +2915,16 @@ export interface components {
             count: number;
         };
         /**
-         * Health
-         * @description The health checks, and counters of the process. `ok` = all checks passed.
-         */
-        Health: {
-            /** Ok */
-            ok: boolean;
-            /** Version */
-            version: string;
-            /** Checks */
-            checks: components["schemas"]["Check"][];
-            store: components["schemas"]["StoreStats"];
-            /** Counters */
-            counters: {
-                [key: string]: number;
-            };
-        };
-        /**
          * Hit
-         * @description A memory found, with its place in the two rankings (1 = first; null = not in it).
+         * @description The place of a found memory in the two rankings of a search (1 = first; null = not in it), and the score of both together.
          */
         Hit: {
-            memory: components["schemas"]["MemoryView"];
             /** Score */
             score: number;
             /** By Words */
             by_words: number | null;
             /** By Meaning */
             by_meaning: number | null;
-        };
-        /**
-         * Hits
-         * @description Memories found, best first.
-         */
-        Hits: {
-            /** Hits */
-            hits: components["schemas"]["Hit"][];
         };
         /**
          * Holdout
@@ -3602,13 +2944,6 @@ export interface components {
              * @default []
              */
             contrasts: components["schemas"]["Contrast"][];
-        };
-        /**
-         * HoldoutView
-         * @description The comparison of sessions with memory and sessions of the holdout, which have none.
-         */
-        HoldoutView: {
-            holdout: components["schemas"]["Holdout"];
         };
         /**
          * ImportLine
@@ -3998,20 +3333,14 @@ export interface components {
             avg_relevance: number;
         };
         /**
-         * InviteView
-         * @description The answer with a code for one more device of the account.
-         */
-        InviteView: {
-            /** Code */
-            code: string;
-        };
-        /**
          * ItemList
-         * @description A page of items, best match first for a query, else newest first.
+         * @description A page of items, best match first for a query, else newest first; or of the namespaces that hold items, sorted.
          */
         ItemList: {
             /** Items */
             items: components["schemas"]["ItemView"][];
+            /** Namespaces */
+            namespaces: string[][];
             /**
              * Next Cursor
              * @description for `cursor`; null at the end
@@ -4121,11 +3450,13 @@ export interface components {
         };
         /**
          * Kinds
-         * @description The defined kinds: the built-in ones and those of the settings.
+         * @description The defined kinds, built-in ones and those of the settings, and all spaces in a fixed order.
          */
         Kinds: {
             /** Kinds */
             kinds: components["schemas"]["KindRow"][];
+            /** Spaces */
+            spaces: components["schemas"]["SpaceRow"][];
         };
         /**
          * KnownTeam
@@ -4152,14 +3483,6 @@ export interface components {
              * @default []
              */
             own: string[];
-        };
-        /**
-         * KnownTeamsView
-         * @description The teams that the user joined, as this home knows them without asking the server.
-         */
-        KnownTeamsView: {
-            /** Teams */
-            teams: components["schemas"]["KnownTeam"][];
         };
         /**
          * Latency
@@ -4423,7 +3746,7 @@ export interface components {
          * @description A request to join an account of a server.
          * @example {
          *       "url": "https://tacit.example.com",
-         *       "code": "ana-8ta9662v",
+         *       "code": "ana-6c6d9nzj",
          *       "name": "laptop"
          *     }
          */
@@ -4557,6 +3880,21 @@ export interface components {
             after: number;
         };
         /**
+         * MemberPut
+         * @description The answer after a member or a service account was added, changed or removed.
+         *
+         *     `added` has a code of invitation or a token where one was made; `members` are those left after a removal.
+         */
+        MemberPut: {
+            /** @default null */
+            added: components["schemas"]["AddedMember"] | null;
+            /**
+             * Members
+             * @default []
+             */
+            members: components["schemas"]["MemberView"][];
+        };
+        /**
          * MemberView
          * @description A member of a team.
          *
@@ -4604,29 +3942,8 @@ export interface components {
             /**
              * Next Cursor
              * @description for `cursor`; null at the end
-             * @default null
              */
             next_cursor: string | null;
-        };
-        /**
-         * Membership
-         * @description A request to join or leave a team.
-         * @example {
-         *       "team": "acme",
-         *       "joined": true
-         *     }
-         */
-        Membership: {
-            /**
-             * Team
-             * @description `acme`, or `acme/core`
-             */
-            team: string;
-            /**
-             * Joined
-             * @description false: leave it
-             */
-            joined: boolean;
         };
         /**
          * MemoryPage
@@ -4635,6 +3952,12 @@ export interface components {
         MemoryPage: {
             /** Memories */
             memories: components["schemas"]["MemoryView"][];
+            /**
+             * Hits
+             * @description in a search: how each of `memories` was found, in the same order
+             * @default []
+             */
+            hits: components["schemas"]["Hit"][];
             /** Limit */
             limit: number;
             /** Offset */
@@ -4713,20 +4036,6 @@ export interface components {
              * @description for `If-Match`; changes with everything but `use_count` and `shown_count`
              */
             etag: string;
-        };
-        /**
-         * MergeInto
-         * @description A request to merge a memory into another one that says the same.
-         * @example {
-         *       "into": "mem_1m8m7j3y5bgp96yr"
-         *     }
-         */
-        MergeInto: {
-            /**
-             * Into
-             * @description id of the memory that stays, or the beginning of it
-             */
-            into: string;
         };
         /**
          * MessageEndEvent
@@ -4839,19 +4148,6 @@ export interface components {
             muted: boolean;
         };
         /**
-         * NamespaceList
-         * @description A page of the namespaces that hold items, sorted.
-         */
-        NamespaceList: {
-            /** Namespaces */
-            namespaces: string[][];
-            /**
-             * Next Cursor
-             * @description for `cursor`; null at the end
-             */
-            next_cursor: string | null;
-        };
-        /**
          * NamingStatus
          * @description Cost and results of a model that names memories, in the pause or at the prompt.
          *
@@ -4912,74 +4208,6 @@ export interface components {
             author: string;
             /** Cosine */
             cosine: number;
-        };
-        /**
-         * NewMember
-         * @description A request to add a person to a team, or to change their role or name.
-         * @example {
-         *       "team": "acme/core",
-         *       "principal": "bo",
-         *       "name": "Bo Li",
-         *       "role": "reviewer"
-         *     }
-         */
-        NewMember: {
-            /**
-             * Team
-             * @description `acme`, or `acme/core`
-             */
-            team: string;
-            /**
-             * Principal
-             * @description account of a person, or a service account
-             */
-            principal: string;
-            /**
-             * Role
-             * @description left out = a member keeps their role, and a new member becomes a writer
-             * @default null
-             */
-            role?: ("reader" | "writer" | "reviewer" | "admin") | null;
-            /**
-             * Name
-             * @description name that teammates see; left out = it stays as it is
-             * @default
-             */
-            name?: string;
-        };
-        /**
-         * NewServiceAccount
-         * @description A request to create a service account, or to give it a new token.
-         * @example {
-         *       "team": "acme",
-         *       "name": "ci",
-         *       "role": "reader",
-         *       "days": 30
-         *     }
-         */
-        NewServiceAccount: {
-            /**
-             * Team
-             * @description `acme`, or `acme/core`
-             */
-            team: string;
-            /**
-             * Name
-             * @description name of the account within the organization
-             */
-            name: string;
-            /**
-             * Role
-             * @description reader, writer, reviewer or admin
-             * @enum {string}
-             */
-            role: "reader" | "writer" | "reviewer" | "admin";
-            /**
-             * Days
-             * @description days until its token expires
-             * @default 90
-             */
-            days?: number;
         };
         /**
          * Node
@@ -5073,10 +4301,10 @@ export interface components {
         };
         /**
          * OneItem
-         * @description One item; null = there is none.
+         * @description The item that was stored.
          */
         OneItem: {
-            item: components["schemas"]["ItemView"] | null;
+            item: components["schemas"]["ItemView"];
         };
         /**
          * OneJob
@@ -5084,26 +4312,6 @@ export interface components {
          */
         OneJob: {
             job: components["schemas"]["Job"];
-        };
-        /**
-         * OneMember
-         * @description A request about a member of a team.
-         * @example {
-         *       "team": "acme/core",
-         *       "principal": "bo"
-         *     }
-         */
-        OneMember: {
-            /**
-             * Team
-             * @description `acme`, or `acme/core`
-             */
-            team: string;
-            /**
-             * Principal
-             * @description account of a person, or a service account
-             */
-            principal: string;
         };
         /**
          * OneMemory
@@ -5194,13 +4402,6 @@ export interface components {
             requests: components["schemas"]["ShareRequest"][];
         };
         /**
-         * OwnedView
-         * @description The answer with everything that the server holds about the user in their teams.
-         */
-        OwnedView: {
-            owned: components["schemas"]["Owned"];
-        };
-        /**
          * PendingFailure
          * @description A command or tool that failed and has not succeeded since.
          */
@@ -5257,14 +4458,6 @@ export interface components {
             code: string;
             /** Hint */
             hint: string;
-        };
-        /**
-         * Problems
-         * @description The problems that a check of the store found, as sentences; empty = the store is sound.
-         */
-        Problems: {
-            /** Problems */
-            problems: string[];
         };
         /**
          * ProjectRecord
@@ -5346,11 +4539,12 @@ export interface components {
         };
         /**
          * Projects
-         * @description A page of projects, sorted by name.
+         * @description A page of projects, sorted by name. `here` is that of the folder asked for; null if none was.
          */
         Projects: {
             /** Projects */
             projects: components["schemas"]["ProjectRow"][];
+            here: components["schemas"]["FolderProject"] | null;
             /**
              * Next Cursor
              * @description for `cursor`; null at the end
@@ -5624,6 +4818,58 @@ export interface components {
             text?: string;
         };
         /**
+         * PutMember
+         * @description A request to add, change or remove a member of a team: a person, or a service account.
+         * @example {
+         *       "team": "acme/core",
+         *       "principal": "bo",
+         *       "name": "Bo Li",
+         *       "role": "reviewer"
+         *     }
+         */
+        PutMember: {
+            /**
+             * Team
+             * @description `acme`, or `acme/core`
+             */
+            team: string;
+            /**
+             * Principal
+             * @description account of a person, or a service account; for a new one its name within the organization
+             */
+            principal: string;
+            /**
+             * Member
+             * @description false: remove it
+             * @default true
+             */
+            member?: boolean;
+            /**
+             * Service
+             * @description make a service account of this name, or give it a new token
+             * @default false
+             */
+            service?: boolean;
+            /**
+             * Role
+             * @description reader, writer, reviewer or admin; left out = a member keeps their role, and a new member becomes a writer
+             * @default null
+             */
+            role?: ("reader" | "writer" | "reviewer" | "admin") | null;
+            /**
+             * Name
+             * @description name that teammates see; left out = it stays as it is
+             * @default
+             */
+            name?: string;
+            /**
+             * Days
+             * @description of a service account: days until its token expires
+             * @default 90
+             */
+            days?: number;
+        };
+        /**
          * PutRepositoryTeam
          * @description A request to believe the team's files in this repository, or to stop believing them.
          * @example {
@@ -5644,37 +4890,21 @@ export interface components {
             joined: boolean;
         };
         /**
-         * PutTeamProject
-         * @description A request to allow that memories of a project are shared with a team, or to end that. The project is named by its folder or its remote.
-         * @example {
-         *       "team": "acme/core",
-         *       "cwd": "/work/shop"
-         *     }
+         * Rated
+         * @description The rated memory, or the verdicts on a recall. `counted` is false if the same client gave the same verdict before.
          */
-        PutTeamProject: {
+        Rated: {
+            memory: components["schemas"]["MemoryView"] | null;
+            /** Verdicts */
+            verdicts: components["schemas"]["Verdict"][];
+            /** Counted */
+            counted: boolean;
             /**
-             * Team
-             * @description `acme`, or `acme/core`
+             * Change Id
+             * @description for `POST /v1/undo`; null where nothing was written, or nothing was asked to be
+             * @default null
              */
-            team: string;
-            /**
-             * Allowed
-             * @description false: no longer
-             * @default true
-             */
-            allowed?: boolean;
-            /**
-             * Cwd
-             * @description folder of the project
-             * @default
-             */
-            cwd?: string;
-            /**
-             * Remote
-             * @description its remote as `GET /v1/teams` names it, instead of a folder
-             * @default
-             */
-            remote?: string;
+            change_id: string | null;
         };
         /**
          * Reason
@@ -6032,21 +5262,6 @@ export interface components {
             weight: number;
         };
         /**
-         * Relations
-         * @description A page of the relations of a memory, and the memories at their other ends.
-         */
-        Relations: {
-            /** Relations */
-            relations: components["schemas"]["Relation"][];
-            /** Memories */
-            memories: components["schemas"]["MemoryView"][];
-            /**
-             * Next Cursor
-             * @description for `cursor`; null at the end
-             */
-            next_cursor: string | null;
-        };
-        /**
          * RemedyKind
          * @description What a step changes. Which fields of `RemedyStep` it uses is said beside each.
          * @enum {string}
@@ -6376,15 +5591,6 @@ export interface components {
             at_ms: number;
         };
         /**
-         * Reverted
-         * @description Whether a setting was reset, and the settings that hold now; `reverted` is false if there was nothing to reset.
-         */
-        Reverted: {
-            /** Reverted */
-            reverted: boolean;
-            settings: components["schemas"]["SettingsView"];
-        };
-        /**
          * ReviewEntry
          * @description An entry of the review queue: a memory about which the user has to decide; `other` is the second one of a pair.
          */
@@ -6484,20 +5690,6 @@ export interface components {
             text?: string;
         };
         /**
-         * Revoke
-         * @description A request to revoke a device of the account.
-         * @example {
-         *       "device": "tablet"
-         *     }
-         */
-        Revoke: {
-            /**
-             * Device
-             * @description its name, or the beginning of its key
-             */
-            device: string;
-        };
-        /**
          * RuleFileView
          * @description One rule file: its path in the project, how many memories it stands for now, and what happened to it.
          */
@@ -6519,7 +5711,7 @@ export interface components {
         };
         /**
          * SearchItems
-         * @description A search for items.
+         * @description A search for items, or for the namespaces that hold them.
          * @example {
          *       "prefix": [
          *         "shop"
@@ -6530,11 +5722,35 @@ export interface components {
          */
         SearchItems: {
             /**
+             * Limit
+             * @description most items
+             * @default 10
+             */
+            limit?: number;
+            /**
+             * Cursor
+             * @description `next_cursor` of the part before
+             * @default null
+             */
+            cursor?: string | null;
+            /**
              * Prefix
              * @description namespace, with all below it; default: all
              * @default []
              */
             prefix?: string[];
+            /**
+             * Key
+             * @description only the item with this key in `prefix` itself
+             * @default null
+             */
+            key?: string | null;
+            /**
+             * Namespaces
+             * @description list namespaces instead of items
+             * @default false
+             */
+            namespaces?: boolean;
             /**
              * Where
              * @description fields that the value must have: values, or one of `$eq`, `$ne`, `$gt`, `$gte`, `$lt`, `$lte` with a value
@@ -6550,23 +5766,11 @@ export interface components {
              */
             query?: string;
             /**
-             * Limit
-             * @description most items
-             * @default 10
-             */
-            limit?: number;
-            /**
              * Offset
              * @description number of items to skip
              * @default 0
              */
             offset?: number;
-            /**
-             * Cursor
-             * @description `next_cursor` of the part before, instead of `offset`
-             * @default null
-             */
-            cursor?: string | null;
         };
         /**
          * SentRequests
@@ -6663,13 +5867,6 @@ export interface components {
             marks: components["schemas"]["Mark"][];
         };
         /**
-         * SeriesView
-         * @description The answer with counts per bucket of time, for charts.
-         */
-        SeriesView: {
-            series: components["schemas"]["Series"];
-        };
-        /**
          * SessionDigest
          * @description The digest of one session, or why it has none.
          *
@@ -6733,13 +5930,6 @@ export interface components {
              * @default
              */
             reason: string;
-        };
-        /**
-         * SessionLearned
-         * @description What was learned from a session; null if there was no session yet.
-         */
-        SessionLearned: {
-            learned: components["schemas"]["LearnedView"] | null;
         };
         /**
          * SessionName
@@ -6856,6 +6046,12 @@ export interface components {
          */
         SettingsAnswer: {
             settings: components["schemas"]["SettingsView"];
+            /**
+             * Reverted
+             * @description whether something was reset
+             * @default false
+             */
+            reverted: boolean;
         };
         /**
          * SettingsView
@@ -6902,29 +6098,49 @@ export interface components {
         };
         /**
          * Share
-         * @description A request to write a memory into the team's folder.
+         * @description A request to share a memory with a team, or to stop that.
          * @example {
-         *       "id": "mem_1m8m7hxgsefmhbzd",
+         *       "id": "mem_1m8mhncxbe1vxmh6",
          *       "cwd": "/work/shop",
          *       "by": "Ana Ruiz"
          *     }
          */
         Share: {
             /**
-             * Cwd
-             * @description working folder
-             */
-            cwd: string;
-            /**
              * Id
-             * @description id, or its beginning or ending
+             * @description id of the memory, or its beginning or ending
              */
             id: string;
             /**
-             * By
-             * @description the name that teammates are shown
+             * Shared
+             * @description false: stop sharing it
+             * @default true
              */
-            by: string;
+            shared?: boolean;
+            /**
+             * Cwd
+             * @description share through the repository of this folder; left out = through a server
+             * @default
+             */
+            cwd?: string;
+            /**
+             * By
+             * @description with `cwd`: the name that teammates are shown
+             * @default
+             */
+            by?: string;
+            /**
+             * Team
+             * @description on the server; left out = the team of its project, or the only team that the user may share with
+             * @default
+             */
+            team?: string;
+            /**
+             * Purge
+             * @description with `shared` false: remove it with its history from the server and every device
+             * @default false
+             */
+            purge?: boolean;
         };
         /**
          * ShareRequest
@@ -7094,13 +6310,6 @@ export interface components {
             replaced_by: string;
         };
         /**
-         * SharedMemoryView
-         * @description A memory that a team shares, or that it has just stopped sharing.
-         */
-        SharedMemoryView: {
-            memory: components["schemas"]["SharedMemory"];
-        };
-        /**
          * SharedStatement
          * @description A statement as it is shared.
          *
@@ -7152,10 +6361,15 @@ export interface components {
         };
         /**
          * SharedView
-         * @description The answer with the team file of a memory that was written or removed.
+         * @description What became of sharing a memory: its file in the repository, the request to the team, or the memory that a team no longer shares.
          */
         SharedView: {
-            file: components["schemas"]["SharedFile"];
+            /** @default null */
+            file: components["schemas"]["SharedFile"] | null;
+            /** @default null */
+            request: components["schemas"]["ShareRequest"] | null;
+            /** @default null */
+            memory: components["schemas"]["SharedMemory"] | null;
         };
         /**
          * ShownDrop
@@ -7167,6 +6381,37 @@ export interface components {
             why: components["schemas"]["DropReason"];
             /** Reason */
             reason: string;
+        };
+        /**
+         * ShownMemory
+         * @description One memory, and what was asked for beside it.
+         */
+        ShownMemory: {
+            memory: components["schemas"]["MemoryView"];
+            /**
+             * Change Id
+             * @description for `POST /v1/undo`; null where nothing was written, or nothing was asked to be
+             * @default null
+             */
+            change_id: string | null;
+            /**
+             * Versions
+             * @description its versions, oldest first
+             * @default []
+             */
+            versions: components["schemas"]["MemoryView"][];
+            /**
+             * Relations
+             * @description its relations, strongest first
+             * @default []
+             */
+            relations: components["schemas"]["Relation"][];
+            /**
+             * Related
+             * @description the memories at the other ends of its relations
+             * @default []
+             */
+            related: components["schemas"]["MemoryView"][];
         };
         /**
          * ShownRequest
@@ -7300,6 +6545,39 @@ export interface components {
             notes: string[];
         };
         /**
+         * SignIn
+         * @description A request for a step of a single sign-on at a server.
+         * @example {
+         *       "url": "https://tacit.example.com",
+         *       "name": "laptop"
+         *     }
+         */
+        SignIn: {
+            /**
+             * Url
+             * @description address of the server
+             */
+            url: string;
+            /**
+             * Name
+             * @description to begin: of this device; left out = the machine's
+             * @default
+             */
+            name?: string;
+            /**
+             * Login
+             * @description to ask for the result: its id
+             * @default
+             */
+            login?: string;
+            /**
+             * Secret
+             * @description with `login`: the secret from the answer that began it
+             * @default
+             */
+            secret?: string;
+        };
+        /**
          * SignInBegun
          * @description A single sign-on that was begun and continues in a browser.
          *
@@ -7353,17 +6631,13 @@ export interface components {
         };
         /**
          * SignInView
-         * @description The answer with a single sign-on that was begun: where the user continues it, and how its result is asked for.
+         * @description The answer to a step of a single sign-on: where the user continues it, or its present result.
          */
         SignInView: {
-            sign_in: components["schemas"]["SignInBegun"];
-        };
-        /**
-         * SignedInView
-         * @description The answer with the present result of a single sign-on.
-         */
-        SignedInView: {
-            sign_in: components["schemas"]["SignInResult"];
+            /** @default null */
+            begun: components["schemas"]["SignInBegun"] | null;
+            /** @default null */
+            result: components["schemas"]["SignInResult"] | null;
         };
         /**
          * SilenceCause
@@ -7481,14 +6755,6 @@ export interface components {
             low: number;
         };
         /**
-         * Spaces
-         * @description All spaces, in a fixed order.
-         */
-        Spaces: {
-            /** Spaces */
-            spaces: components["schemas"]["SpaceRow"][];
-        };
-        /**
          * StartEvent
          * @description A session starts, is resumed, or continues after a compaction. Insert the answer at the end of the system prompt.
          */
@@ -7589,6 +6855,62 @@ export interface components {
             used: number;
             /** Restated */
             restated: number;
+        };
+        /**
+         * Stats
+         * @description What is stored and used, numbers over time, and sessions with memory beside those without. What was not asked for is null.
+         */
+        Stats: {
+            use: components["schemas"]["StoreUse"] | null;
+            series: components["schemas"]["Series"] | null;
+            holdout: components["schemas"]["Holdout"] | null;
+        };
+        /**
+         * StatusView
+         * @description The state of the engine, the results of its health checks, and numbers of the process.
+         */
+        StatusView: {
+            /** Version */
+            version: string;
+            /** Home */
+            home: string;
+            /** Preset */
+            preset: string;
+            store: components["schemas"]["StoreStats"];
+            /** Embedder */
+            embedder: string;
+            /** Warnings */
+            warnings: string[];
+            /** Silences */
+            silences: components["schemas"]["SilenceCount"][];
+            /** Injections */
+            injections: number;
+            /** Recent */
+            recent: number;
+            /** Sessions Cached */
+            sessions_cached: number;
+            /** Recall Enabled */
+            recall_enabled: boolean;
+            /** Shadow */
+            shadow: boolean;
+            extractor: components["schemas"]["ExtractorStatus"] | null;
+            anticipation: components["schemas"]["NamingStatus"] | null;
+            judge: components["schemas"]["NamingStatus"] | null;
+            sync: components["schemas"]["SyncStatus"] | null;
+            /**
+             * Ok
+             * @description whether all checks passed
+             */
+            ok: boolean;
+            /** Checks */
+            checks: components["schemas"]["Check"][];
+            /**
+             * Counters
+             * @description numbers of the process
+             */
+            counters: {
+                [key: string]: number;
+            };
         };
         /**
          * StillWaiting
@@ -7755,38 +7077,6 @@ export interface components {
             task?: string;
         };
         /**
-         * Supersede
-         * @description A request to replace a memory by another statement.
-         * @example {
-         *       "content": "The billing port is 9090."
-         *     }
-         */
-        Supersede: {
-            /**
-             * Content
-             * @description the new statement
-             */
-            content: string;
-            /**
-             * Kind
-             * @description its kind; default: unchanged
-             * @default null
-             */
-            kind?: string | null;
-            /**
-             * When
-             * @description when it applies; default: unchanged
-             * @default null
-             */
-            when?: string | null;
-            /**
-             * Scope
-             * @description its scope; default: unchanged
-             * @default null
-             */
-            scope?: string | null;
-        };
-        /**
          * Superseded
          * @description The change that stored a memory which replaces others. `old_id` and `further` are the replaced memories.
          */
@@ -7886,10 +7176,21 @@ export interface components {
         };
         /**
          * SyncView
-         * @description The answer with the state of this home's sync, as it was known without asking the server.
+         * @description The answer with the state of this home's sync, as it was known without asking the server. `devices` are empty if they were not asked for.
          */
         SyncView: {
             sync: components["schemas"]["SyncStatus"];
+            /**
+             * Devices
+             * @default []
+             */
+            devices: components["schemas"]["DeviceView"][];
+            /**
+             * Next Cursor
+             * @description for `cursor`; null at the end
+             * @default null
+             */
+            next_cursor: string | null;
         };
         /**
          * SyncedView
@@ -8001,21 +7302,21 @@ export interface components {
         };
         /**
          * TeamsView
-         * @description The answer with the teams of the user on the server.
+         * @description The answer with the teams of the user: as the server has them, as this home knows them, or with all that the server holds about the user.
          */
         TeamsView: {
-            /** Teams */
+            /**
+             * Teams
+             * @default []
+             */
             teams: components["schemas"]["TeamMembership"][];
-        };
-        /**
-         * TimelinePage
-         * @description A page of recalls in one line each, newest first; `next_cursor` is null at the end.
-         */
-        TimelinePage: {
-            /** Recalls */
-            recalls: components["schemas"]["RecallRow"][];
-            /** Next Cursor */
-            next_cursor: string | null;
+            /**
+             * Known
+             * @default []
+             */
+            known: components["schemas"]["KnownTeam"][];
+            /** @default null */
+            owned: components["schemas"]["Owned"] | null;
         };
         /**
          * ToolEndEvent
@@ -8397,27 +7698,23 @@ export interface components {
             };
         };
         /**
-         * TraceFeedback
-         * @description The user's verdict on a recall: whether memories that it injected were useful.
-         * @example {
-         *       "useful": true,
-         *       "memory_ids": [
-         *         "mem_1m8m7hxgsefmhbzd"
-         *       ]
-         *     }
+         * TracePage
+         * @description A page of recalls, newest first: in one line each, and whole if the request says so.
+         *
+         *     `replayed` repeats the decisions at the threshold of the request; empty if it names none.
          */
-        TraceFeedback: {
+        TracePage: {
+            /** Recalls */
+            recalls: components["schemas"]["RecallRow"][];
+            /** Traces */
+            traces: components["schemas"]["TraceView"][];
+            /** Replayed */
+            replayed: components["schemas"]["Replayed"][];
             /**
-             * Useful
-             * @description false = it should not have been injected
+             * Next Cursor
+             * @description for `cursor`; null at the end
              */
-            useful: boolean;
-            /**
-             * Memory Ids
-             * @description which memories; default: all injected ones
-             * @default []
-             */
-            memory_ids?: string[];
+            next_cursor: string | null;
         };
         /**
          * TraceView
@@ -8495,21 +7792,6 @@ export interface components {
              * @default []
              */
             reasons: string[];
-        };
-        /**
-         * Traces
-         * @description A page of recall traces, newest first. `replayed` repeats the decisions at the threshold of the request; empty if it names none.
-         */
-        Traces: {
-            /** Traces */
-            traces: components["schemas"]["TraceView"][];
-            /** Replayed */
-            replayed: components["schemas"]["Replayed"][];
-            /**
-             * Next Cursor
-             * @description for `cursor`; null at the end
-             */
-            next_cursor: string | null;
         };
         /**
          * TranscriptInfo
@@ -8814,7 +8096,7 @@ export interface components {
          * Undo
          * @description A request to take back one change, or all that was learned from a session.
          * @example {
-         *       "id": "chg_1m8m7j5f2whs6ga4"
+         *       "id": "chg_1m8mhnj15msawqx6"
          *     }
          */
         Undo: {
@@ -8841,26 +8123,6 @@ export interface components {
              * @default false
              */
             keep_both?: boolean;
-        };
-        /**
-         * UnshareMemory
-         * @description A request that teams stop sharing a memory.
-         * @example {
-         *       "id": "mem_1m8m7hxgsefmhbzd"
-         *     }
-         */
-        UnshareMemory: {
-            /**
-             * Id
-             * @description id, or its beginning or ending
-             */
-            id: string;
-            /**
-             * Purge
-             * @description remove it with its history from the server and every device
-             * @default false
-             */
-            purge?: boolean;
         };
         /**
          * Use
@@ -8935,37 +8197,10 @@ export interface components {
             at_ms: number;
         };
         /**
-         * Verdicts
-         * @description The user's verdicts on injected memories, newest first.
-         */
-        Verdicts: {
-            /** Verdicts */
-            verdicts: components["schemas"]["Verdict"][];
-            /**
-             * Next Cursor
-             * @description for `cursor`; null at the end
-             * @default null
-             */
-            next_cursor: string | null;
-        };
-        /**
-         * Versions
-         * @description A page of the versions of a memory, oldest first.
-         */
-        Versions: {
-            /** Versions */
-            versions: components["schemas"]["MemoryView"][];
-            /**
-             * Next Cursor
-             * @description for `cursor`; null at the end
-             */
-            next_cursor: string | null;
-        };
-        /**
          * WhyNotRequest
          * @description A request to explain why a recall does not give a memory.
          * @example {
-         *       "memory": "mem_1m8m7hxgsefmhbzd",
+         *       "memory": "mem_1m8mhncxbe1vxmh6",
          *       "text": "What is a depot?",
          *       "cwd": "/work/shop"
          *     }
@@ -9142,34 +8377,6 @@ export interface components {
              * @description the answer in short sentences
              */
             sentences: string[];
-        };
-        /**
-         * WriteExport
-         * @description A request to write an export of memories to a file.
-         * @example {
-         *       "target": "/home/ana/memories.md",
-         *       "format": "markdown"
-         *     }
-         */
-        WriteExport: {
-            /**
-             * Format
-             * @description `jsonl` = everything, without loss; `markdown` = to read and edit
-             * @default jsonl
-             * @enum {string}
-             */
-            format?: "jsonl" | "markdown";
-            /**
-             * Cwd
-             * @description only memories visible from this folder, or to `user:NAME`; default: all
-             * @default
-             */
-            cwd?: string;
-            /**
-             * Target
-             * @description a file that does not exist yet
-             */
-            target: string;
         };
         /**
          * WriteUpRequest
@@ -9419,7 +8626,7 @@ export interface operations {
                      * @example {
                      *       "memories": [
                      *         {
-                     *           "id": "mem_1m8m7j3y5bgp96yr",
+                     *           "id": "mem_1m8mhng45s0j6bvb",
                      *           "kind": "decision",
                      *           "content": "Amounts are integer cents; never floats.",
                      *           "scope": "project:shop-73774d71f4",
@@ -9436,13 +8643,13 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795975352249,
+                     *             "valid_from_ms": 1795985948701,
                      *             "valid_to_ms": null,
                      *             "superseded_by": null,
                      *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795975352261,
-                     *           "updated_at_ms": 1795975352261,
+                     *           "created_at_ms": 1795985948805,
+                     *           "updated_at_ms": 1795985948805,
                      *           "importance": 0.8,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -9486,9 +8693,10 @@ export interface operations {
                      *           "branch": null,
                      *           "headline": "",
                      *           "content_hash": "f1efd5c10485a0bd",
-                     *           "etag": "ca60833c16a15c7a66c1"
+                     *           "etag": "e29d6e3952418f54147f"
                      *         }
                      *       ],
+                     *       "hits": [],
                      *       "limit": 2,
                      *       "offset": 0,
                      *       "next_offset": null,
@@ -9546,7 +8754,7 @@ export interface operations {
                      *           "reason": "new",
                      *           "cause": "new",
                      *           "memory": {
-                     *             "id": "mem_1m8m7hxgsefmhbzd",
+                     *             "id": "mem_1m8mhncxbe1vxmh6",
                      *             "kind": "fact",
                      *             "content": "Run `make lint` before every commit.",
                      *             "scope": "project:shop-73774d71f4",
@@ -9563,13 +8771,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795975345626,
+                     *               "valid_from_ms": 1795985945410,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795975345689,
-                     *             "updated_at_ms": 1795975345689,
+                     *             "created_at_ms": 1795985945515,
+                     *             "updated_at_ms": 1795985945515,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -9611,11 +8819,11 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "c30b9ad7b69a6ea9",
-                     *             "etag": "9af91446103281dae6b7"
+                     *             "etag": "5da117406d2f818f0515"
                      *           }
                      *         }
                      *       ],
-                     *       "change_id": "chg_1m8m7j3acymavnhg"
+                     *       "change_id": "chg_1m8mhneztjbx7z5k"
                      *     }
                      */
                     "application/json": components["schemas"]["Changed"];
@@ -9658,143 +8866,27 @@ export interface operations {
             507: components["responses"]["InsufficientStorage"];
         };
     };
-    search_memories: {
-        parameters: {
-            query: {
-                /**
-                 * @description words
-                 * @example how are amounts stored
-                 */
-                text: string;
-                /**
-                 * @description only memories visible from this folder; default: all
-                 * @example /work/shop
-                 */
-                cwd?: string;
-                /** @description only these scopes */
-                scope?: string[];
-                /** @description only these kinds */
-                kind?: string[];
-                /** @description only these states; `all` for any */
-                status?: (("active" | "quarantined" | "superseded" | "retired") | "all")[];
-                /** @description most memories */
-                limit?: number;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "hits": [
-                     *         {
-                     *           "memory": {
-                     *             "id": "mem_1m8m7j3y5bgp96yr",
-                     *             "kind": "decision",
-                     *             "content": "Amounts are integer cents; never floats.",
-                     *             "scope": "project:shop-73774d71f4",
-                     *             "provenance": {
-                     *               "tier": "user",
-                     *               "source": "api",
-                     *               "host": "",
-                     *               "session_id": "",
-                     *               "turn": 0,
-                     *               "span": "Amounts are integer cents; never floats.",
-                     *               "extractor": "",
-                     *               "original_tier": null,
-                     *               "author": "",
-                     *               "speaker": "user"
-                     *             },
-                     *             "validity": {
-                     *               "valid_from_ms": 1795975352249,
-                     *               "valid_to_ms": null,
-                     *               "superseded_by": null,
-                     *               "offset_ms": 0
-                     *             },
-                     *             "created_at_ms": 1795975352261,
-                     *             "updated_at_ms": 1795975352261,
-                     *             "importance": 0.8,
-                     *             "confidence": 1,
-                     *             "trigger": {
-                     *               "always": false,
-                     *               "actions": [
-                     *                 [
-                     *                   "edit_code",
-                     *                   0.4
-                     *                 ],
-                     *                 [
-                     *                   "implement_feature",
-                     *                   0.25
-                     *                 ]
-                     *               ],
-                     *               "objects": [
-                     *                 "amounts",
-                     *                 "integer"
-                     *               ],
-                     *               "paths": [],
-                     *               "languages": [],
-                     *               "commands": [],
-                     *               "tools": [],
-                     *               "topics": [],
-                     *               "phrases": [],
-                     *               "breadth": 1.84,
-                     *               "maker": "local",
-                     *               "blocking": false
-                     *             },
-                     *             "status": "active",
-                     *             "sensitivity": "project",
-                     *             "entities": [],
-                     *             "files": [],
-                     *             "error_signature": "",
-                     *             "frequency": 1,
-                     *             "use_count": 0,
-                     *             "shown_count": 0,
-                     *             "tokens": 8,
-                     *             "pinned": false,
-                     *             "evidence": [],
-                     *             "proofs": 0,
-                     *             "branch": null,
-                     *             "headline": "",
-                     *             "content_hash": "f1efd5c10485a0bd",
-                     *             "etag": "ca60833c16a15c7a66c1"
-                     *           },
-                     *           "score": 0.032787,
-                     *           "by_words": 1,
-                     *           "by_meaning": 1
-                     *         }
-                     *       ]
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Hits"];
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
     get_memory: {
         parameters: {
             query?: {
                 /** @description as it was known at this time */
                 as_of_ms?: number;
+                /**
+                 * @description also all its versions
+                 * @example true
+                 */
+                versions?: boolean;
+                /**
+                 * @description also its relations, and the memories at their ends
+                 * @example true
+                 */
+                relations?: boolean;
             };
             header?: never;
             path: {
                 /**
                  * @description id of a memory, or its beginning or ending, where that is unique
-                 * @example mem_1m8m7hxgsefmhbzd
+                 * @example mem_1m8mhnh0q8dhkr91
                  */
                 id: string;
             };
@@ -9811,9 +8903,9 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8m7hxgsefmhbzd",
+                     *         "id": "mem_1m8mhnh0q8dhkr91",
                      *         "kind": "fact",
-                     *         "content": "Run `make lint` before every commit.",
+                     *         "content": "The billing port is 8080.",
                      *         "scope": "project:shop-73774d71f4",
                      *         "provenance": {
                      *           "tier": "user",
@@ -9821,67 +8913,291 @@ export interface operations {
                      *           "host": "",
                      *           "session_id": "",
                      *           "turn": 0,
-                     *           "span": "Run `make lint` before every commit.",
+                     *           "span": "The billing port is 8080.",
                      *           "extractor": "",
                      *           "original_tier": null,
                      *           "author": "",
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795975345626,
-                     *           "valid_to_ms": null,
-                     *           "superseded_by": null,
+                     *           "valid_from_ms": 1795985949718,
+                     *           "valid_to_ms": 1795985949824,
+                     *           "superseded_by": "mem_1m8mhnh40pbtjr2g",
                      *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795975345689,
-                     *         "updated_at_ms": 1795975345689,
+                     *         "created_at_ms": 1795985949719,
+                     *         "updated_at_ms": 1795985949942,
                      *         "importance": 0.5,
                      *         "confidence": 1,
                      *         "trigger": {
                      *           "always": false,
                      *           "actions": [
                      *             [
-                     *               "commit",
-                     *               1
+                     *               "debug_investigate",
+                     *               0.24
+                     *             ],
+                     *             [
+                     *               "run_command",
+                     *               0.13
                      *             ]
                      *           ],
-                     *           "objects": [],
+                     *           "objects": [
+                     *             "billing",
+                     *             "port"
+                     *           ],
                      *           "paths": [],
                      *           "languages": [],
                      *           "commands": [],
                      *           "tools": [],
                      *           "topics": [],
                      *           "phrases": [],
-                     *           "breadth": 1,
-                     *           "maker": "user",
+                     *           "breadth": 1.24,
+                     *           "maker": "local",
                      *           "blocking": false
                      *         },
-                     *         "status": "active",
+                     *         "status": "superseded",
                      *         "sensitivity": "project",
-                     *         "entities": [
-                     *           {
-                     *             "kind": "command",
-                     *             "key": "make lint"
-                     *           }
-                     *         ],
+                     *         "entities": [],
                      *         "files": [],
                      *         "error_signature": "",
                      *         "frequency": 1,
                      *         "use_count": 0,
                      *         "shown_count": 0,
-                     *         "tokens": 9,
-                     *         "pinned": true,
+                     *         "tokens": 8,
+                     *         "pinned": false,
                      *         "evidence": [],
                      *         "proofs": 0,
                      *         "branch": null,
                      *         "headline": "",
-                     *         "content_hash": "c30b9ad7b69a6ea9",
-                     *         "etag": "9af91446103281dae6b7"
+                     *         "content_hash": "c18b84153cb3522e",
+                     *         "etag": "a82190eea7852904c52e"
                      *       },
-                     *       "change_id": null
+                     *       "change_id": null,
+                     *       "versions": [
+                     *         {
+                     *           "id": "mem_1m8mhnh0q8dhkr91",
+                     *           "kind": "fact",
+                     *           "content": "The billing port is 8080.",
+                     *           "scope": "project:shop-73774d71f4",
+                     *           "provenance": {
+                     *             "tier": "user",
+                     *             "source": "api",
+                     *             "host": "",
+                     *             "session_id": "",
+                     *             "turn": 0,
+                     *             "span": "The billing port is 8080.",
+                     *             "extractor": "",
+                     *             "original_tier": null,
+                     *             "author": "",
+                     *             "speaker": "user"
+                     *           },
+                     *           "validity": {
+                     *             "valid_from_ms": 1795985949718,
+                     *             "valid_to_ms": null,
+                     *             "superseded_by": null,
+                     *             "offset_ms": 0
+                     *           },
+                     *           "created_at_ms": 1795985949719,
+                     *           "updated_at_ms": 1795985949719,
+                     *           "importance": 0.5,
+                     *           "confidence": 1,
+                     *           "trigger": {
+                     *             "always": false,
+                     *             "actions": [
+                     *               [
+                     *                 "debug_investigate",
+                     *                 0.24
+                     *               ],
+                     *               [
+                     *                 "run_command",
+                     *                 0.13
+                     *               ]
+                     *             ],
+                     *             "objects": [
+                     *               "billing",
+                     *               "port"
+                     *             ],
+                     *             "paths": [],
+                     *             "languages": [],
+                     *             "commands": [],
+                     *             "tools": [],
+                     *             "topics": [],
+                     *             "phrases": [],
+                     *             "breadth": 1.24,
+                     *             "maker": "local",
+                     *             "blocking": false
+                     *           },
+                     *           "status": "active",
+                     *           "sensitivity": "project",
+                     *           "entities": [],
+                     *           "files": [],
+                     *           "error_signature": "",
+                     *           "frequency": 1,
+                     *           "use_count": 0,
+                     *           "shown_count": 0,
+                     *           "tokens": 8,
+                     *           "pinned": false,
+                     *           "evidence": [],
+                     *           "proofs": 0,
+                     *           "branch": null,
+                     *           "headline": "",
+                     *           "content_hash": "c18b84153cb3522e",
+                     *           "etag": "8ea45e4632cdf9e29e86"
+                     *         },
+                     *         {
+                     *           "id": "mem_1m8mhnh0q8dhkr91",
+                     *           "kind": "fact",
+                     *           "content": "The billing port is 8080.",
+                     *           "scope": "project:shop-73774d71f4",
+                     *           "provenance": {
+                     *             "tier": "user",
+                     *             "source": "api",
+                     *             "host": "",
+                     *             "session_id": "",
+                     *             "turn": 0,
+                     *             "span": "The billing port is 8080.",
+                     *             "extractor": "",
+                     *             "original_tier": null,
+                     *             "author": "",
+                     *             "speaker": "user"
+                     *           },
+                     *           "validity": {
+                     *             "valid_from_ms": 1795985949718,
+                     *             "valid_to_ms": 1795985949824,
+                     *             "superseded_by": "mem_1m8mhnh40pbtjr2g",
+                     *             "offset_ms": 0
+                     *           },
+                     *           "created_at_ms": 1795985949719,
+                     *           "updated_at_ms": 1795985949942,
+                     *           "importance": 0.5,
+                     *           "confidence": 1,
+                     *           "trigger": {
+                     *             "always": false,
+                     *             "actions": [
+                     *               [
+                     *                 "debug_investigate",
+                     *                 0.24
+                     *               ],
+                     *               [
+                     *                 "run_command",
+                     *                 0.13
+                     *               ]
+                     *             ],
+                     *             "objects": [
+                     *               "billing",
+                     *               "port"
+                     *             ],
+                     *             "paths": [],
+                     *             "languages": [],
+                     *             "commands": [],
+                     *             "tools": [],
+                     *             "topics": [],
+                     *             "phrases": [],
+                     *             "breadth": 1.24,
+                     *             "maker": "local",
+                     *             "blocking": false
+                     *           },
+                     *           "status": "superseded",
+                     *           "sensitivity": "project",
+                     *           "entities": [],
+                     *           "files": [],
+                     *           "error_signature": "",
+                     *           "frequency": 1,
+                     *           "use_count": 0,
+                     *           "shown_count": 0,
+                     *           "tokens": 8,
+                     *           "pinned": false,
+                     *           "evidence": [],
+                     *           "proofs": 0,
+                     *           "branch": null,
+                     *           "headline": "",
+                     *           "content_hash": "c18b84153cb3522e",
+                     *           "etag": "a82190eea7852904c52e"
+                     *         }
+                     *       ],
+                     *       "relations": [
+                     *         {
+                     *           "source_id": "mem_1m8mhnh40pbtjr2g",
+                     *           "target_id": "mem_1m8mhnh0q8dhkr91",
+                     *           "type": "updates",
+                     *           "weight": 1
+                     *         }
+                     *       ],
+                     *       "related": [
+                     *         {
+                     *           "id": "mem_1m8mhnh40pbtjr2g",
+                     *           "kind": "fact",
+                     *           "content": "The billing port is 9090.",
+                     *           "scope": "project:shop-73774d71f4",
+                     *           "provenance": {
+                     *             "tier": "user",
+                     *             "source": "api",
+                     *             "host": "",
+                     *             "session_id": "",
+                     *             "turn": 0,
+                     *             "span": "The billing port is 9090.",
+                     *             "extractor": "",
+                     *             "original_tier": null,
+                     *             "author": "",
+                     *             "speaker": "user"
+                     *           },
+                     *           "validity": {
+                     *             "valid_from_ms": 1795985949824,
+                     *             "valid_to_ms": null,
+                     *             "superseded_by": null,
+                     *             "offset_ms": 0
+                     *           },
+                     *           "created_at_ms": 1795985949824,
+                     *           "updated_at_ms": 1795985949824,
+                     *           "importance": 0.5,
+                     *           "confidence": 1,
+                     *           "trigger": {
+                     *             "always": false,
+                     *             "actions": [
+                     *               [
+                     *                 "run_command",
+                     *                 0.23
+                     *               ],
+                     *               [
+                     *                 "debug_investigate",
+                     *                 0.14
+                     *               ]
+                     *             ],
+                     *             "objects": [
+                     *               "billing",
+                     *               "port"
+                     *             ],
+                     *             "paths": [],
+                     *             "languages": [],
+                     *             "commands": [],
+                     *             "tools": [],
+                     *             "topics": [],
+                     *             "phrases": [],
+                     *             "breadth": 1.29,
+                     *             "maker": "local",
+                     *             "blocking": false
+                     *           },
+                     *           "status": "active",
+                     *           "sensitivity": "project",
+                     *           "entities": [],
+                     *           "files": [],
+                     *           "error_signature": "",
+                     *           "frequency": 1,
+                     *           "use_count": 0,
+                     *           "shown_count": 0,
+                     *           "tokens": 8,
+                     *           "pinned": false,
+                     *           "evidence": [],
+                     *           "proofs": 0,
+                     *           "branch": null,
+                     *           "headline": "",
+                     *           "content_hash": "ed22aecd32dd5d1e",
+                     *           "etag": "84e2d0736a25c5bf9931"
+                     *         }
+                     *       ]
                      *     }
                      */
-                    "application/json": components["schemas"]["OneMemory"];
+                    "application/json": components["schemas"]["ShownMemory"];
                 };
             };
             401: components["responses"]["Unauthorized"];
@@ -9921,7 +9237,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory, or its beginning or ending, where that is unique
-                 * @example mem_1m8m7j3y5bgp96yr
+                 * @example mem_1m8mhng45s0j6bvb
                  */
                 id: string;
             };
@@ -9938,7 +9254,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8m7j3y5bgp96yr",
+                     *         "id": "mem_1m8mhng45s0j6bvb",
                      *         "kind": "decision",
                      *         "content": "Amounts are integer cents; never floats.",
                      *         "scope": "project:shop-73774d71f4",
@@ -9955,13 +9271,13 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795975352249,
+                     *           "valid_from_ms": 1795985948701,
                      *           "valid_to_ms": null,
                      *           "superseded_by": null,
                      *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795975352261,
-                     *         "updated_at_ms": 1795975353627,
+                     *         "created_at_ms": 1795985948805,
+                     *         "updated_at_ms": 1795985950379,
                      *         "importance": 0.8,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -10007,9 +9323,9 @@ export interface operations {
                      *         "branch": null,
                      *         "headline": "",
                      *         "content_hash": "f1efd5c10485a0bd",
-                     *         "etag": "1810dabc71d8e57089c5"
+                     *         "etag": "3aff82dcdcfa23662801"
                      *       },
-                     *       "change_id": "chg_1m8m7j5f2whs6ga4"
+                     *       "change_id": "chg_1m8mhnj15msawqx6"
                      *     }
                      */
                     "application/json": components["schemas"]["OneMemory"];
@@ -10049,11 +9365,13 @@ export interface operations {
             header?: {
                 /** @description `etag` of what is to be changed; else 412 */
                 "If-Match"?: string;
+                /** @description a text of your own: the same request sent again with it is done once; kept for a day */
+                "Idempotency-Key"?: string;
             };
             path: {
                 /**
                  * @description id of a memory, or its beginning or ending, where that is unique
-                 * @example mem_1m8m7hxgsefmhbzd
+                 * @example mem_1m8mhncxbe1vxmh6
                  */
                 id: string;
             };
@@ -10075,7 +9393,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8m7hxgsefmhbzd",
+                     *         "id": "mem_1m8mhncxbe1vxmh6",
                      *         "kind": "fact",
                      *         "content": "Run `make check` before every commit.",
                      *         "scope": "project:shop-73774d71f4",
@@ -10092,13 +9410,13 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795975345626,
+                     *           "valid_from_ms": 1795985945410,
                      *           "valid_to_ms": null,
                      *           "superseded_by": null,
                      *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795975345689,
-                     *         "updated_at_ms": 1795975353056,
+                     *         "created_at_ms": 1795985945515,
+                     *         "updated_at_ms": 1795985949482,
                      *         "importance": 0.5,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -10140,86 +9458,18 @@ export interface operations {
                      *         "branch": null,
                      *         "headline": "",
                      *         "content_hash": "bd0c11895683366d",
-                     *         "etag": "94468ef6849a72cb399d"
+                     *         "etag": "5864553b33d1d0b846c0"
                      *       },
-                     *       "change_id": "chg_1m8m7j4qt8yb5v14"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["OneMemory"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description The text holds a secret. Only the user can change memories. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description No memory has this id, or several have it. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            412: components["responses"]["PreconditionFailed"];
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
-        };
-    };
-    supersede_memory: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description `etag` of what is to be changed; else 412 */
-                "If-Match"?: string;
-                /** @description a text of your own: the same request sent again with it is done once; kept for a day */
-                "Idempotency-Key"?: string;
-            };
-            path: {
-                /**
-                 * @description id of a memory, or its beginning or ending, where that is unique
-                 * @example mem_1m8m7j4vqyzjn8zt
-                 */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["Supersede"];
-            };
-        };
-        responses: {
-            /** @description done */
-            201: {
-                headers: {
-                    ETag?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
+                     *       "change_id": "chg_1m8mhngt3rk82r46",
                      *       "changes": [
                      *         {
-                     *           "change": "supersede",
-                     *           "reason": "replaced by you",
-                     *           "cause": "replaced_by_user",
+                     *           "change": "edit",
+                     *           "reason": "edited",
+                     *           "cause": "edited",
                      *           "memory": {
-                     *             "id": "mem_1m8m7j4yttmgt7hf",
+                     *             "id": "mem_1m8mhncxbe1vxmh6",
                      *             "kind": "fact",
-                     *             "content": "The billing port is 9090.",
+                     *             "content": "Run `make check` before every commit.",
                      *             "scope": "project:shop-73774d71f4",
                      *             "provenance": {
                      *               "tier": "user",
@@ -10227,75 +9477,68 @@ export interface operations {
                      *               "host": "",
                      *               "session_id": "",
                      *               "turn": 0,
-                     *               "span": "The billing port is 9090.",
+                     *               "span": "Run `make lint` before every commit.",
                      *               "extractor": "",
                      *               "original_tier": null,
                      *               "author": "",
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795975353306,
+                     *               "valid_from_ms": 1795985945410,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795975353306,
-                     *             "updated_at_ms": 1795975353306,
+                     *             "created_at_ms": 1795985945515,
+                     *             "updated_at_ms": 1795985949482,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
                      *               "always": false,
                      *               "actions": [
                      *                 [
-                     *                   "run_command",
-                     *                   0.23
-                     *                 ],
-                     *                 [
-                     *                   "debug_investigate",
-                     *                   0.14
+                     *                   "commit",
+                     *                   1
                      *                 ]
                      *               ],
-                     *               "objects": [
-                     *                 "billing",
-                     *                 "port"
-                     *               ],
+                     *               "objects": [],
                      *               "paths": [],
                      *               "languages": [],
                      *               "commands": [],
                      *               "tools": [],
                      *               "topics": [],
                      *               "phrases": [],
-                     *               "breadth": 1.29,
-                     *               "maker": "local",
+                     *               "breadth": 1,
+                     *               "maker": "user",
                      *               "blocking": false
                      *             },
                      *             "status": "active",
                      *             "sensitivity": "project",
-                     *             "entities": [],
+                     *             "entities": [
+                     *               {
+                     *                 "kind": "command",
+                     *                 "key": "make check"
+                     *               }
+                     *             ],
                      *             "files": [],
                      *             "error_signature": "",
                      *             "frequency": 1,
                      *             "use_count": 0,
                      *             "shown_count": 0,
-                     *             "tokens": 8,
-                     *             "pinned": false,
+                     *             "tokens": 9,
+                     *             "pinned": true,
                      *             "evidence": [],
                      *             "proofs": 0,
                      *             "branch": null,
                      *             "headline": "",
-                     *             "content_hash": "ed22aecd32dd5d1e",
-                     *             "etag": "e70cc1d7ed6687dee8a8"
-                     *           },
-                     *           "old_id": "mem_1m8m7j4vqyzjn8zt",
-                     *           "at_ms": 1795975353306,
-                     *           "further": [],
-                     *           "contested": []
+                     *             "content_hash": "bd0c11895683366d",
+                     *             "etag": "5864553b33d1d0b846c0"
+                     *           }
                      *         }
-                     *       ],
-                     *       "change_id": "chg_1m8m7j51gts3xxw4"
+                     *       ]
                      *     }
                      */
-                    "application/json": components["schemas"]["Changed"];
+                    "application/json": components["schemas"]["Edited"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -10336,558 +9579,11 @@ export interface operations {
             507: components["responses"]["InsufficientStorage"];
         };
     };
-    merge_memory: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description `etag` of what is to be changed; else 412 */
-                "If-Match"?: string;
-            };
-            path: {
-                /**
-                 * @description id of a memory, or its beginning or ending, where that is unique
-                 * @example mem_1m8m7j55jr8j4a3f
-                 */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["MergeInto"];
-            };
-        };
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    ETag?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "changes": [
-                     *         {
-                     *           "change": "merge",
-                     *           "reason": "mem_1m8m7j55jr8j4a3f says the same, by review",
-                     *           "cause": "merged_by_review",
-                     *           "memory": {
-                     *             "id": "mem_1m8m7j3y5bgp96yr",
-                     *             "kind": "decision",
-                     *             "content": "Amounts are integer cents; never floats.",
-                     *             "scope": "project:shop-73774d71f4",
-                     *             "provenance": {
-                     *               "tier": "user",
-                     *               "source": "api",
-                     *               "host": "",
-                     *               "session_id": "",
-                     *               "turn": 0,
-                     *               "span": "Amounts are integer cents; never floats.",
-                     *               "extractor": "",
-                     *               "original_tier": null,
-                     *               "author": "",
-                     *               "speaker": "user"
-                     *             },
-                     *             "validity": {
-                     *               "valid_from_ms": 1795975352249,
-                     *               "valid_to_ms": null,
-                     *               "superseded_by": null,
-                     *               "offset_ms": 0
-                     *             },
-                     *             "created_at_ms": 1795975352261,
-                     *             "updated_at_ms": 1795975353627,
-                     *             "importance": 0.8,
-                     *             "confidence": 1,
-                     *             "trigger": {
-                     *               "always": false,
-                     *               "actions": [
-                     *                 [
-                     *                   "edit_code",
-                     *                   0.4
-                     *                 ],
-                     *                 [
-                     *                   "implement_feature",
-                     *                   0.25
-                     *                 ]
-                     *               ],
-                     *               "objects": [
-                     *                 "amounts",
-                     *                 "integer"
-                     *               ],
-                     *               "paths": [],
-                     *               "languages": [],
-                     *               "commands": [],
-                     *               "tools": [],
-                     *               "topics": [],
-                     *               "phrases": [],
-                     *               "breadth": 1.84,
-                     *               "maker": "local",
-                     *               "blocking": false
-                     *             },
-                     *             "status": "active",
-                     *             "sensitivity": "project",
-                     *             "entities": [],
-                     *             "files": [],
-                     *             "error_signature": "",
-                     *             "frequency": 2,
-                     *             "use_count": 0,
-                     *             "shown_count": 0,
-                     *             "tokens": 8,
-                     *             "pinned": false,
-                     *             "evidence": [
-                     *               "Prices are kept as whole cents."
-                     *             ],
-                     *             "proofs": 0,
-                     *             "branch": null,
-                     *             "headline": "",
-                     *             "content_hash": "f1efd5c10485a0bd",
-                     *             "etag": "1810dabc71d8e57089c5"
-                     *           }
-                     *         },
-                     *         {
-                     *           "change": "edit",
-                     *           "reason": "merged into mem_1m8m7j3y5bgp96yr in review",
-                     *           "cause": "merged_into",
-                     *           "memory": {
-                     *             "id": "mem_1m8m7j55jr8j4a3f",
-                     *             "kind": "fact",
-                     *             "content": "Prices are kept as whole cents.",
-                     *             "scope": "project:shop-73774d71f4",
-                     *             "provenance": {
-                     *               "tier": "user",
-                     *               "source": "api",
-                     *               "host": "",
-                     *               "session_id": "",
-                     *               "turn": 0,
-                     *               "span": "Prices are kept as whole cents.",
-                     *               "extractor": "",
-                     *               "original_tier": null,
-                     *               "author": "",
-                     *               "speaker": "user"
-                     *             },
-                     *             "validity": {
-                     *               "valid_from_ms": 1795975353520,
-                     *               "valid_to_ms": 1795975353627,
-                     *               "superseded_by": "mem_1m8m7j3y5bgp96yr",
-                     *               "offset_ms": 0
-                     *             },
-                     *             "created_at_ms": 1795975353522,
-                     *             "updated_at_ms": 1795975353627,
-                     *             "importance": 0.5,
-                     *             "confidence": 1,
-                     *             "trigger": {
-                     *               "always": false,
-                     *               "actions": [
-                     *                 [
-                     *                   "data_storage",
-                     *                   0.21
-                     *                 ],
-                     *                 [
-                     *                   "edit_code",
-                     *                   0.16
-                     *                 ]
-                     *               ],
-                     *               "objects": [
-                     *                 "prices",
-                     *                 "cents"
-                     *               ],
-                     *               "paths": [],
-                     *               "languages": [],
-                     *               "commands": [],
-                     *               "tools": [],
-                     *               "topics": [],
-                     *               "phrases": [],
-                     *               "breadth": 1.53,
-                     *               "maker": "local",
-                     *               "blocking": false
-                     *             },
-                     *             "status": "superseded",
-                     *             "sensitivity": "project",
-                     *             "entities": [],
-                     *             "files": [],
-                     *             "error_signature": "",
-                     *             "frequency": 1,
-                     *             "use_count": 0,
-                     *             "shown_count": 0,
-                     *             "tokens": 7,
-                     *             "pinned": false,
-                     *             "evidence": [],
-                     *             "proofs": 0,
-                     *             "branch": null,
-                     *             "headline": "",
-                     *             "content_hash": "7f83a6156f1e3d27",
-                     *             "etag": "11b3392bd9d3d2d942ff"
-                     *           }
-                     *         }
-                     *       ],
-                     *       "change_id": "chg_1m8m7j58vr8qh15y"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Changed"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description Only the user can change memories. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description One of the two memories does not exist. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            412: components["responses"]["PreconditionFailed"];
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
-        };
-    };
-    list_memory_versions: {
-        parameters: {
-            query?: {
-                /** @description most rows in one answer */
-                limit?: number;
-                /** @description `next_cursor` of the part before */
-                cursor?: string;
-            };
-            header?: never;
-            path: {
-                /**
-                 * @description id of a memory, or its beginning or ending, where that is unique
-                 * @example mem_1m8m7hxgsefmhbzd
-                 */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "versions": [
-                     *         {
-                     *           "id": "mem_1m8m7hxgsefmhbzd",
-                     *           "kind": "fact",
-                     *           "content": "Run `make lint` before every commit.",
-                     *           "scope": "project:shop-73774d71f4",
-                     *           "provenance": {
-                     *             "tier": "user",
-                     *             "source": "api",
-                     *             "host": "",
-                     *             "session_id": "",
-                     *             "turn": 0,
-                     *             "span": "Run `make lint` before every commit.",
-                     *             "extractor": "",
-                     *             "original_tier": null,
-                     *             "author": "",
-                     *             "speaker": "user"
-                     *           },
-                     *           "validity": {
-                     *             "valid_from_ms": 1795975345626,
-                     *             "valid_to_ms": null,
-                     *             "superseded_by": null,
-                     *             "offset_ms": 0
-                     *           },
-                     *           "created_at_ms": 1795975345689,
-                     *           "updated_at_ms": 1795975345689,
-                     *           "importance": 0.5,
-                     *           "confidence": 1,
-                     *           "trigger": {
-                     *             "always": false,
-                     *             "actions": [
-                     *               [
-                     *                 "commit",
-                     *                 1
-                     *               ]
-                     *             ],
-                     *             "objects": [],
-                     *             "paths": [],
-                     *             "languages": [],
-                     *             "commands": [],
-                     *             "tools": [],
-                     *             "topics": [],
-                     *             "phrases": [],
-                     *             "breadth": 1,
-                     *             "maker": "user",
-                     *             "blocking": false
-                     *           },
-                     *           "status": "active",
-                     *           "sensitivity": "project",
-                     *           "entities": [
-                     *             {
-                     *               "kind": "command",
-                     *               "key": "make lint"
-                     *             }
-                     *           ],
-                     *           "files": [],
-                     *           "error_signature": "",
-                     *           "frequency": 1,
-                     *           "use_count": 0,
-                     *           "shown_count": 0,
-                     *           "tokens": 9,
-                     *           "pinned": true,
-                     *           "evidence": [],
-                     *           "proofs": 0,
-                     *           "branch": null,
-                     *           "headline": "",
-                     *           "content_hash": "c30b9ad7b69a6ea9",
-                     *           "etag": "9af91446103281dae6b7"
-                     *         },
-                     *         {
-                     *           "id": "mem_1m8m7hxgsefmhbzd",
-                     *           "kind": "fact",
-                     *           "content": "Run `make check` before every commit.",
-                     *           "scope": "project:shop-73774d71f4",
-                     *           "provenance": {
-                     *             "tier": "user",
-                     *             "source": "api",
-                     *             "host": "",
-                     *             "session_id": "",
-                     *             "turn": 0,
-                     *             "span": "Run `make lint` before every commit.",
-                     *             "extractor": "",
-                     *             "original_tier": null,
-                     *             "author": "",
-                     *             "speaker": "user"
-                     *           },
-                     *           "validity": {
-                     *             "valid_from_ms": 1795975345626,
-                     *             "valid_to_ms": null,
-                     *             "superseded_by": null,
-                     *             "offset_ms": 0
-                     *           },
-                     *           "created_at_ms": 1795975345689,
-                     *           "updated_at_ms": 1795975353056,
-                     *           "importance": 0.5,
-                     *           "confidence": 1,
-                     *           "trigger": {
-                     *             "always": false,
-                     *             "actions": [
-                     *               [
-                     *                 "commit",
-                     *                 1
-                     *               ]
-                     *             ],
-                     *             "objects": [],
-                     *             "paths": [],
-                     *             "languages": [],
-                     *             "commands": [],
-                     *             "tools": [],
-                     *             "topics": [],
-                     *             "phrases": [],
-                     *             "breadth": 1,
-                     *             "maker": "user",
-                     *             "blocking": false
-                     *           },
-                     *           "status": "active",
-                     *           "sensitivity": "project",
-                     *           "entities": [
-                     *             {
-                     *               "kind": "command",
-                     *               "key": "make check"
-                     *             }
-                     *           ],
-                     *           "files": [],
-                     *           "error_signature": "",
-                     *           "frequency": 1,
-                     *           "use_count": 0,
-                     *           "shown_count": 0,
-                     *           "tokens": 9,
-                     *           "pinned": true,
-                     *           "evidence": [],
-                     *           "proofs": 0,
-                     *           "branch": null,
-                     *           "headline": "",
-                     *           "content_hash": "bd0c11895683366d",
-                     *           "etag": "94468ef6849a72cb399d"
-                     *         }
-                     *       ],
-                     *       "next_cursor": null
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Versions"];
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            /** @description No memory has this id, or several have it. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    list_memory_relations: {
-        parameters: {
-            query?: {
-                /** @description most rows in one answer */
-                limit?: number;
-                /** @description `next_cursor` of the part before */
-                cursor?: string;
-            };
-            header?: never;
-            path: {
-                /**
-                 * @description id of a memory, or its beginning or ending, where that is unique
-                 * @example mem_1m8m7j4vqyzjn8zt
-                 */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "relations": [
-                     *         {
-                     *           "source_id": "mem_1m8m7j4yttmgt7hf",
-                     *           "target_id": "mem_1m8m7j4vqyzjn8zt",
-                     *           "type": "updates",
-                     *           "weight": 1
-                     *         }
-                     *       ],
-                     *       "memories": [
-                     *         {
-                     *           "id": "mem_1m8m7j4yttmgt7hf",
-                     *           "kind": "fact",
-                     *           "content": "The billing port is 9090.",
-                     *           "scope": "project:shop-73774d71f4",
-                     *           "provenance": {
-                     *             "tier": "user",
-                     *             "source": "api",
-                     *             "host": "",
-                     *             "session_id": "",
-                     *             "turn": 0,
-                     *             "span": "The billing port is 9090.",
-                     *             "extractor": "",
-                     *             "original_tier": null,
-                     *             "author": "",
-                     *             "speaker": "user"
-                     *           },
-                     *           "validity": {
-                     *             "valid_from_ms": 1795975353306,
-                     *             "valid_to_ms": null,
-                     *             "superseded_by": null,
-                     *             "offset_ms": 0
-                     *           },
-                     *           "created_at_ms": 1795975353306,
-                     *           "updated_at_ms": 1795975353306,
-                     *           "importance": 0.5,
-                     *           "confidence": 1,
-                     *           "trigger": {
-                     *             "always": false,
-                     *             "actions": [
-                     *               [
-                     *                 "run_command",
-                     *                 0.23
-                     *               ],
-                     *               [
-                     *                 "debug_investigate",
-                     *                 0.14
-                     *               ]
-                     *             ],
-                     *             "objects": [
-                     *               "billing",
-                     *               "port"
-                     *             ],
-                     *             "paths": [],
-                     *             "languages": [],
-                     *             "commands": [],
-                     *             "tools": [],
-                     *             "topics": [],
-                     *             "phrases": [],
-                     *             "breadth": 1.29,
-                     *             "maker": "local",
-                     *             "blocking": false
-                     *           },
-                     *           "status": "active",
-                     *           "sensitivity": "project",
-                     *           "entities": [],
-                     *           "files": [],
-                     *           "error_signature": "",
-                     *           "frequency": 1,
-                     *           "use_count": 0,
-                     *           "shown_count": 0,
-                     *           "tokens": 8,
-                     *           "pinned": false,
-                     *           "evidence": [],
-                     *           "proofs": 0,
-                     *           "branch": null,
-                     *           "headline": "",
-                     *           "content_hash": "ed22aecd32dd5d1e",
-                     *           "etag": "e70cc1d7ed6687dee8a8"
-                     *         }
-                     *       ],
-                     *       "next_cursor": null
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Relations"];
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            /** @description No memory has this id, or several have it. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
     rate_memory: {
         parameters: {
             query?: never;
             header?: never;
-            path: {
-                /**
-                 * @description id of a memory, or its beginning or ending, where that is unique
-                 * @example mem_1m8m7hxgsefmhbzd
-                 */
-                id: string;
-            };
+            path?: never;
             cookie?: never;
         };
         requestBody: {
@@ -10897,11 +9593,100 @@ export interface operations {
         };
         responses: {
             /** @description done */
-            204: {
+            200: {
                 headers: {
                     [name: string]: unknown;
                 };
-                content?: never;
+                content: {
+                    /**
+                     * @example {
+                     *       "memory": {
+                     *         "id": "mem_1m8mhncxbe1vxmh6",
+                     *         "kind": "fact",
+                     *         "content": "Run `make lint` before every commit.",
+                     *         "scope": "project:shop-73774d71f4",
+                     *         "provenance": {
+                     *           "tier": "user",
+                     *           "source": "api",
+                     *           "host": "",
+                     *           "session_id": "",
+                     *           "turn": 0,
+                     *           "span": "Run `make lint` before every commit.",
+                     *           "extractor": "",
+                     *           "original_tier": null,
+                     *           "author": "",
+                     *           "speaker": "user"
+                     *         },
+                     *         "validity": {
+                     *           "valid_from_ms": 1795985945410,
+                     *           "valid_to_ms": null,
+                     *           "superseded_by": null,
+                     *           "offset_ms": 0
+                     *         },
+                     *         "created_at_ms": 1795985945515,
+                     *         "updated_at_ms": 1795985949692,
+                     *         "importance": 0.5,
+                     *         "confidence": 1,
+                     *         "trigger": {
+                     *           "always": false,
+                     *           "actions": [
+                     *             [
+                     *               "commit",
+                     *               1
+                     *             ]
+                     *           ],
+                     *           "objects": [],
+                     *           "paths": [],
+                     *           "languages": [],
+                     *           "commands": [],
+                     *           "tools": [],
+                     *           "topics": [],
+                     *           "phrases": [],
+                     *           "breadth": 1,
+                     *           "maker": "user",
+                     *           "blocking": false
+                     *         },
+                     *         "status": "active",
+                     *         "sensitivity": "project",
+                     *         "entities": [
+                     *           {
+                     *             "kind": "command",
+                     *             "key": "make lint"
+                     *           }
+                     *         ],
+                     *         "files": [],
+                     *         "error_signature": "",
+                     *         "frequency": 1,
+                     *         "use_count": 0,
+                     *         "shown_count": 0,
+                     *         "tokens": 9,
+                     *         "pinned": true,
+                     *         "evidence": [],
+                     *         "proofs": 0,
+                     *         "branch": null,
+                     *         "headline": "",
+                     *         "content_hash": "c30b9ad7b69a6ea9",
+                     *         "etag": "04549049034f275f23c5"
+                     *       },
+                     *       "verdicts": [
+                     *         {
+                     *           "trace_id": "trc_1m8mhnmkkzteyzk1",
+                     *           "memory_id": "mem_1m8mhncxbe1vxmh6",
+                     *           "useful": true,
+                     *           "injected": true,
+                     *           "surface": "prompt",
+                     *           "relevance": 0.3468,
+                     *           "threshold": 0.25,
+                     *           "trace_at_ms": 1795985953393,
+                     *           "at_ms": 1795985956683
+                     *         }
+                     *       ],
+                     *       "counted": true,
+                     *       "change_id": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Rated"];
+                };
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
@@ -10914,7 +9699,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No memory has this id, or several have it. */
+            /** @description No memory has this id, or several have it; or the trace is no longer kept. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -10930,6 +9715,82 @@ export interface operations {
             500: components["responses"]["InternalServerError"];
             503: components["responses"]["ServiceUnavailable"];
             507: components["responses"]["InsufficientStorage"];
+        };
+    };
+    list_exposures: {
+        parameters: {
+            query?: {
+                /** @description most rows in one answer */
+                limit?: number;
+                /** @description `next_cursor` of the part before */
+                cursor?: string;
+                /** @description of one session: its host */
+                host?: string;
+                /** @description of one session: its id */
+                session_id?: string;
+                /**
+                 * @description only of this memory
+                 * @example mem_1m8mhncxbe1vxmh6
+                 */
+                memory?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "exposures": [
+                     *         {
+                     *           "session": "plain/s-41",
+                     *           "memory_id": "mem_1m8mhncxbe1vxmh6",
+                     *           "surface": "on_demand",
+                     *           "turn": 1,
+                     *           "epoch": 0,
+                     *           "tokens": 9,
+                     *           "at_ms": 1795985954588,
+                     *           "used": null
+                     *         },
+                     *         {
+                     *           "session": "plain/s-41",
+                     *           "memory_id": "mem_1m8mhncxbe1vxmh6",
+                     *           "surface": "start",
+                     *           "turn": 0,
+                     *           "epoch": 0,
+                     *           "tokens": 23,
+                     *           "at_ms": 1795985951550,
+                     *           "used": null
+                     *         }
+                     *       ],
+                     *       "next_cursor": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ExposurePage"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No memory has this id, or several have it. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     get_graph: {
@@ -10971,24 +9832,24 @@ export interface operations {
                      *       "graph": {
                      *         "nodes": [
                      *           {
-                     *             "id": "mem_1m8m7j4yttmgt7hf",
+                     *             "id": "mem_1m8mhnh40pbtjr2g",
                      *             "kind": "fact",
                      *             "label": "The billing port is 9090.",
                      *             "scope": "project:shop-73774d71f4",
                      *             "status": "active",
                      *             "importance": 0.5,
                      *             "use_count": 0,
-                     *             "created_at_ms": 1795975353306
+                     *             "created_at_ms": 1795985949824
                      *           },
                      *           {
-                     *             "id": "mem_1m8m7j3y5bgp96yr",
+                     *             "id": "mem_1m8mhng45s0j6bvb",
                      *             "kind": "decision",
                      *             "label": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
                      *             "status": "active",
                      *             "importance": 0.8,
                      *             "use_count": 0,
-                     *             "created_at_ms": 1795975352261
+                     *             "created_at_ms": 1795985948805
                      *           }
                      *         ],
                      *         "edges": [],
@@ -11061,12 +9922,12 @@ export interface operations {
                      * @example {
                      *       "changes": [
                      *         {
-                     *           "change_id": "chg_1m8m7j5f2whs6ga4",
-                     *           "at_ms": 1795975353826,
+                     *           "change_id": "chg_1m8mhnj15msawqx6",
+                     *           "at_ms": 1795985950757,
                      *           "reason": "no longer true",
                      *           "cause": "forgotten",
                      *           "memory": {
-                     *             "id": "mem_1m8m7j3y5bgp96yr",
+                     *             "id": "mem_1m8mhng45s0j6bvb",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
@@ -11083,13 +9944,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795975352249,
-                     *               "valid_to_ms": 1795975353825,
+                     *               "valid_from_ms": 1795985948701,
+                     *               "valid_to_ms": 1795985950756,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795975352261,
-                     *             "updated_at_ms": 1795975353826,
+                     *             "created_at_ms": 1795985948805,
+                     *             "updated_at_ms": 1795985950757,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -11135,10 +9996,10 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "f1efd5c10485a0bd",
-                     *             "etag": "17f86632f3bbf366cc9b"
+                     *             "etag": "e0bcb9bf8b9ba05f35a2"
                      *           },
                      *           "before": {
-                     *             "id": "mem_1m8m7j3y5bgp96yr",
+                     *             "id": "mem_1m8mhng45s0j6bvb",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
@@ -11155,13 +10016,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795975352249,
+                     *               "valid_from_ms": 1795985948701,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795975352261,
-                     *             "updated_at_ms": 1795975353627,
+                     *             "created_at_ms": 1795985948805,
+                     *             "updated_at_ms": 1795985950379,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -11207,16 +10068,16 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "f1efd5c10485a0bd",
-                     *             "etag": "1810dabc71d8e57089c5"
+                     *             "etag": "3aff82dcdcfa23662801"
                      *           }
                      *         },
                      *         {
-                     *           "change_id": "chg_1m8m7j58vr8qh15y",
-                     *           "at_ms": 1795975353627,
-                     *           "reason": "merged into mem_1m8m7j3y5bgp96yr in review",
+                     *           "change_id": "chg_1m8mhnhnckf22m3y",
+                     *           "at_ms": 1795985950380,
+                     *           "reason": "merged into mem_1m8mhng45s0j6bvb in review",
                      *           "cause": "merged_into",
                      *           "memory": {
-                     *             "id": "mem_1m8m7j55jr8j4a3f",
+                     *             "id": "mem_1m8mhnheq3wdcrjy",
                      *             "kind": "fact",
                      *             "content": "Prices are kept as whole cents.",
                      *             "scope": "project:shop-73774d71f4",
@@ -11233,13 +10094,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795975353520,
-                     *               "valid_to_ms": 1795975353627,
-                     *               "superseded_by": "mem_1m8m7j3y5bgp96yr",
+                     *               "valid_from_ms": 1795985950150,
+                     *               "valid_to_ms": 1795985950379,
+                     *               "superseded_by": "mem_1m8mhng45s0j6bvb",
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795975353522,
-                     *             "updated_at_ms": 1795975353627,
+                     *             "created_at_ms": 1795985950167,
+                     *             "updated_at_ms": 1795985950379,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -11283,10 +10144,10 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "7f83a6156f1e3d27",
-                     *             "etag": "11b3392bd9d3d2d942ff"
+                     *             "etag": "c547e8538ec725f3ef43"
                      *           },
                      *           "before": {
-                     *             "id": "mem_1m8m7j55jr8j4a3f",
+                     *             "id": "mem_1m8mhnheq3wdcrjy",
                      *             "kind": "fact",
                      *             "content": "Prices are kept as whole cents.",
                      *             "scope": "project:shop-73774d71f4",
@@ -11303,13 +10164,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795975353520,
+                     *               "valid_from_ms": 1795985950150,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795975353522,
-                     *             "updated_at_ms": 1795975353522,
+                     *             "created_at_ms": 1795985950167,
+                     *             "updated_at_ms": 1795985950167,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -11353,11 +10214,11 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "7f83a6156f1e3d27",
-                     *             "etag": "8d2d41766e852a20bfe6"
+                     *             "etag": "113c339038f2f83cf3f3"
                      *           }
                      *         }
                      *       ],
-                     *       "next_cursor": "WzAsImFiYTMxMTI0MmEyZmIzZWNmNTkxOWUwYyJd"
+                     *       "next_cursor": "WzAsIjhkN2U3NDMwODFkMzc3ZjdlZWE3NmJhYyJd"
                      *     }
                      */
                     "application/json": components["schemas"]["ChangeLog"];
@@ -11378,81 +10239,6 @@ export interface operations {
             422: components["responses"]["UnprocessableEntity"];
             500: components["responses"]["InternalServerError"];
             503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    purge_memories: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: {
-            content: {
-                "application/json": components["schemas"]["Purge"];
-            };
-        };
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "memories": [
-                     *         {
-                     *           "id": "mem_1m8m7j5nadam64cy",
-                     *           "kind": "fact",
-                     *           "scope": "agent:store/shop/ana",
-                     *           "status": "retired",
-                     *           "content": "Ana prefers the dark theme."
-                     *         }
-                     *       ],
-                     *       "sessions": [],
-                     *       "rows": {
-                     *         "memories": 1,
-                     *         "versions": 2
-                     *       },
-                     *       "files": {
-                     *         "/home/ana/tacit-2026-11-26.db": 3
-                     *       },
-                     *       "left": [],
-                     *       "alike": [],
-                     *       "dry_run": true
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Purged"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description Only the user can remove memories for good. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Nothing fits. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
         };
     };
     undo_change: {
@@ -11482,7 +10268,7 @@ export interface operations {
                      *           "reason": "undone: no longer true",
                      *           "cause": "undone",
                      *           "memory": {
-                     *             "id": "mem_1m8m7j3y5bgp96yr",
+                     *             "id": "mem_1m8mhng45s0j6bvb",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
@@ -11499,13 +10285,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795975352249,
+                     *               "valid_from_ms": 1795985948701,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795975352261,
-                     *             "updated_at_ms": 1795975353917,
+                     *             "created_at_ms": 1795985948805,
+                     *             "updated_at_ms": 1795985950978,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -11551,11 +10337,11 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "f1efd5c10485a0bd",
-                     *             "etag": "cedcaa30106585bdee65"
+                     *             "etag": "6bcec41b5ec0f83d6d74"
                      *           }
                      *         }
                      *       ],
-                     *       "change_id": "chg_1m8m7j5hyaefrrzb"
+                     *       "change_id": "chg_1m8mhnj82afe6kxz"
                      *     }
                      */
                     "application/json": components["schemas"]["Changed"];
@@ -11583,6 +10369,81 @@ export interface operations {
             };
             /** @description A later change touched one of its memories. */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
+        };
+    };
+    purge_memories: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Purge"];
+            };
+        };
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "memories": [
+                     *         {
+                     *           "id": "mem_1m8mhnje8gpyd6zk",
+                     *           "kind": "fact",
+                     *           "scope": "agent:store/shop/ana",
+                     *           "status": "retired",
+                     *           "content": "Ana prefers the dark theme."
+                     *         }
+                     *       ],
+                     *       "sessions": [],
+                     *       "rows": {
+                     *         "memories": 1,
+                     *         "versions": 2
+                     *       },
+                     *       "files": {
+                     *         "/home/ana/tacit-2026-11-26.db": 3
+                     *       },
+                     *       "left": [],
+                     *       "alike": [],
+                     *       "dry_run": true
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Purged"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description Only the user can remove memories for good. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nothing fits. */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -11646,7 +10507,7 @@ export interface operations {
                      *       "review": [
                      *         {
                      *           "memory": {
-                     *             "id": "mem_1m8m7jaxh461mr9e",
+                     *             "id": "mem_1m8mhnr52t447n52",
                      *             "kind": "fact",
                      *             "content": "Parcels go by freight.",
                      *             "scope": "project:shop-73774d71f4",
@@ -11668,8 +10529,8 @@ export interface operations {
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795975359409,
-                     *             "updated_at_ms": 1795975359409,
+                     *             "created_at_ms": 1795985957026,
+                     *             "updated_at_ms": 1795985957026,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -11713,7 +10574,7 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "92dd783c82978c94",
-                     *             "etag": "09e6ba6f0f5c366abc1c"
+                     *             "etag": "bcc6e01f39b3eded5e57"
                      *           },
                      *           "other": null,
                      *           "cause": "import",
@@ -11722,7 +10583,7 @@ export interface operations {
                      *         },
                      *         {
                      *           "memory": {
-                     *             "id": "mem_1m8m7jagaxwwfsja",
+                     *             "id": "mem_1m8mhnr3130rdw0q",
                      *             "kind": "fact",
                      *             "content": "The depot opens at nine.",
                      *             "scope": "project:shop-73774d71f4",
@@ -11744,8 +10605,8 @@ export interface operations {
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795975358986,
-                     *             "updated_at_ms": 1795975358986,
+                     *             "created_at_ms": 1795985956961,
+                     *             "updated_at_ms": 1795985956961,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -11789,7 +10650,7 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "32faef70f6833cc8",
-                     *             "etag": "e22f5f13409fabab7fb3"
+                     *             "etag": "d58e4441d0ee8601a730"
                      *           },
                      *           "other": null,
                      *           "cause": "import",
@@ -11873,7 +10734,7 @@ export interface operations {
                      *           "reason": "accepted in review",
                      *           "cause": "accepted",
                      *           "memory": {
-                     *             "id": "mem_1m8m7jaxh461mr9e",
+                     *             "id": "mem_1m8mhnr52t447n52",
                      *             "kind": "fact",
                      *             "content": "Parcels go by freight.",
                      *             "scope": "project:shop-73774d71f4",
@@ -11895,8 +10756,8 @@ export interface operations {
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795975359409,
-                     *             "updated_at_ms": 1795975359648,
+                     *             "created_at_ms": 1795985957026,
+                     *             "updated_at_ms": 1795985957200,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -11940,11 +10801,11 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "92dd783c82978c94",
-                     *             "etag": "c455525c72d514cc619a"
+                     *             "etag": "d0f5091bd111daf6cf64"
                      *           }
                      *         }
                      *       ],
-                     *       "change_id": "chg_1m8m7jb50g7qw1v2"
+                     *       "change_id": "chg_1m8mhnragb4nxxym"
                      *     }
                      */
                     "application/json": components["schemas"]["Decided"];
@@ -11980,2316 +10841,6 @@ export interface operations {
                 };
             };
             413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
-        };
-    };
-    list_projects: {
-        parameters: {
-            query?: {
-                /** @description most rows in one answer */
-                limit?: number;
-                /** @description `next_cursor` of the part before */
-                cursor?: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "projects": [
-                     *         {
-                     *           "project": {
-                     *             "id": "shop-73774d71f4",
-                     *             "name": "shop",
-                     *             "root": "/work/shop",
-                     *             "remote": "example.org/shop",
-                     *             "first_seen_ms": 1795975345626,
-                     *             "links": [],
-                     *             "key": "remote:example.org/shop",
-                     *             "folders": [
-                     *               "/work/shop"
-                     *             ],
-                     *             "apart": []
-                     *           },
-                     *           "scope": "project:shop-73774d71f4",
-                     *           "active": 3
-                     *         }
-                     *       ],
-                     *       "next_cursor": null
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Projects"];
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    get_folder_project: {
-        parameters: {
-            query: {
-                /**
-                 * @description working folder
-                 * @example /home/ana/second-clone
-                 */
-                cwd: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "project": {
-                     *         "id": "second-clone-5dc768652b",
-                     *         "name": "second-clone",
-                     *         "root": "/home/ana/second-clone",
-                     *         "remote": "",
-                     *         "first_seen_ms": 0,
-                     *         "links": [],
-                     *         "key": "path:/home/ana/second-clone",
-                     *         "folders": [
-                     *           "/home/ana/second-clone"
-                     *         ],
-                     *         "apart": []
-                     *       },
-                     *       "related": [
-                     *         {
-                     *           "project": {
-                     *             "id": "shop-73774d71f4",
-                     *             "name": "shop",
-                     *             "root": "/work/shop",
-                     *             "remote": "example.org/shop",
-                     *             "first_seen_ms": 1795975345626,
-                     *             "links": [],
-                     *             "key": "remote:example.org/shop",
-                     *             "folders": [
-                     *               "/work/shop"
-                     *             ],
-                     *             "apart": []
-                     *           },
-                     *           "declined": false,
-                     *           "text": "This folder has the same git remote as /work/shop (example.org/shop), whose memories it does not see. `tacit init --join` shares them with this folder; `tacit init --separate` keeps them apart and ends this notice."
-                     *         }
-                     *       ],
-                     *       "notice": "This folder has the same git remote as /work/shop (example.org/shop), whose memories it does not see. `tacit init --join` shares them with this folder; `tacit init --separate` keeps them apart and ends this notice."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["FolderProject"];
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    put_folder_project: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["PutFolderProject"];
-            };
-        };
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "project": {
-                     *         "id": "shop-73774d71f4",
-                     *         "name": "shop",
-                     *         "root": "/home/ana/second-clone",
-                     *         "remote": "example.org/shop",
-                     *         "first_seen_ms": 1795975345626,
-                     *         "links": [],
-                     *         "key": "remote:example.org/shop",
-                     *         "folders": [
-                     *           "/home/ana/second-clone",
-                     *           "/work/shop"
-                     *         ],
-                     *         "apart": []
-                     *       },
-                     *       "related": [],
-                     *       "notice": ""
-                     *     }
-                     */
-                    "application/json": components["schemas"]["FolderProject"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description Only the user can decide which folders share a project. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
-        };
-    };
-    get_repository_team: {
-        parameters: {
-            query: {
-                /**
-                 * @description working folder
-                 * @example /work/shop
-                 */
-                cwd: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "project": {
-                     *         "id": "shop-73774d71f4",
-                     *         "name": "shop",
-                     *         "root": "/work/shop",
-                     *         "remote": "example.org/shop",
-                     *         "first_seen_ms": 1795975345626,
-                     *         "links": [],
-                     *         "key": "remote:example.org/shop",
-                     *         "folders": [
-                     *           "/work/shop"
-                     *         ],
-                     *         "apart": [
-                     *           "/home/ana/second-clone"
-                     *         ]
-                     *       },
-                     *       "joined": true,
-                     *       "files": [
-                     *         {
-                     *           "path": ".tacit/team/run-make-lint-before-every-commit-fmhbzd.md",
-                     *           "merged": true,
-                     *           "kind": "fact",
-                     *           "by": "Ana Ruiz",
-                     *           "day": "2026-11-29",
-                     *           "memory_id": "mem_1m8m7hxgsefmhbzd",
-                     *           "problem": ""
-                     *         }
-                     *       ],
-                     *       "problem": "",
-                     *       "changed": 0
-                     *     }
-                     */
-                    "application/json": components["schemas"]["TeamView"];
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    put_repository_team: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["PutRepositoryTeam"];
-            };
-        };
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "project": {
-                     *         "id": "shop-73774d71f4",
-                     *         "name": "shop",
-                     *         "root": "/work/shop",
-                     *         "remote": "example.org/shop",
-                     *         "first_seen_ms": 1795975345626,
-                     *         "links": [],
-                     *         "key": "remote:example.org/shop",
-                     *         "folders": [
-                     *           "/work/shop"
-                     *         ],
-                     *         "apart": [
-                     *           "/home/ana/second-clone"
-                     *         ]
-                     *       },
-                     *       "joined": true,
-                     *       "files": [
-                     *         {
-                     *           "path": ".tacit/team/run-make-lint-before-every-commit-fmhbzd.md",
-                     *           "merged": true,
-                     *           "kind": "fact",
-                     *           "by": "Ana Ruiz",
-                     *           "day": "2026-11-29",
-                     *           "memory_id": "mem_1m8m7hxgsefmhbzd",
-                     *           "problem": ""
-                     *         }
-                     *       ],
-                     *       "problem": "",
-                     *       "changed": 1
-                     *     }
-                     */
-                    "application/json": components["schemas"]["TeamView"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
-        };
-    };
-    share_in_repository: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["Share"];
-            };
-        };
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "file": {
-                     *         "path": ".tacit/team/run-make-lint-before-every-commit-fmhbzd.md",
-                     *         "merged": false,
-                     *         "kind": "fact",
-                     *         "by": "Ana Ruiz",
-                     *         "day": "2026-11-29",
-                     *         "memory_id": "mem_1m8m7hxgsefmhbzd",
-                     *         "problem": ""
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["SharedView"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description The memory is restricted, or belongs to one session. The memory holds a secret. Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description No memory has this id, or several have it. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
-        };
-    };
-    unshare_in_repository: {
-        parameters: {
-            query: {
-                /**
-                 * @description working folder
-                 * @example /work/shop
-                 */
-                cwd: string;
-                /**
-                 * @description id, or its beginning or ending
-                 * @example mem_1m8m7hxgsefmhbzd
-                 */
-                id: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "file": {
-                     *         "path": ".tacit/team/run-make-lint-before-every-commit-fmhbzd.md",
-                     *         "merged": false,
-                     *         "kind": "fact",
-                     *         "by": "Ana Ruiz",
-                     *         "day": "2026-11-29",
-                     *         "memory_id": "",
-                     *         "problem": ""
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["SharedView"];
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            /** @description Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description No memory has this id, or it has no file in the team's folder. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
-        };
-    };
-    list_teams: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "teams": [
-                     *         {
-                     *           "team": "acme",
-                     *           "role": "admin",
-                     *           "name": "Ana Ruiz",
-                     *           "joined": true,
-                     *           "change": 0,
-                     *           "waiting": 0,
-                     *           "projects": [],
-                     *           "until_ms": 0
-                     *         },
-                     *         {
-                     *           "team": "acme/core",
-                     *           "role": "admin",
-                     *           "name": "Ana Ruiz",
-                     *           "joined": true,
-                     *           "change": 0,
-                     *           "waiting": 0,
-                     *           "projects": [],
-                     *           "until_ms": 0
-                     *         }
-                     *       ]
-                     *     }
-                     */
-                    "application/json": components["schemas"]["TeamsView"];
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            /** @description The server does not know this device. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    add_team: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["OfTeam"];
-            };
-        };
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "teams": [
-                     *         {
-                     *           "team": "acme",
-                     *           "role": "admin",
-                     *           "name": "Ana Ruiz",
-                     *           "joined": true,
-                     *           "change": 0,
-                     *           "waiting": 0,
-                     *           "projects": [],
-                     *           "until_ms": 0
-                     *         },
-                     *         {
-                     *           "team": "acme/core",
-                     *           "role": "admin",
-                     *           "name": "Ana Ruiz",
-                     *           "joined": true,
-                     *           "change": 0,
-                     *           "waiting": 0,
-                     *           "projects": [],
-                     *           "until_ms": 0
-                     *         }
-                     *       ]
-                     *     }
-                     */
-                    "application/json": components["schemas"]["TeamsView"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description The server does not know this device. The role of the user in the team does not allow it. Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The server has no such organization for the user. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The team exists already. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
-        };
-    };
-    list_known_teams: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "teams": [
-                     *         {
-                     *           "team": "acme",
-                     *           "role": "admin",
-                     *           "name": "Ana Ruiz",
-                     *           "memories": 0,
-                     *           "own": []
-                     *         },
-                     *         {
-                     *           "team": "acme/core",
-                     *           "role": "admin",
-                     *           "name": "Ana Ruiz",
-                     *           "memories": 1,
-                     *           "own": [
-                     *             "mem_1m8m7hxgsefmhbzd"
-                     *           ]
-                     *         }
-                     *       ]
-                     *     }
-                     */
-                    "application/json": components["schemas"]["KnownTeamsView"];
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    put_membership: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["Membership"];
-            };
-        };
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "teams": [
-                     *         {
-                     *           "team": "acme",
-                     *           "role": "admin",
-                     *           "name": "Ana Ruiz",
-                     *           "joined": true,
-                     *           "change": 0,
-                     *           "waiting": 0,
-                     *           "projects": [],
-                     *           "until_ms": 0
-                     *         }
-                     *       ]
-                     *     }
-                     */
-                    "application/json": components["schemas"]["TeamsView"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description The server does not know this device. Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The server has no such team for the user. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The last administrator cannot leave. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
-        };
-    };
-    list_members: {
-        parameters: {
-            query: {
-                /** @description most rows in one answer */
-                limit?: number;
-                /** @description `next_cursor` of the part before */
-                cursor?: string;
-                /**
-                 * @description `acme`, or `acme/core`
-                 * @example acme/core
-                 */
-                team: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "members": [
-                     *         {
-                     *           "principal": "ana",
-                     *           "name": "Ana Ruiz",
-                     *           "role": "admin",
-                     *           "added_by": "",
-                     *           "added_at_ms": 1795975381792,
-                     *           "joined": true,
-                     *           "until_ms": 0
-                     *         },
-                     *         {
-                     *           "principal": "bo",
-                     *           "name": "Bo Li",
-                     *           "role": "reviewer",
-                     *           "added_by": "ana",
-                     *           "added_at_ms": 1795975384378,
-                     *           "joined": false,
-                     *           "until_ms": 0
-                     *         }
-                     *       ],
-                     *       "next_cursor": null
-                     *     }
-                     */
-                    "application/json": components["schemas"]["MembersView"];
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            /** @description The server does not know this device. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The server has no such team for the user. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    put_member: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["NewMember"];
-            };
-        };
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "added": {
-                     *         "member": {
-                     *           "principal": "bo",
-                     *           "name": "Bo Li",
-                     *           "role": "reviewer",
-                     *           "added_by": "ana",
-                     *           "added_at_ms": 1795975384378,
-                     *           "joined": false,
-                     *           "until_ms": 0
-                     *         },
-                     *         "code": "bo-nsdnz7xj",
-                     *         "token": ""
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["AddedMemberView"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description The server does not know this device. The role of the user in the team does not allow it. Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The server has no such team for the user. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
-        };
-    };
-    remove_member: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["OneMember"];
-            };
-        };
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "members": [
-                     *         {
-                     *           "principal": "ana",
-                     *           "name": "Ana Ruiz",
-                     *           "role": "admin",
-                     *           "added_by": "",
-                     *           "added_at_ms": 1795975381792,
-                     *           "joined": true,
-                     *           "until_ms": 0
-                     *         }
-                     *       ],
-                     *       "next_cursor": null
-                     *     }
-                     */
-                    "application/json": components["schemas"]["MembersView"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description The server does not know this device. The role of the user in the team does not allow it. Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The server has no such team or member. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The last administrator cannot be removed. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
-        };
-    };
-    put_team_project: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["PutTeamProject"];
-            };
-        };
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "teams": [
-                     *         {
-                     *           "team": "acme",
-                     *           "role": "admin",
-                     *           "name": "Ana Ruiz",
-                     *           "joined": true,
-                     *           "change": 0,
-                     *           "waiting": 0,
-                     *           "projects": [
-                     *             {
-                     *               "remote": "example.org/shop",
-                     *               "team": "acme/core"
-                     *             }
-                     *           ],
-                     *           "until_ms": 0
-                     *         },
-                     *         {
-                     *           "team": "acme/core",
-                     *           "role": "admin",
-                     *           "name": "Ana Ruiz",
-                     *           "joined": true,
-                     *           "change": 0,
-                     *           "waiting": 0,
-                     *           "projects": [],
-                     *           "until_ms": 0
-                     *         }
-                     *       ]
-                     *     }
-                     */
-                    "application/json": components["schemas"]["TeamsView"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description The server does not know this device. The role of the user in the team does not allow it. Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The server has no such team for the user, or no team of the organization has the project. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Another team of the organization has the project. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
-        };
-    };
-    put_service_account: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["NewServiceAccount"];
-            };
-        };
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "added": {
-                     *         "member": {
-                     *           "principal": "acme/ci",
-                     *           "name": "ci",
-                     *           "role": "reader",
-                     *           "added_by": "ana",
-                     *           "added_at_ms": 1795975385571,
-                     *           "joined": true,
-                     *           "until_ms": 1798567385571
-                     *         },
-                     *         "code": "",
-                     *         "token": "acme/ci.SeHw8x3Kea3sUs_k3BtRNQi9tpNN0vScZ56NmXZuClU"
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["AddedMemberView"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description The server does not know this device. The role of the user in the team does not allow it. Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The server has no such team for the user. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
-        };
-    };
-    list_audit: {
-        parameters: {
-            query: {
-                /**
-                 * @description most rows in one answer
-                 * @example 2
-                 */
-                limit?: number;
-                /** @description `next_cursor` of the part before */
-                cursor?: string;
-                /**
-                 * @description `acme`, or `acme/core`
-                 * @example acme/core
-                 */
-                team: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "entries": [
-                     *         {
-                     *           "number": 9,
-                     *           "at_ms": 1795975397571,
-                     *           "principal": "ana",
-                     *           "device": "8375bfba70cca3f01856c4fbe11966cf87208b4a34bfa54017afc3ea2815d21c",
-                     *           "action": "unshared",
-                     *           "subject": "mem_rajbcgchfttwhc0x"
-                     *         },
-                     *         {
-                     *           "number": 8,
-                     *           "at_ms": 1795975395872,
-                     *           "principal": "bo",
-                     *           "device": "98fd4201e8458295ada260563745b8719c3b7688115c2e53698afb5bed2d2055",
-                     *           "action": "accepted",
-                     *           "subject": "req_1m8m7k5cq2398m0n"
-                     *         }
-                     *       ],
-                     *       "next_cursor": "WzgsIiJd"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["AuditView"];
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            /** @description The server does not know this device. The role of the user in the team does not allow it. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The server has no such team for the user. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    get_owned: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "owned": {
-                     *         "teams": [
-                     *           {
-                     *             "team": "acme",
-                     *             "role": "admin",
-                     *             "name": "Ana Ruiz",
-                     *             "joined": true,
-                     *             "change": 0,
-                     *             "waiting": 0,
-                     *             "projects": [
-                     *               {
-                     *                 "remote": "example.org/shop",
-                     *                 "team": "acme/core"
-                     *               }
-                     *             ],
-                     *             "until_ms": 0
-                     *           },
-                     *           {
-                     *             "team": "acme/core",
-                     *             "role": "admin",
-                     *             "name": "Ana Ruiz",
-                     *             "joined": true,
-                     *             "change": 2,
-                     *             "waiting": 0,
-                     *             "projects": [],
-                     *             "until_ms": 0
-                     *           }
-                     *         ],
-                     *         "memories": [
-                     *           {
-                     *             "memory": {
-                     *               "id": "mem_rajbcgchfttwhc0x",
-                     *               "statement": {
-                     *                 "content": "Run `make lint` before every commit",
-                     *                 "kind": "fact",
-                     *                 "scope": "project",
-                     *                 "remote": "example.org/shop",
-                     *                 "when": [
-                     *                   "commit"
-                     *                 ],
-                     *                 "files": [],
-                     *                 "tier": "teammate",
-                     *                 "said_at_ms": 1795975345626
-                     *               },
-                     *               "name": "Ana Ruiz",
-                     *               "author": "ana",
-                     *               "holds": false,
-                     *               "replaced_by": ""
-                     *             },
-                     *             "team": "acme/core",
-                     *             "score": 0
-                     *           }
-                     *         ],
-                     *         "requests": [
-                     *           {
-                     *             "id": "req_1m8m7k5cq2398m0n",
-                     *             "team": "acme/core",
-                     *             "author": "ana",
-                     *             "name": "ana",
-                     *             "created_at_ms": 1795975386519,
-                     *             "state": "accepted",
-                     *             "statement": null,
-                     *             "warning": "",
-                     *             "own": true,
-                     *             "decidable": false,
-                     *             "near": [],
-                     *             "decided_by": "bo",
-                     *             "comment": "",
-                     *             "memory_id": "mem_rajbcgchfttwhc0x"
-                     *           }
-                     *         ]
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["OwnedView"];
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            /** @description The server does not know this device. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    list_share_requests: {
-        parameters: {
-            query?: {
-                /** @description most rows in one answer */
-                limit?: number;
-                /** @description `next_cursor` of the part before */
-                cursor?: string;
-                /**
-                 * @description left out = all teams of the user
-                 * @example acme/core
-                 */
-                team?: string;
-                /** @description also list those that were decided */
-                every?: boolean;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "requests": [
-                     *         {
-                     *           "id": "req_1m8m7k5cq2398m0n",
-                     *           "team": "acme/core",
-                     *           "author": "ana",
-                     *           "name": "Ana Ruiz",
-                     *           "created_at_ms": 1795975386519,
-                     *           "state": "waiting",
-                     *           "statement": {
-                     *             "content": "Run `make lint` before every commit",
-                     *             "kind": "fact",
-                     *             "scope": "project",
-                     *             "remote": "example.org/shop",
-                     *             "when": [
-                     *               "commit"
-                     *             ],
-                     *             "files": [],
-                     *             "tier": "teammate",
-                     *             "said_at_ms": 1795975345626
-                     *           },
-                     *           "warning": "",
-                     *           "own": true,
-                     *           "decidable": false,
-                     *           "near": [],
-                     *           "decided_by": "",
-                     *           "comment": "",
-                     *           "memory_id": ""
-                     *         }
-                     *       ],
-                     *       "next_cursor": null
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ShareRequestsView"];
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            /** @description The server does not know this device. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The server has no such team for the user. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    request_sharing: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["AskToShare"];
-            };
-        };
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "request": {
-                     *         "id": "req_1m8m7k5cq2398m0n",
-                     *         "team": "acme/core",
-                     *         "author": "ana",
-                     *         "name": "Ana Ruiz",
-                     *         "created_at_ms": 1795975386519,
-                     *         "state": "waiting",
-                     *         "statement": {
-                     *           "content": "Run `make lint` before every commit",
-                     *           "kind": "fact",
-                     *           "scope": "project",
-                     *           "remote": "example.org/shop",
-                     *           "when": [
-                     *             "commit"
-                     *           ],
-                     *           "files": [],
-                     *           "tier": "teammate",
-                     *           "said_at_ms": 1795975345626
-                     *         },
-                     *         "warning": "",
-                     *         "own": true,
-                     *         "decidable": false,
-                     *         "near": [],
-                     *         "decided_by": "",
-                     *         "comment": "",
-                     *         "memory_id": ""
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ShareRequestView"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description The server does not know this device. The role of the user in the team does not allow it. The memory is restricted, or belongs to one session. The memory holds a secret. Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description No memory has this id. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
-        };
-    };
-    decide_share_request: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["DecideRequest"];
-            };
-        };
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "request": {
-                     *         "id": "req_1m8m7k5cq2398m0n",
-                     *         "team": "acme/core",
-                     *         "author": "ana",
-                     *         "name": "ana",
-                     *         "created_at_ms": 1795975386519,
-                     *         "state": "accepted",
-                     *         "statement": null,
-                     *         "warning": "",
-                     *         "own": false,
-                     *         "decidable": false,
-                     *         "near": [],
-                     *         "decided_by": "bo",
-                     *         "comment": "",
-                     *         "memory_id": "mem_rajbcgchfttwhc0x"
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ShareRequestView"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description The server does not know this device. The role of the user in the team does not allow it. Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description No request has this id. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description It was decided already. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
-        };
-    };
-    unshare_memory: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["UnshareMemory"];
-            };
-        };
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "memory": {
-                     *         "id": "mem_rajbcgchfttwhc0x",
-                     *         "statement": {
-                     *           "content": "Run `make lint` before every commit",
-                     *           "kind": "fact",
-                     *           "scope": "project",
-                     *           "remote": "",
-                     *           "when": [
-                     *             "commit"
-                     *           ],
-                     *           "files": [],
-                     *           "tier": "teammate",
-                     *           "said_at_ms": 1795975345626
-                     *         },
-                     *         "name": "Ana Ruiz",
-                     *         "author": "ana",
-                     *         "holds": false,
-                     *         "replaced_by": ""
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["SharedMemoryView"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description The server does not know this device. The role of the user in the team does not allow it. Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description No memory has this id, or no team shares it. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
-        };
-    };
-    get_sync: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "sync": {
-                     *         "logged_in": true,
-                     *         "url": "https://tacit.example.com",
-                     *         "account": "ana",
-                     *         "name": "laptop",
-                     *         "device": "8375bfba70cca3f01856c4fbe11966cf87208b4a34bfa54017afc3ea2815d21c",
-                     *         "entries": 10,
-                     *         "waiting": 0,
-                     *         "changed": false,
-                     *         "synced_at_ms": 1795975375536,
-                     *         "sign_in_by_ms": 0,
-                     *         "error": ""
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["SyncView"];
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    sync: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "sync": {
-                     *         "logged_in": true,
-                     *         "url": "https://tacit.example.com",
-                     *         "account": "ana",
-                     *         "name": "laptop",
-                     *         "device": "8375bfba70cca3f01856c4fbe11966cf87208b4a34bfa54017afc3ea2815d21c",
-                     *         "entries": 10,
-                     *         "waiting": 0,
-                     *         "changed": false,
-                     *         "synced_at_ms": 1795975377724,
-                     *         "sign_in_by_ms": 0,
-                     *         "error": ""
-                     *       },
-                     *       "exchanged": {
-                     *         "recorded": 0,
-                     *         "received": 0,
-                     *         "sent": 0,
-                     *         "applied": 0,
-                     *         "purged": 0,
-                     *         "from_teams": 0,
-                     *         "left": 0,
-                     *         "renewed": false
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["SyncedView"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description The server does not know this device. Only the user can decide which devices share this memory. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Another home wrote to the log of this device. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
-        };
-    };
-    log_in: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["LogIn"];
-            };
-        };
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "shared": 10,
-                     *       "login": {
-                     *         "account": "ana",
-                     *         "device": "8375bfba70cca3f01856c4fbe11966cf87208b4a34bfa54017afc3ea2815d21c",
-                     *         "phrase": "ss0da a5cx1 93axn bcynn jf67c ek37q 9gmke k5mfd"
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["LoggedInView"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description The code is wrong, used or expired. Only the user can decide which devices share this memory. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
-        };
-    };
-    begin_sign_in: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["BeginSignIn"];
-            };
-        };
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "sign_in": {
-                     *         "login": "lgn_7",
-                     *         "secret": "s3cr3t-of-the-login",
-                     *         "code": "ABCD-EFGH",
-                     *         "until_ms": 1790000000000,
-                     *         "browser_url": "https://tacit.example.com/sso/lgn_7"
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["SignInView"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description Only the user can decide which devices share this memory. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
-        };
-    };
-    finish_sign_in: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["FinishSignIn"];
-            };
-        };
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "sign_in": {
-                     *         "done": true,
-                     *         "account": "ana",
-                     *         "code": "ana-kq3f7w2m",
-                     *         "first": true
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["SignedInView"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description The provider or the server refused the user. It took too long. Only the user can decide which devices share this memory. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
-        };
-    };
-    log_out: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "sync": {
-                     *         "logged_in": false,
-                     *         "url": "",
-                     *         "account": "",
-                     *         "name": "",
-                     *         "device": "",
-                     *         "entries": 0,
-                     *         "waiting": 0,
-                     *         "changed": false,
-                     *         "synced_at_ms": 0,
-                     *         "sign_in_by_ms": 0,
-                     *         "error": ""
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["SyncView"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description Only the user can decide which devices share this memory. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
-        };
-    };
-    invite_device: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "code": "ana-hghgv49c"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["InviteView"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description The server does not know this device. Only the user can decide which devices share this memory. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
-        };
-    };
-    list_devices: {
-        parameters: {
-            query?: {
-                /** @description most rows in one answer */
-                limit?: number;
-                /** @description `next_cursor` of the part before */
-                cursor?: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "devices": [
-                     *         {
-                     *           "device": "8375bfba70cca3f01856c4fbe11966cf87208b4a34bfa54017afc3ea2815d21c",
-                     *           "name": "laptop",
-                     *           "created_at_ms": 1795975372467,
-                     *           "seen_at_ms": 1795975377527,
-                     *           "revoked_at_ms": null,
-                     *           "entries": 10,
-                     *           "behind": 0
-                     *         },
-                     *         {
-                     *           "device": "03242d453c1e6b2324e7ae0331d1d0f70101a5da30ec3a869bc14dab05e49a0f",
-                     *           "name": "tablet",
-                     *           "created_at_ms": 1795975378740,
-                     *           "seen_at_ms": 1795975380125,
-                     *           "revoked_at_ms": null,
-                     *           "entries": 0,
-                     *           "behind": 0
-                     *         }
-                     *       ],
-                     *       "next_cursor": null
-                     *     }
-                     */
-                    "application/json": components["schemas"]["DevicesView"];
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            /** @description The server does not know this device. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    revoke_device: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["Revoke"];
-            };
-        };
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "devices": [
-                     *         {
-                     *           "device": "8375bfba70cca3f01856c4fbe11966cf87208b4a34bfa54017afc3ea2815d21c",
-                     *           "name": "laptop",
-                     *           "created_at_ms": 1795975372467,
-                     *           "seen_at_ms": 1795975405115,
-                     *           "revoked_at_ms": null,
-                     *           "entries": 10,
-                     *           "behind": 0
-                     *         },
-                     *         {
-                     *           "device": "03242d453c1e6b2324e7ae0331d1d0f70101a5da30ec3a869bc14dab05e49a0f",
-                     *           "name": "tablet",
-                     *           "created_at_ms": 1795975378740,
-                     *           "seen_at_ms": 1795975380125,
-                     *           "revoked_at_ms": 1795975406431,
-                     *           "entries": 0,
-                     *           "behind": 0
-                     *         }
-                     *       ],
-                     *       "next_cursor": null
-                     *     }
-                     */
-                    "application/json": components["schemas"]["DevicesView"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description The server does not know this device. Only the user can decide which devices share this memory. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
-        };
-    };
-    export_memories: {
-        parameters: {
-            query?: {
-                /**
-                 * @description `jsonl` = everything, without loss; `markdown` = to read and edit
-                 * @example markdown
-                 */
-                format?: "jsonl" | "markdown";
-                /** @description only memories visible from this folder, or to `user:NAME`; default: all */
-                cwd?: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example <!-- tacit memories, 2026-11-29: change a text, delete an entry, move it under another heading, or add "- ..." of your own; `tacit import` takes it back. Leave the comments behind the entries as they are. -->
-                     *     # What Tacit remembers
-                     *
-                     *     ## project:shop-73774d71f4
-                     *
-                     *     ### decision
-                     *
-                     *     - Amounts are integer cents; never floats. <!-- mem_1m8m7j3y5bgp96yr f1efd5c10485 -->
-                     *
-                     *     ### fact
-                     *
-                     *     - Run `make lint` before every commit <!-- mem_1m8m7hxgsefmhbzd c30b9ad7b69a -->
-                     *     - Amounts are integer cents <!-- mem_1m8m7jbdrc4jbhjq 260301c6b847 -->
-                     *     - Parcels go by freight. <!-- mem_1m8m7jaxh461mr9e 92dd783c8297 -->
-                     *     - The billing port is 9090. <!-- mem_1m8m7j4yttmgt7hf ed22aecd32dd -->
-                     *
-                     *     ### preference
-                     *
-                     *     - From now on always write tests first <!-- mem_1m8m7jc0hmzftb19 cae78799c76d -->
-                     *
-                     *     <!-- tacit entries: mem_1m8m7j3y5bgp96yr mem_1m8m7hxgsefmhbzd mem_1m8m7jbdrc4jbhjq mem_1m8m7jaxh461mr9e mem_1m8m7j4yttmgt7hf mem_1m8m7jc0hmzftb19 -->
-                     */
-                    "text/plain": string;
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    write_export: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["WriteExport"];
-            };
-        };
-        responses: {
-            /** @description done */
-            201: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "target": "/home/ana/memories.md",
-                     *       "format": "markdown",
-                     *       "bytes": 913
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Exported"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
-        };
-    };
-    import_memories: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: {
-            content: {
-                "application/json": components["schemas"]["ImportMemories"];
-            };
-        };
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "formats": [
-                     *         {
-                     *           "path": "mem0.json",
-                     *           "tool": "mem0"
-                     *         }
-                     *       ],
-                     *       "counts": {
-                     *         "add": 1
-                     *       },
-                     *       "lines": [
-                     *         {
-                     *           "action": "add",
-                     *           "where": "mem0.json, entry 1",
-                     *           "text": "Prefers tabs over spaces",
-                     *           "before": "",
-                     *           "memory_id": "mem_1m8m7j9y8m8ytv6z",
-                     *           "reason": ""
-                     *         }
-                     *       ],
-                     *       "unconfirmed": 1,
-                     *       "speaks_for_user": false,
-                     *       "change_ids": [],
-                     *       "dry_run": true
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ImportedFile"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description Only the user can import memories. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description There is nothing at `path`. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body is larger than 32,000,000 bytes. */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
             415: components["responses"]["UnsupportedMediaType"];
             421: components["responses"]["MisdirectedRequest"];
             422: components["responses"]["UnprocessableEntity"];
@@ -14334,37 +10885,7 @@ export interface operations {
                      *           "standing": true,
                      *           "episodic": false
                      *         }
-                     *       ]
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Kinds"];
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    list_spaces: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
+                     *       ],
                      *       "spaces": [
                      *         {
                      *           "name": "semantic",
@@ -14385,7 +10906,7 @@ export interface operations {
                      *       ]
                      *     }
                      */
-                    "application/json": components["schemas"]["Spaces"];
+                    "application/json": components["schemas"]["Kinds"];
                 };
             };
             401: components["responses"]["Unauthorized"];
@@ -14422,7 +10943,7 @@ export interface operations {
                      *         "text": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Fact] Run `make lint` before every commit. (2026-11-29)\n</tacit-memory>",
                      *         "tokens": 55,
                      *         "memory_ids": [
-                     *           "mem_1m8m7hxgsefmhbzd"
+                     *           "mem_1m8mhncxbe1vxmh6"
                      *         ],
                      *         "placement": "message",
                      *         "refuses": false,
@@ -14430,7 +10951,7 @@ export interface operations {
                      *       },
                      *       "memories": [
                      *         {
-                     *           "id": "mem_1m8m7hxgsefmhbzd",
+                     *           "id": "mem_1m8mhncxbe1vxmh6",
                      *           "kind": "fact",
                      *           "content": "Run `make lint` before every commit.",
                      *           "scope": "project:shop-73774d71f4",
@@ -14447,13 +10968,13 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795975345626,
+                     *             "valid_from_ms": 1795985945410,
                      *             "valid_to_ms": null,
                      *             "superseded_by": null,
                      *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795975345689,
-                     *           "updated_at_ms": 1795975353160,
+                     *           "created_at_ms": 1795985945515,
+                     *           "updated_at_ms": 1795985949692,
                      *           "importance": 0.5,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -14495,7 +11016,7 @@ export interface operations {
                      *           "branch": null,
                      *           "headline": "",
                      *           "content_hash": "c30b9ad7b69a6ea9",
-                     *           "etag": "ef8421cbf1e08b60ace2",
+                     *           "etag": "04549049034f275f23c5",
                      *           "text": "Run `make lint` before every commit.",
                      *           "text_tokens": 23,
                      *           "shortened": false,
@@ -14514,12 +11035,12 @@ export interface operations {
                      *       ],
                      *       "budget_tokens": 800,
                      *       "trace": {
-                     *         "id": "trc_1m8m7j7y3tywkzc7",
+                     *         "id": "trc_1m8mhnmkkzteyzk1",
                      *         "session": "/",
                      *         "turn": 0,
                      *         "epoch": 0,
                      *         "surface": "prompt",
-                     *         "at_ms": 1795975356353,
+                     *         "at_ms": 1795985953393,
                      *         "preset": "focused",
                      *         "text": "commit the fix",
                      *         "situation": {
@@ -14565,7 +11086,7 @@ export interface operations {
                      *         "stages": [
                      *           {
                      *             "stage": "signal",
-                     *             "took_ms": 0.052,
+                     *             "took_ms": 0.076,
                      *             "kept": [],
                      *             "drops": [],
                      *             "losses": [],
@@ -14584,7 +11105,7 @@ export interface operations {
                      *           },
                      *           {
                      *             "stage": "query",
-                     *             "took_ms": 1.531,
+                     *             "took_ms": 2.323,
                      *             "kept": [],
                      *             "drops": [],
                      *             "losses": [],
@@ -14612,7 +11133,7 @@ export interface operations {
                      *         ],
                      *         "candidates": [
                      *           {
-                     *             "memory_id": "mem_1m8m7hxgsefmhbzd",
+                     *             "memory_id": "mem_1m8mhncxbe1vxmh6",
                      *             "kind": "fact",
                      *             "content": "Run `make lint` before every commit.",
                      *             "scores": [
@@ -14633,7 +11154,7 @@ export interface operations {
                      *             ]
                      *           },
                      *           {
-                     *             "memory_id": "mem_1m8m7j4yttmgt7hf",
+                     *             "memory_id": "mem_1m8mhnh40pbtjr2g",
                      *             "kind": "fact",
                      *             "content": "The billing port is 9090.",
                      *             "scores": [
@@ -14652,13 +11173,13 @@ export interface operations {
                      *           }
                      *         ],
                      *         "injected": [
-                     *           "mem_1m8m7hxgsefmhbzd"
+                     *           "mem_1m8mhncxbe1vxmh6"
                      *         ],
                      *         "threshold": 0.25,
                      *         "block": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Fact] Run `make lint` before every commit. (2026-11-29)\n</tacit-memory>",
                      *         "tokens": 55,
                      *         "budget_tokens": 800,
-                     *         "took_ms": 13.661,
+                     *         "took_ms": 812.377,
                      *         "project_id": "",
                      *         "asked": {
                      *           "text": "commit the fix",
@@ -14741,9 +11262,9 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "text": "- mem_1m8m7hxgsefmhbzd [fact] Run `make lint` before every commit. (user, 2026-11-29)",
+                     *       "text": "- mem_1m8mhncxbe1vxmh6 [fact] Run `make lint` before every commit. (user, 2026-11-29)",
                      *       "ids": [
-                     *         "mem_1m8m7hxgsefmhbzd"
+                     *         "mem_1m8mhncxbe1vxmh6"
                      *       ],
                      *       "unknown": []
                      *     }
@@ -14793,7 +11314,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8m7hxgsefmhbzd",
+                     *         "id": "mem_1m8mhncxbe1vxmh6",
                      *         "kind": "fact",
                      *         "content": "Run `make lint` before every commit.",
                      *         "scope": "project:shop-73774d71f4",
@@ -14810,13 +11331,13 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795975345626,
+                     *           "valid_from_ms": 1795985945410,
                      *           "valid_to_ms": null,
                      *           "superseded_by": null,
                      *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795975345689,
-                     *         "updated_at_ms": 1795975353160,
+                     *         "created_at_ms": 1795985945515,
+                     *         "updated_at_ms": 1795985949692,
                      *         "importance": 0.5,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -14858,7 +11379,7 @@ export interface operations {
                      *         "branch": null,
                      *         "headline": "",
                      *         "content_hash": "c30b9ad7b69a6ea9",
-                     *         "etag": "ef8421cbf1e08b60ace2"
+                     *         "etag": "04549049034f275f23c5"
                      *       },
                      *       "surface": "prompt",
                      *       "preset": "focused",
@@ -14973,7 +11494,7 @@ export interface operations {
                      *         "session_summary_included": false,
                      *         "temporal_badges": [],
                      *         "memories_included": [],
-                     *         "latency_ms": 31
+                     *         "latency_ms": 102
                      *       },
                      *       "failure": null
                      *     }
@@ -15011,55 +11532,7 @@ export interface operations {
             507: components["responses"]["InsufficientStorage"];
         };
     };
-    get_start_pack: {
-        parameters: {
-            query: {
-                /**
-                 * @description working folder
-                 * @example /work/shop
-                 */
-                cwd: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "block": {
-                     *         "surface": "start",
-                     *         "text": "<tacit-memory surface=\"start\">\nWhat is known from earlier work here. These are notes on record, not a message from the user.\n- [Fact] Run `make lint` before every commit. (2026-11-29)\n- [Decision] Amounts are integer cents; never floats.\n- [Fact] The billing port is 9090. (2026-11-29)\n</tacit-memory>",
-                     *         "tokens": 93,
-                     *         "memory_ids": [
-                     *           "mem_1m8m7hxgsefmhbzd",
-                     *           "mem_1m8m7j3y5bgp96yr"
-                     *         ],
-                     *         "placement": "message",
-                     *         "refuses": false,
-                     *         "history": null
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["BlockView"];
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    list_recalls: {
+    list_traces: {
         parameters: {
             query?: {
                 /**
@@ -15069,14 +11542,17 @@ export interface operations {
                 limit?: number;
                 /** @description `next_cursor` of the part before */
                 cursor?: string;
-                /** @description `host/id` */
-                session?: string;
                 /**
-                 * @description only sessions of this folder's project
-                 * @example /work/shop
+                 * @description `host/id`
+                 * @example plain/s-41
                  */
+                session?: string;
+                /** @description only sessions of this folder's project */
                 cwd?: string;
-                /** @description only this surface */
+                /**
+                 * @description only this surface
+                 * @example prompt
+                 */
                 surface?: "start" | "prompt" | "action" | "failure" | "compaction" | "subagent" | "on_demand";
                 /**
                  * @description only recalls with an injection, or without
@@ -15091,102 +11567,8 @@ export interface operations {
                 since_ms?: number;
                 /** @description before this time */
                 until_ms?: number;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "recalls": [
-                     *         {
-                     *           "id": "trc_1m8m7j8577m2c3ag",
-                     *           "session": "plain/s-41",
-                     *           "turn": 1,
-                     *           "epoch": 0,
-                     *           "surface": "on_demand",
-                     *           "at_ms": 1795975356583,
-                     *           "preset": "focused",
-                     *           "text": "memory_get mem_1m8m7hxgsefmhbzd",
-                     *           "injected": [
-                     *             "mem_1m8m7hxgsefmhbzd"
-                     *           ],
-                     *           "candidates": 1,
-                     *           "silence": "",
-                     *           "cause": null,
-                     *           "shadow": false,
-                     *           "tokens": 9,
-                     *           "budget_tokens": 0,
-                     *           "took_ms": 0,
-                     *           "threshold": 0,
-                     *           "best_relevance": 1
-                     *         },
-                     *         {
-                     *           "id": "trc_1m8m7j5vr56wncch",
-                     *           "session": "plain/s-41",
-                     *           "turn": 0,
-                     *           "epoch": 0,
-                     *           "surface": "start",
-                     *           "at_ms": 1795975354202,
-                     *           "preset": "focused",
-                     *           "text": "startup",
-                     *           "injected": [
-                     *             "mem_1m8m7hxgsefmhbzd",
-                     *             "mem_1m8m7j3y5bgp96yr"
-                     *           ],
-                     *           "candidates": 3,
-                     *           "silence": "",
-                     *           "cause": null,
-                     *           "shadow": false,
-                     *           "tokens": 93,
-                     *           "budget_tokens": 2000,
-                     *           "took_ms": 249.525,
-                     *           "threshold": 0,
-                     *           "best_relevance": 0.7575333524469359
-                     *         }
-                     *       ],
-                     *       "next_cursor": null
-                     *     }
-                     */
-                    "application/json": components["schemas"]["TimelinePage"];
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    list_traces: {
-        parameters: {
-            query?: {
-                /**
-                 * @description most traces
-                 * @example 1
-                 */
-                limit?: number;
-                /** @description `next_cursor` of the part before */
-                cursor?: string;
-                /**
-                 * @description `host/id`
-                 * @example plain/s-41
-                 */
-                session?: string;
-                /**
-                 * @description only this surface
-                 * @example prompt
-                 */
-                surface?: "start" | "prompt" | "action" | "failure" | "compaction" | "subagent" | "on_demand";
+                /** @description also every stage's keeps and drops of each */
+                whole?: boolean;
                 /** @description also repeat each decision with this threshold */
                 threshold?: number;
             };
@@ -15204,192 +11586,13 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "traces": [
-                     *         {
-                     *           "id": "trc_1m8m7j6arqpwt7pv",
-                     *           "session": "plain/s-41",
-                     *           "turn": 1,
-                     *           "epoch": 0,
-                     *           "surface": "prompt",
-                     *           "at_ms": 1795975354424,
-                     *           "preset": "focused",
-                     *           "text": "Fix the rounding of discounts, then commit.",
-                     *           "situation": {
-                     *             "actions": [
-                     *               [
-                     *                 "commit",
-                     *                 0.92
-                     *               ],
-                     *               [
-                     *                 "edit_code",
-                     *                 0.8
-                     *               ]
-                     *             ],
-                     *             "objects": [
-                     *               "rounding",
-                     *               "discounts"
-                     *             ],
-                     *             "paths": [],
-                     *             "languages": [],
-                     *             "commands": [],
-                     *             "accepted": false,
-                     *             "nothing_coming": false,
-                     *             "notes": [
-                     *               {
-                     *                 "cause": "says",
-                     *                 "detail": "fix",
-                     *                 "count": 0,
-                     *                 "of": null,
-                     *                 "took_ms": 0
-                     *               },
-                     *               {
-                     *                 "cause": "says",
-                     *                 "detail": "commit",
-                     *                 "count": 0,
-                     *                 "of": null,
-                     *                 "took_ms": 0
-                     *               }
-                     *             ],
-                     *             "why": [
-                     *               "says fix",
-                     *               "says commit"
-                     *             ]
-                     *           },
-                     *           "stages": [
-                     *             {
-                     *               "stage": "signal",
-                     *               "took_ms": 0.307,
-                     *               "kept": [],
-                     *               "drops": [],
-                     *               "losses": [],
-                     *               "facts": [
-                     *                 {
-                     *                   "cause": "surface",
-                     *                   "detail": "prompt",
-                     *                   "count": 0,
-                     *                   "of": null,
-                     *                   "took_ms": 0
-                     *                 }
-                     *               ],
-                     *               "notes": [
-                     *                 "prompt"
-                     *               ]
-                     *             },
-                     *             {
-                     *               "stage": "query",
-                     *               "took_ms": 287.764,
-                     *               "kept": [],
-                     *               "drops": [],
-                     *               "losses": [],
-                     *               "facts": [
-                     *                 {
-                     *                   "cause": "says",
-                     *                   "detail": "fix",
-                     *                   "count": 0,
-                     *                   "of": null,
-                     *                   "took_ms": 0
-                     *                 },
-                     *                 {
-                     *                   "cause": "says",
-                     *                   "detail": "commit",
-                     *                   "count": 0,
-                     *                   "of": null,
-                     *                   "took_ms": 0
-                     *                 }
-                     *               ],
-                     *               "notes": [
-                     *                 "says fix",
-                     *                 "says commit"
-                     *               ]
-                     *             }
-                     *           ],
-                     *           "candidates": [
-                     *             {
-                     *               "memory_id": "mem_1m8m7hxgsefmhbzd",
-                     *               "kind": "fact",
-                     *               "content": "Run `make lint` before every commit.",
-                     *               "scores": [
-                     *                 [
-                     *                   "semantic",
-                     *                   0.2685
-                     *                 ],
-                     *                 [
-                     *                   "character",
-                     *                   0.2004
-                     *                 ]
-                     *               ],
-                     *               "fused": 2.09391,
-                     *               "relevance": 0.1576,
-                     *               "reasons": [
-                     *                 "rare +0.3",
-                     *                 "character +0.2"
-                     *               ]
-                     *             },
-                     *             {
-                     *               "memory_id": "mem_1m8m7j3y5bgp96yr",
-                     *               "kind": "decision",
-                     *               "content": "Amounts are integer cents; never floats.",
-                     *               "scores": [
-                     *                 [
-                     *                   "semantic",
-                     *                   0.383
-                     *                 ],
-                     *                 [
-                     *                   "character",
-                     *                   0.1313
-                     *                 ]
-                     *               ],
-                     *               "fused": 2.98741,
-                     *               "relevance": 0.0798,
-                     *               "reasons": []
-                     *             }
-                     *           ],
-                     *           "injected": [],
-                     *           "threshold": 0.25,
-                     *           "block": "",
-                     *           "tokens": 0,
-                     *           "budget_tokens": 800,
-                     *           "took_ms": 1056.172,
-                     *           "project_id": "shop-73774d71f4",
-                     *           "asked": {
-                     *             "text": "Fix the rounding of discounts, then commit.",
-                     *             "previous": "",
-                     *             "prompts": [],
-                     *             "tools": [],
-                     *             "files": [],
-                     *             "tool": "",
-                     *             "command": "",
-                     *             "paths": [],
-                     *             "written": "",
-                     *             "finished": false,
-                     *             "error": "",
-                     *             "turn": 1
-                     *           },
-                     *           "why": {
-                     *             "cause": "not_relevant",
-                     *             "not_asked": null,
-                     *             "bound": null,
-                     *             "detail": ""
-                     *           },
-                     *           "decider": "local",
-                     *           "silence": "no candidate passed the gate",
-                     *           "cause": "not_relevant",
-                     *           "stats": {
-                     *             "memories_considered": 3,
-                     *             "memories_injected": 0,
-                     *             "tokens_used": 0,
-                     *             "tokens_budget": 800,
-                     *             "by_type": [],
-                     *             "avg_relevance": 0
-                     *           },
-                     *           "summary": ""
-                     *         }
-                     *       ],
+                     *       "recalls": [],
+                     *       "traces": [],
                      *       "replayed": [],
                      *       "next_cursor": null
                      *     }
                      */
-                    "application/json": components["schemas"]["Traces"];
+                    "application/json": components["schemas"]["TracePage"];
                 };
             };
             401: components["responses"]["Unauthorized"];
@@ -15417,8 +11620,8 @@ export interface operations {
                 content: {
                     /**
                      * @example event: trace
-                     *     id: trc_1m8m7j7y3tywkzc7
-                     *     data: {"id": "trc_1m8m7j7y3tywkzc7", "surface": "prompt", "session": "plain/s-41"}
+                     *     id: trc_1m8mhnmkkzteyzk1
+                     *     data: {"id": "trc_1m8mhnmkkzteyzk1", "surface": "prompt", "session": "plain/s-41"}
                      */
                     "text/event-stream": string;
                 };
@@ -15441,7 +11644,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a trace
-                 * @example trc_1m8m7j7y3tywkzc7
+                 * @example trc_1m8mhnmkkzteyzk1
                  */
                 id: string;
             };
@@ -15458,12 +11661,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "trace": {
-                     *         "id": "trc_1m8m7j7y3tywkzc7",
+                     *         "id": "trc_1m8mhnmkkzteyzk1",
                      *         "session": "/",
                      *         "turn": 0,
                      *         "epoch": 0,
                      *         "surface": "prompt",
-                     *         "at_ms": 1795975356353,
+                     *         "at_ms": 1795985953393,
                      *         "preset": "focused",
                      *         "text": "commit the fix",
                      *         "situation": {
@@ -15509,7 +11712,7 @@ export interface operations {
                      *         "stages": [
                      *           {
                      *             "stage": "signal",
-                     *             "took_ms": 0.052,
+                     *             "took_ms": 0.076,
                      *             "kept": [],
                      *             "drops": [],
                      *             "losses": [],
@@ -15528,7 +11731,7 @@ export interface operations {
                      *           },
                      *           {
                      *             "stage": "query",
-                     *             "took_ms": 1.531,
+                     *             "took_ms": 2.323,
                      *             "kept": [],
                      *             "drops": [],
                      *             "losses": [],
@@ -15556,7 +11759,7 @@ export interface operations {
                      *         ],
                      *         "candidates": [
                      *           {
-                     *             "memory_id": "mem_1m8m7hxgsefmhbzd",
+                     *             "memory_id": "mem_1m8mhncxbe1vxmh6",
                      *             "kind": "fact",
                      *             "content": "Run `make lint` before every commit.",
                      *             "scores": [
@@ -15577,7 +11780,7 @@ export interface operations {
                      *             ]
                      *           },
                      *           {
-                     *             "memory_id": "mem_1m8m7j4yttmgt7hf",
+                     *             "memory_id": "mem_1m8mhnh40pbtjr2g",
                      *             "kind": "fact",
                      *             "content": "The billing port is 9090.",
                      *             "scores": [
@@ -15596,13 +11799,13 @@ export interface operations {
                      *           }
                      *         ],
                      *         "injected": [
-                     *           "mem_1m8m7hxgsefmhbzd"
+                     *           "mem_1m8mhncxbe1vxmh6"
                      *         ],
                      *         "threshold": 0.25,
                      *         "block": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Fact] Run `make lint` before every commit. (2026-11-29)\n</tacit-memory>",
                      *         "tokens": 55,
                      *         "budget_tokens": 800,
-                     *         "took_ms": 13.661,
+                     *         "took_ms": 812.377,
                      *         "project_id": "shop-73774d71f4",
                      *         "asked": {
                      *           "text": "commit the fix",
@@ -15659,73 +11862,6 @@ export interface operations {
             422: components["responses"]["UnprocessableEntity"];
             500: components["responses"]["InternalServerError"];
             503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    rate_trace: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description id of a trace
-                 * @example trc_1m8m7j7y3tywkzc7
-                 */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["TraceFeedback"];
-            };
-        };
-        responses: {
-            /** @description done */
-            201: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "verdicts": [
-                     *         {
-                     *           "trace_id": "trc_1m8m7j7y3tywkzc7",
-                     *           "memory_id": "mem_1m8m7hxgsefmhbzd",
-                     *           "useful": true,
-                     *           "injected": true,
-                     *           "surface": "prompt",
-                     *           "relevance": 0.3468,
-                     *           "threshold": 0.25,
-                     *           "trace_at_ms": 1795975356353,
-                     *           "at_ms": 1795975358053
-                     *         }
-                     *       ],
-                     *       "next_cursor": null
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Verdicts"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            /** @description No trace has this id, or it is no longer kept. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
         };
     };
     tune: {
@@ -15822,260 +11958,6 @@ export interface operations {
             507: components["responses"]["InsufficientStorage"];
         };
     };
-    get_item: {
-        parameters: {
-            query: {
-                /**
-                 * @description labels of its namespace, from the widest to the narrowest
-                 * @example [
-                 *       "shop",
-                 *       "ana"
-                 *     ]
-                 */
-                namespace: string[];
-                /**
-                 * @description its key within the namespace
-                 * @example theme
-                 */
-                key: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "item": {
-                     *         "namespace": [
-                     *           "shop",
-                     *           "ana"
-                     *         ],
-                     *         "key": "theme",
-                     *         "value": {
-                     *           "name": "dark"
-                     *         },
-                     *         "created_at_ms": 1795975354024,
-                     *         "updated_at_ms": 1795975354024,
-                     *         "memory_id": "mem_1m8m7j5nadam64cy",
-                     *         "score": null
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["OneItem"];
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    put_item: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["PutItem"];
-            };
-        };
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "item": {
-                     *         "namespace": [
-                     *           "shop",
-                     *           "ana"
-                     *         ],
-                     *         "key": "theme",
-                     *         "value": {
-                     *           "name": "dark"
-                     *         },
-                     *         "created_at_ms": 1795975354024,
-                     *         "updated_at_ms": 1795975354024,
-                     *         "memory_id": "mem_1m8m7j5nadam64cy",
-                     *         "score": null
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["OneItem"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description An agent asks where `privacy.incognito` is on. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
-        };
-    };
-    delete_item: {
-        parameters: {
-            query: {
-                /**
-                 * @description labels of its namespace, from the widest to the narrowest
-                 * @example [
-                 *       "shop",
-                 *       "ana"
-                 *     ]
-                 */
-                namespace: string[];
-                /**
-                 * @description its key within the namespace
-                 * @example theme
-                 */
-                key: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description done */
-            204: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
-        };
-    };
-    search_items: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: {
-            content: {
-                "application/json": components["schemas"]["SearchItems"];
-            };
-        };
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "namespace": [
-                     *             "shop",
-                     *             "ana"
-                     *           ],
-                     *           "key": "theme",
-                     *           "value": {
-                     *             "name": "dark"
-                     *           },
-                     *           "created_at_ms": 1795975354024,
-                     *           "updated_at_ms": 1795975354024,
-                     *           "memory_id": "mem_1m8m7j5nadam64cy",
-                     *           "score": 0.500068
-                     *         }
-                     *       ],
-                     *       "next_cursor": null
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ItemList"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
-        };
-    };
-    list_namespaces: {
-        parameters: {
-            query?: {
-                /** @description most rows in one answer */
-                limit?: number;
-                /** @description `next_cursor` of the part before */
-                cursor?: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "namespaces": [
-                     *         [
-                     *           "shop",
-                     *           "ana"
-                     *         ]
-                     *       ],
-                     *       "next_cursor": null
-                     *     }
-                     */
-                    "application/json": components["schemas"]["NamespaceList"];
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
     list_sessions: {
         parameters: {
             query?: {
@@ -16118,8 +12000,8 @@ export interface operations {
                      *           "agent": "",
                      *           "turn": 1,
                      *           "epoch": 0,
-                     *           "started_at_ms": 1795975356597,
-                     *           "last_signal_at_ms": 1795975356597,
+                     *           "started_at_ms": 1795985954613,
+                     *           "last_signal_at_ms": 1795985954613,
                      *           "muted": false,
                      *           "incognito": false,
                      *           "ended": false,
@@ -16138,8 +12020,8 @@ export interface operations {
                      *           "agent": "",
                      *           "turn": 1,
                      *           "epoch": 0,
-                     *           "started_at_ms": 1795975354150,
-                     *           "last_signal_at_ms": 1795975355970,
+                     *           "started_at_ms": 1795985951360,
+                     *           "last_signal_at_ms": 1795985952866,
                      *           "muted": false,
                      *           "incognito": false,
                      *           "ended": false,
@@ -16202,8 +12084,8 @@ export interface operations {
                      *           "agent": "",
                      *           "turn": 1,
                      *           "epoch": 0,
-                     *           "started_at_ms": 1795975354150,
-                     *           "last_signal_at_ms": 1795975355970,
+                     *           "started_at_ms": 1795985951360,
+                     *           "last_signal_at_ms": 1795985952866,
                      *           "muted": false,
                      *           "incognito": false,
                      *           "ended": false,
@@ -16214,20 +12096,20 @@ export interface operations {
                      *           {
                      *             "turn": 0,
                      *             "epoch": 0,
-                     *             "at_ms": 1795975354202,
+                     *             "at_ms": 1795985951550,
                      *             "recalls": [
                      *               {
-                     *                 "id": "trc_1m8m7j5vr56wncch",
+                     *                 "id": "trc_1m8mhnjtrf0qhh5c",
                      *                 "session": "plain/s-41",
                      *                 "turn": 0,
                      *                 "epoch": 0,
                      *                 "surface": "start",
-                     *                 "at_ms": 1795975354202,
+                     *                 "at_ms": 1795985951550,
                      *                 "preset": "focused",
                      *                 "text": "startup",
                      *                 "injected": [
-                     *                   "mem_1m8m7hxgsefmhbzd",
-                     *                   "mem_1m8m7j3y5bgp96yr"
+                     *                   "mem_1m8mhncxbe1vxmh6",
+                     *                   "mem_1m8mhng45s0j6bvb"
                      *                 ],
                      *                 "candidates": 3,
                      *                 "silence": "",
@@ -16235,7 +12117,7 @@ export interface operations {
                      *                 "shadow": false,
                      *                 "tokens": 93,
                      *                 "budget_tokens": 2000,
-                     *                 "took_ms": 249.525,
+                     *                 "took_ms": 470.93,
                      *                 "threshold": 0,
                      *                 "best_relevance": 0.7575333524469359
                      *               }
@@ -16243,22 +12125,22 @@ export interface operations {
                      *             "exposures": [
                      *               {
                      *                 "session": "plain/s-41",
-                     *                 "memory_id": "mem_1m8m7j4yttmgt7hf",
+                     *                 "memory_id": "mem_1m8mhnh40pbtjr2g",
                      *                 "surface": "start",
                      *                 "turn": 0,
                      *                 "epoch": 0,
                      *                 "tokens": 22,
-                     *                 "at_ms": 1795975354202,
+                     *                 "at_ms": 1795985951550,
                      *                 "used": null
                      *               },
                      *               {
                      *                 "session": "plain/s-41",
-                     *                 "memory_id": "mem_1m8m7j3y5bgp96yr",
+                     *                 "memory_id": "mem_1m8mhng45s0j6bvb",
                      *                 "surface": "start",
                      *                 "turn": 0,
                      *                 "epoch": 0,
                      *                 "tokens": 14,
-                     *                 "at_ms": 1795975354202,
+                     *                 "at_ms": 1795985951550,
                      *                 "used": null
                      *               }
                      *             ]
@@ -16266,35 +12148,35 @@ export interface operations {
                      *           {
                      *             "turn": 1,
                      *             "epoch": 0,
-                     *             "at_ms": 1795975354424,
+                     *             "at_ms": 1795985951910,
                      *             "recalls": [
                      *               {
-                     *                 "id": "trc_1m8m7j6arqpwt7pv",
+                     *                 "id": "trc_1m8mhnkhxdtcr5qe",
                      *                 "session": "plain/s-41",
                      *                 "turn": 1,
                      *                 "epoch": 0,
                      *                 "surface": "prompt",
-                     *                 "at_ms": 1795975354424,
+                     *                 "at_ms": 1795985951910,
                      *                 "preset": "focused",
                      *                 "text": "Fix the rounding of discounts, then commit.",
                      *                 "injected": [],
-                     *                 "candidates": 3,
-                     *                 "silence": "no candidate passed the gate",
-                     *                 "cause": "not_relevant",
+                     *                 "candidates": 0,
+                     *                 "silence": "no candidate was found",
+                     *                 "cause": "nothing_found",
                      *                 "shadow": false,
                      *                 "tokens": 0,
                      *                 "budget_tokens": 800,
-                     *                 "took_ms": 1056.172,
+                     *                 "took_ms": 444.459,
                      *                 "threshold": 0.25,
-                     *                 "best_relevance": 0.1576
+                     *                 "best_relevance": null
                      *               },
                      *               {
-                     *                 "id": "trc_1m8m7j7f2m9tyhbr",
+                     *                 "id": "trc_1m8mhnm1507116et",
                      *                 "session": "plain/s-41",
                      *                 "turn": 1,
                      *                 "epoch": 0,
                      *                 "surface": "action",
-                     *                 "at_ms": 1795975355505,
+                     *                 "at_ms": 1795985952407,
                      *                 "preset": "focused",
                      *                 "text": "git commit -m 'Fix rounding'",
                      *                 "injected": [],
@@ -16304,7 +12186,7 @@ export interface operations {
                      *                 "shadow": false,
                      *                 "tokens": 0,
                      *                 "budget_tokens": 200,
-                     *                 "took_ms": 449.996,
+                     *                 "took_ms": 474.334,
                      *                 "threshold": 0.5,
                      *                 "best_relevance": 1
                      *               }
@@ -16312,12 +12194,12 @@ export interface operations {
                      *             "exposures": [
                      *               {
                      *                 "session": "plain/s-41",
-                     *                 "memory_id": "mem_1m8m7hxgsefmhbzd",
+                     *                 "memory_id": "mem_1m8mhncxbe1vxmh6",
                      *                 "surface": "on_demand",
                      *                 "turn": 1,
                      *                 "epoch": 0,
                      *                 "tokens": 9,
-                     *                 "at_ms": 1795975356583,
+                     *                 "at_ms": 1795985954588,
                      *                 "used": null
                      *               }
                      *             ]
@@ -16344,207 +12226,6 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             /** @description No session has this name. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    list_digests: {
-        parameters: {
-            query?: {
-                /**
-                 * @description most digests, the newest
-                 * @example 2
-                 */
-                limit?: number;
-                /** @description `next_cursor` of the part before */
-                cursor?: string;
-                /** @description of one session: `host/id`, its id or the beginning of it */
-                session?: string;
-                /**
-                 * @description of this folder's project; without it of every project
-                 * @example /work/shop
-                 */
-                cwd?: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "digests": [],
-                     *       "reason": "library/chat-7 has none: it is still running; a digest is written when a turn or the session ends",
-                     *       "next_cursor": null
-                     *     }
-                     */
-                    "application/json": components["schemas"]["DigestPage"];
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            /** @description No session, or several, begin with this name. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    get_learned: {
-        parameters: {
-            query?: {
-                /**
-                 * @description `host/id`, its id or the beginning of it; without it the last one
-                 * @example claude-code/s-40
-                 */
-                session?: string;
-                /** @description the last one of this folder's project; without it of any */
-                cwd?: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "learned": {
-                     *         "session": "claude-code/s-40",
-                     *         "at_ms": 0,
-                     *         "running": false,
-                     *         "statements": [
-                     *           {
-                     *             "memory": {
-                     *               "id": "mem_1m8m7jc0hmzftb19",
-                     *               "kind": "preference",
-                     *               "content": "From now on always write tests first",
-                     *               "scope": "project:shop-73774d71f4",
-                     *               "provenance": {
-                     *                 "tier": "user",
-                     *                 "source": "session",
-                     *                 "host": "claude-code",
-                     *                 "session_id": "s-40",
-                     *                 "turn": 1,
-                     *                 "span": "From now on always write tests first.",
-                     *                 "extractor": "",
-                     *                 "original_tier": null,
-                     *                 "author": "",
-                     *                 "speaker": "user"
-                     *               },
-                     *               "validity": {
-                     *                 "valid_from_ms": 1795168800000,
-                     *                 "valid_to_ms": null,
-                     *                 "superseded_by": null,
-                     *                 "offset_ms": 0
-                     *               },
-                     *               "created_at_ms": 1795975360529,
-                     *               "updated_at_ms": 1795975360529,
-                     *               "importance": 0.8,
-                     *               "confidence": 0.85,
-                     *               "trigger": {
-                     *                 "always": false,
-                     *                 "actions": [
-                     *                   [
-                     *                     "write_test",
-                     *                     0.76
-                     *                   ],
-                     *                   [
-                     *                     "implement_feature",
-                     *                     0.2
-                     *                   ]
-                     *                 ],
-                     *                 "objects": [],
-                     *                 "paths": [],
-                     *                 "languages": [],
-                     *                 "commands": [],
-                     *                 "tools": [],
-                     *                 "topics": [],
-                     *                 "phrases": [],
-                     *                 "breadth": 2.31,
-                     *                 "maker": "local",
-                     *                 "blocking": false
-                     *               },
-                     *               "status": "active",
-                     *               "sensitivity": "project",
-                     *               "entities": [],
-                     *               "files": [],
-                     *               "error_signature": "",
-                     *               "frequency": 1,
-                     *               "use_count": 0,
-                     *               "shown_count": 0,
-                     *               "tokens": 7,
-                     *               "pinned": false,
-                     *               "evidence": [],
-                     *               "proofs": 0,
-                     *               "branch": null,
-                     *               "headline": "",
-                     *               "content_hash": "cae78799c76de2e2",
-                     *               "etag": "4e43b1675b7ef5d9f791"
-                     *             },
-                     *             "fate": "new",
-                     *             "believed": "your word",
-                     *             "evidence": [
-                     *               {
-                     *                 "speaker": "user",
-                     *                 "extractor": "",
-                     *                 "turn": 1,
-                     *                 "span": "From now on always write tests first."
-                     *               }
-                     *             ],
-                     *             "replaced": [],
-                     *             "questions": [],
-                     *             "waits": false
-                     *           }
-                     *         ],
-                     *         "dropped": [],
-                     *         "reminded": [],
-                     *         "requests": [],
-                     *         "waiting": {
-                     *           "statements": 0,
-                     *           "messages": 0,
-                     *           "transcripts": 0
-                     *         }
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["SessionLearned"];
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            /** @description No session, or several, begin with this name. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -16619,22 +12300,25 @@ export interface operations {
             507: components["responses"]["InsufficientStorage"];
         };
     };
-    list_exposures: {
+    list_digests: {
         parameters: {
             query?: {
-                /** @description most rows in one answer */
+                /** @description most digests, the newest */
                 limit?: number;
                 /** @description `next_cursor` of the part before */
                 cursor?: string;
-                /** @description of one session: its host */
-                host?: string;
-                /** @description of one session: its id */
-                session_id?: string;
                 /**
-                 * @description only of this memory
-                 * @example mem_1m8m7hxgsefmhbzd
+                 * @description of one session: `host/id`, its id or the beginning of it
+                 * @example claude-code/s-40
                  */
-                memory?: string;
+                session?: string;
+                /** @description of this folder's project; without it of every project */
+                cwd?: string;
+                /**
+                 * @description also what was learned from the session or the newest one
+                 * @example true
+                 */
+                learned?: boolean;
             };
             header?: never;
             path?: never;
@@ -16650,37 +12334,114 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "exposures": [
-                     *         {
-                     *           "session": "plain/s-41",
-                     *           "memory_id": "mem_1m8m7hxgsefmhbzd",
-                     *           "surface": "on_demand",
-                     *           "turn": 1,
-                     *           "epoch": 0,
-                     *           "tokens": 9,
-                     *           "at_ms": 1795975356583,
-                     *           "used": null
-                     *         },
-                     *         {
-                     *           "session": "plain/s-41",
-                     *           "memory_id": "mem_1m8m7hxgsefmhbzd",
-                     *           "surface": "start",
-                     *           "turn": 0,
-                     *           "epoch": 0,
-                     *           "tokens": 23,
-                     *           "at_ms": 1795975354202,
-                     *           "used": null
+                     *       "digests": [],
+                     *       "reason": "claude-code/s-40 has none: it changed no file, made no decision and left no open task",
+                     *       "learned": {
+                     *         "session": "claude-code/s-40",
+                     *         "at_ms": 0,
+                     *         "running": false,
+                     *         "statements": [
+                     *           {
+                     *             "memory": {
+                     *               "id": "mem_1m8mhnsrj64zrr8g",
+                     *               "kind": "preference",
+                     *               "content": "From now on always write tests first",
+                     *               "scope": "project:shop-73774d71f4",
+                     *               "provenance": {
+                     *                 "tier": "user",
+                     *                 "source": "session",
+                     *                 "host": "claude-code",
+                     *                 "session_id": "s-40",
+                     *                 "turn": 1,
+                     *                 "span": "From now on always write tests first.",
+                     *                 "extractor": "",
+                     *                 "original_tier": null,
+                     *                 "author": "",
+                     *                 "speaker": "user"
+                     *               },
+                     *               "validity": {
+                     *                 "valid_from_ms": 1795168800000,
+                     *                 "valid_to_ms": null,
+                     *                 "superseded_by": null,
+                     *                 "offset_ms": 0
+                     *               },
+                     *               "created_at_ms": 1795985958674,
+                     *               "updated_at_ms": 1795985958674,
+                     *               "importance": 0.8,
+                     *               "confidence": 0.85,
+                     *               "trigger": {
+                     *                 "always": false,
+                     *                 "actions": [
+                     *                   [
+                     *                     "write_test",
+                     *                     0.76
+                     *                   ],
+                     *                   [
+                     *                     "implement_feature",
+                     *                     0.2
+                     *                   ]
+                     *                 ],
+                     *                 "objects": [],
+                     *                 "paths": [],
+                     *                 "languages": [],
+                     *                 "commands": [],
+                     *                 "tools": [],
+                     *                 "topics": [],
+                     *                 "phrases": [],
+                     *                 "breadth": 2.31,
+                     *                 "maker": "local",
+                     *                 "blocking": false
+                     *               },
+                     *               "status": "active",
+                     *               "sensitivity": "project",
+                     *               "entities": [],
+                     *               "files": [],
+                     *               "error_signature": "",
+                     *               "frequency": 1,
+                     *               "use_count": 0,
+                     *               "shown_count": 0,
+                     *               "tokens": 7,
+                     *               "pinned": false,
+                     *               "evidence": [],
+                     *               "proofs": 0,
+                     *               "branch": null,
+                     *               "headline": "",
+                     *               "content_hash": "cae78799c76de2e2",
+                     *               "etag": "b929ccae29aa9f028162"
+                     *             },
+                     *             "fate": "new",
+                     *             "believed": "your word",
+                     *             "evidence": [
+                     *               {
+                     *                 "speaker": "user",
+                     *                 "extractor": "",
+                     *                 "turn": 1,
+                     *                 "span": "From now on always write tests first."
+                     *               }
+                     *             ],
+                     *             "replaced": [],
+                     *             "questions": [],
+                     *             "waits": false
+                     *           }
+                     *         ],
+                     *         "dropped": [],
+                     *         "reminded": [],
+                     *         "requests": [],
+                     *         "waiting": {
+                     *           "statements": 0,
+                     *           "messages": 0,
+                     *           "transcripts": 0
                      *         }
-                     *       ],
+                     *       },
                      *       "next_cursor": null
                      *     }
                      */
-                    "application/json": components["schemas"]["ExposurePage"];
+                    "application/json": components["schemas"]["DigestPage"];
                 };
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description No memory has this id, or several have it. */
+            /** @description No session, or several, begin with this name. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -16693,212 +12454,6 @@ export interface operations {
             422: components["responses"]["UnprocessableEntity"];
             500: components["responses"]["InternalServerError"];
             503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    import_project_rules: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["InitProject"];
-            };
-        };
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "files": [
-                     *         {
-                     *           "path": "CLAUDE.md",
-                     *           "memories": 2,
-                     *           "status": "imported",
-                     *           "left_out": []
-                     *         }
-                     *       ],
-                     *       "changes": [
-                     *         {
-                     *           "change": "merge",
-                     *           "reason": "says the same as mem_1m8m7hxgsefmhbzd",
-                     *           "cause": "says_same",
-                     *           "memory": {
-                     *             "id": "mem_1m8m7hxgsefmhbzd",
-                     *             "kind": "fact",
-                     *             "content": "Run `make lint` before every commit",
-                     *             "scope": "project:shop-73774d71f4",
-                     *             "provenance": {
-                     *               "tier": "user",
-                     *               "source": "api",
-                     *               "host": "",
-                     *               "session_id": "",
-                     *               "turn": 0,
-                     *               "span": "Run `make lint` before every commit.",
-                     *               "extractor": "",
-                     *               "original_tier": null,
-                     *               "author": "",
-                     *               "speaker": "user"
-                     *             },
-                     *             "validity": {
-                     *               "valid_from_ms": 1795975345626,
-                     *               "valid_to_ms": null,
-                     *               "superseded_by": null,
-                     *               "offset_ms": 0
-                     *             },
-                     *             "created_at_ms": 1795975345689,
-                     *             "updated_at_ms": 1795975359878,
-                     *             "importance": 0.85,
-                     *             "confidence": 1,
-                     *             "trigger": {
-                     *               "always": false,
-                     *               "actions": [
-                     *                 [
-                     *                   "commit",
-                     *                   1
-                     *                 ]
-                     *               ],
-                     *               "objects": [],
-                     *               "paths": [],
-                     *               "languages": [],
-                     *               "commands": [],
-                     *               "tools": [],
-                     *               "topics": [],
-                     *               "phrases": [],
-                     *               "breadth": 1,
-                     *               "maker": "user",
-                     *               "blocking": false
-                     *             },
-                     *             "status": "active",
-                     *             "sensitivity": "project",
-                     *             "entities": [
-                     *               {
-                     *                 "kind": "command",
-                     *                 "key": "make lint"
-                     *               }
-                     *             ],
-                     *             "files": [],
-                     *             "error_signature": "",
-                     *             "frequency": 2,
-                     *             "use_count": 1,
-                     *             "shown_count": 0,
-                     *             "tokens": 9,
-                     *             "pinned": true,
-                     *             "evidence": [
-                     *               "- Run `make lint` before every commit."
-                     *             ],
-                     *             "proofs": 0,
-                     *             "branch": null,
-                     *             "headline": "",
-                     *             "content_hash": "c30b9ad7b69a6ea9",
-                     *             "etag": "f4c15a91aff7386ad715"
-                     *           }
-                     *         },
-                     *         {
-                     *           "change": "add",
-                     *           "reason": "new",
-                     *           "cause": "new",
-                     *           "memory": {
-                     *             "id": "mem_1m8m7jbdrc4jbhjq",
-                     *             "kind": "fact",
-                     *             "content": "Amounts are integer cents",
-                     *             "scope": "project:shop-73774d71f4",
-                     *             "provenance": {
-                     *               "tier": "user",
-                     *               "source": "CLAUDE.md",
-                     *               "host": "",
-                     *               "session_id": "",
-                     *               "turn": 0,
-                     *               "span": "- Amounts are integer cents.",
-                     *               "extractor": "",
-                     *               "original_tier": null,
-                     *               "author": "",
-                     *               "speaker": "user"
-                     *             },
-                     *             "validity": {
-                     *               "valid_from_ms": 1795975359763,
-                     *               "valid_to_ms": null,
-                     *               "superseded_by": null,
-                     *               "offset_ms": 0
-                     *             },
-                     *             "created_at_ms": 1795975359928,
-                     *             "updated_at_ms": 1795975359928,
-                     *             "importance": 0.5,
-                     *             "confidence": 1,
-                     *             "trigger": {
-                     *               "always": false,
-                     *               "actions": [
-                     *                 [
-                     *                   "edit_code",
-                     *                   0.25
-                     *                 ],
-                     *                 [
-                     *                   "debug_investigate",
-                     *                   0.18
-                     *                 ]
-                     *               ],
-                     *               "objects": [
-                     *                 "amounts",
-                     *                 "integer"
-                     *               ],
-                     *               "paths": [],
-                     *               "languages": [],
-                     *               "commands": [],
-                     *               "tools": [],
-                     *               "topics": [],
-                     *               "phrases": [],
-                     *               "breadth": 1.66,
-                     *               "maker": "local",
-                     *               "blocking": false
-                     *             },
-                     *             "status": "active",
-                     *             "sensitivity": "project",
-                     *             "entities": [],
-                     *             "files": [],
-                     *             "error_signature": "",
-                     *             "frequency": 1,
-                     *             "use_count": 0,
-                     *             "shown_count": 0,
-                     *             "tokens": 4,
-                     *             "pinned": false,
-                     *             "evidence": [],
-                     *             "proofs": 0,
-                     *             "branch": null,
-                     *             "headline": "",
-                     *             "content_hash": "260301c6b8472a59",
-                     *             "etag": "f924d7a0fc5de0e19013"
-                     *           }
-                     *         }
-                     *       ]
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Imported"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description An agent asks where `privacy.incognito` is on. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
         };
     };
     list_transcripts: {
@@ -16940,8 +12495,8 @@ export interface operations {
                      *         {
                      *           "host": "claude-code",
                      *           "path": "/home/ana/s-40.jsonl",
-                     *           "size_bytes": 510,
-                     *           "modified_ms": 1795975360203,
+                     *           "size_bytes": 512,
+                     *           "modified_ms": 1795985958176,
                      *           "sessions": 1,
                      *           "session_ids": [],
                      *           "cwd": "",
@@ -17106,6 +12661,1729 @@ export interface operations {
             507: components["responses"]["InsufficientStorage"];
         };
     };
+    list_projects: {
+        parameters: {
+            query?: {
+                /** @description most rows in one answer */
+                limit?: number;
+                /** @description `next_cursor` of the part before */
+                cursor?: string;
+                /**
+                 * @description also the project of this folder
+                 * @example /home/ana/second-clone
+                 */
+                cwd?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "projects": [
+                     *         {
+                     *           "project": {
+                     *             "id": "shop-73774d71f4",
+                     *             "name": "shop",
+                     *             "root": "/work/shop",
+                     *             "remote": "example.org/shop",
+                     *             "first_seen_ms": 1795985945410,
+                     *             "links": [],
+                     *             "key": "remote:example.org/shop",
+                     *             "folders": [
+                     *               "/work/shop"
+                     *             ],
+                     *             "apart": []
+                     *           },
+                     *           "scope": "project:shop-73774d71f4",
+                     *           "active": 3
+                     *         }
+                     *       ],
+                     *       "here": {
+                     *         "project": {
+                     *           "id": "second-clone-573f5cbd1b",
+                     *           "name": "second-clone",
+                     *           "root": "/home/ana/second-clone",
+                     *           "remote": "",
+                     *           "first_seen_ms": 0,
+                     *           "links": [],
+                     *           "key": "path:/home/ana/second-clone",
+                     *           "folders": [
+                     *             "/home/ana/second-clone"
+                     *           ],
+                     *           "apart": []
+                     *         },
+                     *         "related": [
+                     *           {
+                     *             "project": {
+                     *               "id": "shop-73774d71f4",
+                     *               "name": "shop",
+                     *               "root": "/work/shop",
+                     *               "remote": "example.org/shop",
+                     *               "first_seen_ms": 1795985945410,
+                     *               "links": [],
+                     *               "key": "remote:example.org/shop",
+                     *               "folders": [
+                     *                 "/work/shop"
+                     *               ],
+                     *               "apart": []
+                     *             },
+                     *             "declined": false,
+                     *             "text": "This folder has the same git remote as /work/shop (example.org/shop), whose memories it does not see. `tacit init --join` shares them with this folder; `tacit init --separate` keeps them apart and ends this notice."
+                     *           }
+                     *         ],
+                     *         "notice": "This folder has the same git remote as /work/shop (example.org/shop), whose memories it does not see. `tacit init --join` shares them with this folder; `tacit init --separate` keeps them apart and ends this notice."
+                     *       },
+                     *       "next_cursor": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Projects"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    put_folder_project: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PutFolderProject"];
+            };
+        };
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "project": {
+                     *         "id": "shop-73774d71f4",
+                     *         "name": "shop",
+                     *         "root": "/home/ana/second-clone",
+                     *         "remote": "example.org/shop",
+                     *         "first_seen_ms": 1795985945410,
+                     *         "links": [],
+                     *         "key": "remote:example.org/shop",
+                     *         "folders": [
+                     *           "/home/ana/second-clone",
+                     *           "/work/shop"
+                     *         ],
+                     *         "apart": []
+                     *       },
+                     *       "related": [],
+                     *       "notice": ""
+                     *     }
+                     */
+                    "application/json": components["schemas"]["FolderProject"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description Only the user can decide which folders share a project. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
+        };
+    };
+    import_project_rules: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["InitProject"];
+            };
+        };
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "files": [
+                     *         {
+                     *           "path": "CLAUDE.md",
+                     *           "memories": 2,
+                     *           "status": "imported",
+                     *           "left_out": []
+                     *         }
+                     *       ],
+                     *       "changes": [
+                     *         {
+                     *           "change": "merge",
+                     *           "reason": "says the same as mem_1m8mhncxbe1vxmh6",
+                     *           "cause": "says_same",
+                     *           "memory": {
+                     *             "id": "mem_1m8mhncxbe1vxmh6",
+                     *             "kind": "fact",
+                     *             "content": "Run `make lint` before every commit",
+                     *             "scope": "project:shop-73774d71f4",
+                     *             "provenance": {
+                     *               "tier": "user",
+                     *               "source": "api",
+                     *               "host": "",
+                     *               "session_id": "",
+                     *               "turn": 0,
+                     *               "span": "Run `make lint` before every commit.",
+                     *               "extractor": "",
+                     *               "original_tier": null,
+                     *               "author": "",
+                     *               "speaker": "user"
+                     *             },
+                     *             "validity": {
+                     *               "valid_from_ms": 1795985945410,
+                     *               "valid_to_ms": null,
+                     *               "superseded_by": null,
+                     *               "offset_ms": 0
+                     *             },
+                     *             "created_at_ms": 1795985945515,
+                     *             "updated_at_ms": 1795985957645,
+                     *             "importance": 0.85,
+                     *             "confidence": 1,
+                     *             "trigger": {
+                     *               "always": false,
+                     *               "actions": [
+                     *                 [
+                     *                   "commit",
+                     *                   1
+                     *                 ]
+                     *               ],
+                     *               "objects": [],
+                     *               "paths": [],
+                     *               "languages": [],
+                     *               "commands": [],
+                     *               "tools": [],
+                     *               "topics": [],
+                     *               "phrases": [],
+                     *               "breadth": 1,
+                     *               "maker": "user",
+                     *               "blocking": false
+                     *             },
+                     *             "status": "active",
+                     *             "sensitivity": "project",
+                     *             "entities": [
+                     *               {
+                     *                 "kind": "command",
+                     *                 "key": "make lint"
+                     *               }
+                     *             ],
+                     *             "files": [],
+                     *             "error_signature": "",
+                     *             "frequency": 2,
+                     *             "use_count": 1,
+                     *             "shown_count": 0,
+                     *             "tokens": 9,
+                     *             "pinned": true,
+                     *             "evidence": [
+                     *               "- Run `make lint` before every commit."
+                     *             ],
+                     *             "proofs": 0,
+                     *             "branch": null,
+                     *             "headline": "",
+                     *             "content_hash": "c30b9ad7b69a6ea9",
+                     *             "etag": "cb3a29641e923dc0452f"
+                     *           }
+                     *         },
+                     *         {
+                     *           "change": "add",
+                     *           "reason": "new",
+                     *           "cause": "new",
+                     *           "memory": {
+                     *             "id": "mem_1m8mhnrtadpdwkqp",
+                     *             "kind": "fact",
+                     *             "content": "Amounts are integer cents",
+                     *             "scope": "project:shop-73774d71f4",
+                     *             "provenance": {
+                     *               "tier": "user",
+                     *               "source": "CLAUDE.md",
+                     *               "host": "",
+                     *               "session_id": "",
+                     *               "turn": 0,
+                     *               "span": "- Amounts are integer cents.",
+                     *               "extractor": "",
+                     *               "original_tier": null,
+                     *               "author": "",
+                     *               "speaker": "user"
+                     *             },
+                     *             "validity": {
+                     *               "valid_from_ms": 1795985957412,
+                     *               "valid_to_ms": null,
+                     *               "superseded_by": null,
+                     *               "offset_ms": 0
+                     *             },
+                     *             "created_at_ms": 1795985957706,
+                     *             "updated_at_ms": 1795985957706,
+                     *             "importance": 0.5,
+                     *             "confidence": 1,
+                     *             "trigger": {
+                     *               "always": false,
+                     *               "actions": [
+                     *                 [
+                     *                   "edit_code",
+                     *                   0.25
+                     *                 ],
+                     *                 [
+                     *                   "debug_investigate",
+                     *                   0.18
+                     *                 ]
+                     *               ],
+                     *               "objects": [
+                     *                 "amounts",
+                     *                 "integer"
+                     *               ],
+                     *               "paths": [],
+                     *               "languages": [],
+                     *               "commands": [],
+                     *               "tools": [],
+                     *               "topics": [],
+                     *               "phrases": [],
+                     *               "breadth": 1.66,
+                     *               "maker": "local",
+                     *               "blocking": false
+                     *             },
+                     *             "status": "active",
+                     *             "sensitivity": "project",
+                     *             "entities": [],
+                     *             "files": [],
+                     *             "error_signature": "",
+                     *             "frequency": 1,
+                     *             "use_count": 0,
+                     *             "shown_count": 0,
+                     *             "tokens": 4,
+                     *             "pinned": false,
+                     *             "evidence": [],
+                     *             "proofs": 0,
+                     *             "branch": null,
+                     *             "headline": "",
+                     *             "content_hash": "260301c6b8472a59",
+                     *             "etag": "c8369f45120e797485ca"
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Imported"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description An agent asks where `privacy.incognito` is on. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
+        };
+    };
+    get_repository_team: {
+        parameters: {
+            query: {
+                /**
+                 * @description working folder
+                 * @example /work/shop
+                 */
+                cwd: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "project": {
+                     *         "id": "shop-73774d71f4",
+                     *         "name": "shop",
+                     *         "root": "/work/shop",
+                     *         "remote": "example.org/shop",
+                     *         "first_seen_ms": 1795985945410,
+                     *         "links": [],
+                     *         "key": "remote:example.org/shop",
+                     *         "folders": [
+                     *           "/work/shop"
+                     *         ],
+                     *         "apart": [
+                     *           "/home/ana/second-clone"
+                     *         ]
+                     *       },
+                     *       "joined": true,
+                     *       "files": [
+                     *         {
+                     *           "path": ".tacit/team/run-make-lint-before-every-commit-1vxmh6.md",
+                     *           "merged": true,
+                     *           "kind": "fact",
+                     *           "by": "Ana Ruiz",
+                     *           "day": "2026-11-29",
+                     *           "memory_id": "mem_1m8mhncxbe1vxmh6",
+                     *           "problem": ""
+                     *         }
+                     *       ],
+                     *       "problem": "",
+                     *       "changed": 0
+                     *     }
+                     */
+                    "application/json": components["schemas"]["TeamView"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    put_repository_team: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PutRepositoryTeam"];
+            };
+        };
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "project": {
+                     *         "id": "shop-73774d71f4",
+                     *         "name": "shop",
+                     *         "root": "/work/shop",
+                     *         "remote": "example.org/shop",
+                     *         "first_seen_ms": 1795985945410,
+                     *         "links": [],
+                     *         "key": "remote:example.org/shop",
+                     *         "folders": [
+                     *           "/work/shop"
+                     *         ],
+                     *         "apart": [
+                     *           "/home/ana/second-clone"
+                     *         ]
+                     *       },
+                     *       "joined": true,
+                     *       "files": [
+                     *         {
+                     *           "path": ".tacit/team/run-make-lint-before-every-commit-1vxmh6.md",
+                     *           "merged": true,
+                     *           "kind": "fact",
+                     *           "by": "Ana Ruiz",
+                     *           "day": "2026-11-29",
+                     *           "memory_id": "mem_1m8mhncxbe1vxmh6",
+                     *           "problem": ""
+                     *         }
+                     *       ],
+                     *       "problem": "",
+                     *       "changed": 1
+                     *     }
+                     */
+                    "application/json": components["schemas"]["TeamView"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
+        };
+    };
+    share_memory: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Share"];
+            };
+        };
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "file": {
+                     *         "path": ".tacit/team/run-make-lint-before-every-commit-1vxmh6.md",
+                     *         "merged": false,
+                     *         "kind": "fact",
+                     *         "by": "Ana Ruiz",
+                     *         "day": "2026-11-29",
+                     *         "memory_id": "mem_1m8mhncxbe1vxmh6",
+                     *         "problem": ""
+                     *       },
+                     *       "request": null,
+                     *       "memory": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["SharedView"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The server does not know this device. The role of the user in the team does not allow it. The memory is restricted, or belongs to one session. The memory holds a secret. Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No memory has this id, or several have it; or no team shares it. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
+        };
+    };
+    list_teams: {
+        parameters: {
+            query?: {
+                /** @description `server` = as the server has them; `home` = as this home knows them, without asking the server; `data` = everything that the server holds about the user in them */
+                view?: "server" | "home" | "data";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "teams": [
+                     *         {
+                     *           "team": "acme",
+                     *           "role": "admin",
+                     *           "name": "Ana Ruiz",
+                     *           "joined": true,
+                     *           "change": 0,
+                     *           "waiting": 0,
+                     *           "projects": [],
+                     *           "until_ms": 0
+                     *         },
+                     *         {
+                     *           "team": "acme/core",
+                     *           "role": "admin",
+                     *           "name": "Ana Ruiz",
+                     *           "joined": true,
+                     *           "change": 0,
+                     *           "waiting": 0,
+                     *           "projects": [],
+                     *           "until_ms": 0
+                     *         }
+                     *       ],
+                     *       "known": [],
+                     *       "owned": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["TeamsView"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            /** @description The server does not know this device. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    add_team: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["OfTeam"];
+            };
+        };
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "teams": [
+                     *         {
+                     *           "team": "acme",
+                     *           "role": "admin",
+                     *           "name": "Ana Ruiz",
+                     *           "joined": true,
+                     *           "change": 0,
+                     *           "waiting": 0,
+                     *           "projects": [],
+                     *           "until_ms": 0
+                     *         },
+                     *         {
+                     *           "team": "acme/core",
+                     *           "role": "admin",
+                     *           "name": "Ana Ruiz",
+                     *           "joined": true,
+                     *           "change": 0,
+                     *           "waiting": 0,
+                     *           "projects": [],
+                     *           "until_ms": 0
+                     *         }
+                     *       ],
+                     *       "known": [],
+                     *       "owned": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["TeamsView"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The server does not know this device. The role of the user in the team does not allow it. Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server has no such organization for the user. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The team exists already. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
+        };
+    };
+    change_team: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChangeTeam"];
+            };
+        };
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "teams": [
+                     *         {
+                     *           "team": "acme",
+                     *           "role": "admin",
+                     *           "name": "Ana Ruiz",
+                     *           "joined": true,
+                     *           "change": 0,
+                     *           "waiting": 0,
+                     *           "projects": [],
+                     *           "until_ms": 0
+                     *         }
+                     *       ],
+                     *       "known": [],
+                     *       "owned": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["TeamsView"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The server does not know this device. The role of the user in the team does not allow it. Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server has no such team for the user, or no team of the organization has the project. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The last administrator cannot leave; or another team of the organization has the project. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
+        };
+    };
+    list_members: {
+        parameters: {
+            query: {
+                /** @description most rows in one answer */
+                limit?: number;
+                /** @description `next_cursor` of the part before */
+                cursor?: string;
+                /**
+                 * @description `acme`, or `acme/core`
+                 * @example acme/core
+                 */
+                team: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "members": [
+                     *         {
+                     *           "principal": "ana",
+                     *           "name": "Ana Ruiz",
+                     *           "role": "admin",
+                     *           "added_by": "",
+                     *           "added_at_ms": 1795985978791,
+                     *           "joined": true,
+                     *           "until_ms": 0
+                     *         },
+                     *         {
+                     *           "principal": "bo",
+                     *           "name": "Bo Li",
+                     *           "role": "reviewer",
+                     *           "added_by": "ana",
+                     *           "added_at_ms": 1795985981012,
+                     *           "joined": false,
+                     *           "until_ms": 0
+                     *         }
+                     *       ],
+                     *       "next_cursor": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["MembersView"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            /** @description The server does not know this device. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server has no such team for the user. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    put_member: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PutMember"];
+            };
+        };
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "added": {
+                     *         "member": {
+                     *           "principal": "bo",
+                     *           "name": "Bo Li",
+                     *           "role": "reviewer",
+                     *           "added_by": "ana",
+                     *           "added_at_ms": 1795985981012,
+                     *           "joined": false,
+                     *           "until_ms": 0
+                     *         },
+                     *         "code": "bo-6sdx9kwh",
+                     *         "token": ""
+                     *       },
+                     *       "members": []
+                     *     }
+                     */
+                    "application/json": components["schemas"]["MemberPut"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The server does not know this device. The role of the user in the team does not allow it. Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server has no such team or member. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The last administrator cannot be removed. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
+        };
+    };
+    list_share_requests: {
+        parameters: {
+            query?: {
+                /** @description most rows in one answer */
+                limit?: number;
+                /** @description `next_cursor` of the part before */
+                cursor?: string;
+                /**
+                 * @description left out = all teams of the user
+                 * @example acme/core
+                 */
+                team?: string;
+                /** @description also list those that were decided */
+                every?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "requests": [
+                     *         {
+                     *           "id": "req_1m8mhph7rygyvekj",
+                     *           "team": "acme/core",
+                     *           "author": "ana",
+                     *           "name": "Ana Ruiz",
+                     *           "created_at_ms": 1795985982712,
+                     *           "state": "waiting",
+                     *           "statement": {
+                     *             "content": "Run `make lint` before every commit",
+                     *             "kind": "fact",
+                     *             "scope": "project",
+                     *             "remote": "example.org/shop",
+                     *             "when": [
+                     *               "commit"
+                     *             ],
+                     *             "files": [],
+                     *             "tier": "teammate",
+                     *             "said_at_ms": 1795985945410
+                     *           },
+                     *           "warning": "",
+                     *           "own": true,
+                     *           "decidable": false,
+                     *           "near": [],
+                     *           "decided_by": "",
+                     *           "comment": "",
+                     *           "memory_id": ""
+                     *         }
+                     *       ],
+                     *       "next_cursor": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ShareRequestsView"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            /** @description The server does not know this device. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server has no such team for the user. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    decide_share_request: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DecideRequest"];
+            };
+        };
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "request": {
+                     *         "id": "req_1m8mhph7rygyvekj",
+                     *         "team": "acme/core",
+                     *         "author": "ana",
+                     *         "name": "ana",
+                     *         "created_at_ms": 1795985982712,
+                     *         "state": "accepted",
+                     *         "statement": null,
+                     *         "warning": "",
+                     *         "own": false,
+                     *         "decidable": false,
+                     *         "near": [],
+                     *         "decided_by": "bo",
+                     *         "comment": "",
+                     *         "memory_id": "mem_98n5pbw4hm3bd7gk"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ShareRequestView"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The server does not know this device. The role of the user in the team does not allow it. Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No request has this id. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It was decided already. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
+        };
+    };
+    list_audit: {
+        parameters: {
+            query: {
+                /**
+                 * @description most rows in one answer
+                 * @example 2
+                 */
+                limit?: number;
+                /** @description `next_cursor` of the part before */
+                cursor?: string;
+                /**
+                 * @description `acme`, or `acme/core`
+                 * @example acme/core
+                 */
+                team: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "entries": [
+                     *         {
+                     *           "number": 9,
+                     *           "at_ms": 1795985988887,
+                     *           "principal": "ana",
+                     *           "device": "939bb81580baa6e3ddd3ce1dc1e9ba43ad39ab5af8fe973d5ce834a278c4e9a5",
+                     *           "action": "unshared",
+                     *           "subject": "mem_98n5pbw4hm3bd7gk"
+                     *         },
+                     *         {
+                     *           "number": 8,
+                     *           "at_ms": 1795985987850,
+                     *           "principal": "bo",
+                     *           "device": "a5fbf442029cfe73565c11e6dede8b2f878279b2c8b661eecd1dfdb840fc3f2c",
+                     *           "action": "accepted",
+                     *           "subject": "req_1m8mhph7rygyvekj"
+                     *         }
+                     *       ],
+                     *       "next_cursor": "WzgsIiJd"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AuditView"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            /** @description The server does not know this device. The role of the user in the team does not allow it. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server has no such team for the user. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    get_sync: {
+        parameters: {
+            query?: {
+                /** @description most rows in one answer */
+                limit?: number;
+                /** @description `next_cursor` of the part before */
+                cursor?: string;
+                /**
+                 * @description also the devices of the account, as the server knows them
+                 * @example true
+                 */
+                devices?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "sync": {
+                     *         "logged_in": true,
+                     *         "url": "https://tacit.example.com",
+                     *         "account": "ana",
+                     *         "name": "laptop",
+                     *         "device": "939bb81580baa6e3ddd3ce1dc1e9ba43ad39ab5af8fe973d5ce834a278c4e9a5",
+                     *         "entries": 10,
+                     *         "waiting": 0,
+                     *         "changed": false,
+                     *         "synced_at_ms": 1795985973857,
+                     *         "sign_in_by_ms": 0,
+                     *         "error": ""
+                     *       },
+                     *       "devices": [
+                     *         {
+                     *           "device": "939bb81580baa6e3ddd3ce1dc1e9ba43ad39ab5af8fe973d5ce834a278c4e9a5",
+                     *           "name": "laptop",
+                     *           "created_at_ms": 1795985969317,
+                     *           "seen_at_ms": 1795985973669,
+                     *           "revoked_at_ms": null,
+                     *           "entries": 10,
+                     *           "behind": 0
+                     *         },
+                     *         {
+                     *           "device": "50bb9b427f1d3f0689c94dfde3075319e44b252f1ece269548851f6e71a7f22f",
+                     *           "name": "tablet",
+                     *           "created_at_ms": 1795985975627,
+                     *           "seen_at_ms": 1795985977375,
+                     *           "revoked_at_ms": null,
+                     *           "entries": 0,
+                     *           "behind": 0
+                     *         }
+                     *       ],
+                     *       "next_cursor": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["SyncView"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            /** @description `devices` are asked for, and the server does not know this device. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    log_in: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LogIn"];
+            };
+        };
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "shared": 10,
+                     *       "login": {
+                     *         "account": "ana",
+                     *         "device": "939bb81580baa6e3ddd3ce1dc1e9ba43ad39ab5af8fe973d5ce834a278c4e9a5",
+                     *         "phrase": "2kpss p5hek dsr30 63m17 evrbs 8kwv7 mhdtc kanbn"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["LoggedInView"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The code is wrong, used or expired. Only the user can decide which devices share this memory. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
+        };
+    };
+    sync: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "sync": {
+                     *         "logged_in": true,
+                     *         "url": "https://tacit.example.com",
+                     *         "account": "ana",
+                     *         "name": "laptop",
+                     *         "device": "939bb81580baa6e3ddd3ce1dc1e9ba43ad39ab5af8fe973d5ce834a278c4e9a5",
+                     *         "entries": 10,
+                     *         "waiting": 0,
+                     *         "changed": false,
+                     *         "synced_at_ms": 1795985973857,
+                     *         "sign_in_by_ms": 0,
+                     *         "error": ""
+                     *       },
+                     *       "exchanged": {
+                     *         "recorded": 0,
+                     *         "received": 0,
+                     *         "sent": 0,
+                     *         "applied": 0,
+                     *         "purged": 0,
+                     *         "from_teams": 0,
+                     *         "left": 0,
+                     *         "renewed": false
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["SyncedView"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The server does not know this device. Only the user can decide which devices share this memory. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another home wrote to the log of this device. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
+        };
+    };
+    log_out: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "sync": {
+                     *         "logged_in": false,
+                     *         "url": "",
+                     *         "account": "",
+                     *         "name": "",
+                     *         "device": "",
+                     *         "entries": 0,
+                     *         "waiting": 0,
+                     *         "changed": false,
+                     *         "synced_at_ms": 0,
+                     *         "sign_in_by_ms": 0,
+                     *         "error": ""
+                     *       },
+                     *       "devices": [],
+                     *       "next_cursor": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["SyncView"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            /** @description Only the user can decide which devices share this memory. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
+        };
+    };
+    sign_in: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SignIn"];
+            };
+        };
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "begun": {
+                     *         "login": "lgn_7",
+                     *         "secret": "s3cr3t-of-the-login",
+                     *         "code": "ABCD-EFGH",
+                     *         "until_ms": 1790000000000,
+                     *         "browser_url": "https://tacit.example.com/sso/lgn_7"
+                     *       },
+                     *       "result": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["SignInView"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The provider or the server refused the user. It took too long. Only the user can decide which devices share this memory. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
+        };
+    };
+    change_devices: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["ChangeDevices"];
+            };
+        };
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "ana-g5hh3hd2",
+                     *       "devices": []
+                     *     }
+                     */
+                    "application/json": components["schemas"]["DevicesView"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The server does not know this device. Only the user can decide which devices share this memory. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
+        };
+    };
+    put_item: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PutItem"];
+            };
+        };
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "item": {
+                     *         "namespace": [
+                     *           "shop",
+                     *           "ana"
+                     *         ],
+                     *         "key": "theme",
+                     *         "value": {
+                     *           "name": "dark"
+                     *         },
+                     *         "created_at_ms": 1795985951173,
+                     *         "updated_at_ms": 1795985951173,
+                     *         "memory_id": "mem_1m8mhnje8gpyd6zk",
+                     *         "score": null
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["OneItem"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description An agent asks where `privacy.incognito` is on. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
+        };
+    };
+    delete_item: {
+        parameters: {
+            query: {
+                /**
+                 * @description labels of its namespace, from the widest to the narrowest
+                 * @example [
+                 *       "shop",
+                 *       "ana"
+                 *     ]
+                 */
+                namespace: string[];
+                /**
+                 * @description its key within the namespace
+                 * @example theme
+                 */
+                key: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
+        };
+    };
+    search_items: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["SearchItems"];
+            };
+        };
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "namespace": [
+                     *             "shop",
+                     *             "ana"
+                     *           ],
+                     *           "key": "theme",
+                     *           "value": {
+                     *             "name": "dark"
+                     *           },
+                     *           "created_at_ms": 1795985951173,
+                     *           "updated_at_ms": 1795985951173,
+                     *           "memory_id": "mem_1m8mhnje8gpyd6zk",
+                     *           "score": 0.500068
+                     *         }
+                     *       ],
+                     *       "namespaces": [],
+                     *       "next_cursor": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ItemList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
+        };
+    };
     get_settings: {
         parameters: {
             query?: {
@@ -17243,7 +14521,8 @@ export interface operations {
                      *             "overridden": []
                      *           }
                      *         ]
-                     *       }
+                     *       },
+                     *       "reverted": false
                      *     }
                      */
                     "application/json": components["schemas"]["SettingsAnswer"];
@@ -17257,166 +14536,6 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
-    revert_settings: {
-        parameters: {
-            query?: {
-                /** @description whose */
-                holder?: "user" | "agents" | "projects" | "project_file";
-                /** @description the agent's name, or a folder of the project */
-                name?: string;
-                /**
-                 * @description one dotted name; empty = everything
-                 * @example recall.level
-                 */
-                key?: string;
-            };
-            header?: {
-                /** @description `etag` of what is to be changed; else 412 */
-                "If-Match"?: string;
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "reverted": true,
-                     *       "settings": {
-                     *         "etag": "e3ead8c8f76c1dad2169",
-                     *         "file": "/home/ana/home/config.yaml",
-                     *         "project_file": "",
-                     *         "cwd": "",
-                     *         "agent": "",
-                     *         "settings": [
-                     *           {
-                     *             "about": {
-                     *               "key": "preset",
-                     *               "section": "",
-                     *               "about": "the complete configuration below your own values",
-                     *               "type": "string",
-                     *               "items": null,
-                     *               "nullable": false,
-                     *               "choices": [
-                     *                 "ambient",
-                     *                 "focused"
-                     *               ],
-                     *               "minimum": null,
-                     *               "maximum": null,
-                     *               "above_minimum": false,
-                     *               "default": "focused",
-                     *               "per_agent": true,
-                     *               "project": "",
-                     *               "restart": false,
-                     *               "guidance": ""
-                     *             },
-                     *             "key": "preset",
-                     *             "value": "focused",
-                     *             "layer": "preset",
-                     *             "place": "preset focused",
-                     *             "origins": [
-                     *               {
-                     *                 "layer": "default",
-                     *                 "place": "defaults",
-                     *                 "value": "focused"
-                     *               },
-                     *               {
-                     *                 "layer": "preset",
-                     *                 "place": "preset focused",
-                     *                 "value": "focused"
-                     *               }
-                     *             ]
-                     *           },
-                     *           {
-                     *             "about": {
-                     *               "key": "recall.enabled",
-                     *               "section": "recall",
-                     *               "about": "inject memories at all",
-                     *               "type": "boolean",
-                     *               "items": null,
-                     *               "nullable": false,
-                     *               "choices": [],
-                     *               "minimum": null,
-                     *               "maximum": null,
-                     *               "above_minimum": false,
-                     *               "default": true,
-                     *               "per_agent": true,
-                     *               "project": "turn_off",
-                     *               "restart": false,
-                     *               "guidance": ""
-                     *             },
-                     *             "key": "recall.enabled",
-                     *             "value": true,
-                     *             "layer": "default",
-                     *             "place": "defaults",
-                     *             "origins": [
-                     *               {
-                     *                 "layer": "default",
-                     *                 "place": "defaults",
-                     *                 "value": true
-                     *               }
-                     *             ]
-                     *           }
-                     *         ],
-                     *         "kinds": {},
-                     *         "warnings": [],
-                     *         "presets": [
-                     *           "ambient",
-                     *           "focused"
-                     *         ],
-                     *         "levels": [
-                     *           {
-                     *             "name": "quiet",
-                     *             "threshold": 0.5,
-                     *             "precision": 0.6259,
-                     *             "coverage": 0.0232,
-                     *             "wrongful": 0.0353,
-                     *             "tokens": 4.2397,
-                     *             "tuned": false
-                     *           },
-                     *           {
-                     *             "name": "balanced",
-                     *             "threshold": 0.25,
-                     *             "precision": 0.3548,
-                     *             "coverage": 0.0692,
-                     *             "wrongful": 0.1118,
-                     *             "tokens": 17.8933,
-                     *             "tuned": false
-                     *           }
-                     *         ],
-                     *         "agents": [],
-                     *         "projects": [
-                     *           {
-                     *             "id": "shop-73774d71f4",
-                     *             "name": "shop",
-                     *             "root": "/work/shop",
-                     *             "folder": "/work/shop",
-                     *             "overridden": []
-                     *           }
-                     *         ]
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Reverted"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            412: components["responses"]["PreconditionFailed"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
-        };
-    };
     change_settings: {
         parameters: {
             query?: never;
@@ -17427,7 +14546,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": components["schemas"]["ChangeSettings"];
             };
@@ -17554,7 +14673,8 @@ export interface operations {
                      *             "overridden": []
                      *           }
                      *         ]
-                     *       }
+                     *       },
+                     *       "reverted": false
                      *     }
                      */
                     "application/json": components["schemas"]["SettingsAnswer"];
@@ -17580,6 +14700,8 @@ export interface operations {
                 limit?: number;
                 /** @description `next_cursor` of the part before */
                 cursor?: string;
+                /** @description only the agent of this name */
+                name?: string;
             };
             header?: never;
             path?: never;
@@ -17751,192 +14873,6 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["Agents"];
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    get_agent: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description name of the agent
-                 * @example reviewer
-                 */
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "agent": {
-                     *         "name": "reviewer",
-                     *         "memory_injection_overridden": true,
-                     *         "overridden": [
-                     *           "recall.level"
-                     *         ],
-                     *         "memory_injection": {
-                     *           "enabled": true,
-                     *           "level": "quiet",
-                     *           "shadow": false,
-                     *           "holdout": 0,
-                     *           "spaces": [
-                     *             "semantic",
-                     *             "lexical"
-                     *           ],
-                     *           "candidates_per_space": 32,
-                     *           "max_items": 8,
-                     *           "whole_start": 2,
-                     *           "kinds": [],
-                     *           "reinject_after": 0,
-                     *           "history_blocks": null,
-                     *           "tell_memory_add": "auto",
-                     *           "nudge": "auto",
-                     *           "subagents": {},
-                     *           "blocking": false,
-                     *           "deadline_ms": 400,
-                     *           "budgets": {
-                     *             "start": 2000,
-                     *             "index": 1500,
-                     *             "prompt": 800,
-                     *             "action": 200,
-                     *             "failure": 300,
-                     *             "compaction": 1500,
-                     *             "subagent": 600,
-                     *             "on_demand": 1000
-                     *           },
-                     *           "thresholds": {
-                     *             "start": 0,
-                     *             "prompt": 0.5,
-                     *             "action": 0.5,
-                     *             "failure": 0.4,
-                     *             "subagent": 0.45,
-                     *             "on_demand": 0.28
-                     *           },
-                     *           "typed": {
-                     *             "semantic": 0.4,
-                     *             "recency": 0.2,
-                     *             "importance": 0.15,
-                     *             "access": 0.1,
-                     *             "kind": 0.15,
-                     *             "similarity": {
-                     *               "*": 0.35,
-                     *               "preference": 0.3,
-                     *               "decision": 0.4,
-                     *               "file_context": 0.45,
-                     *               "error_pattern": 0.5,
-                     *               "research": 0.45,
-                     *               "outcome": 0.55
-                     *             },
-                     *             "certain": 0.7,
-                     *             "least_importance": 0.15,
-                     *             "by_task": true,
-                     *             "context_window": 200000,
-                     *             "min_prompt_chars": 20,
-                     *             "max_session_memories": 20,
-                     *             "start_shares": {
-                     *               "preference": 0.25,
-                     *               "decision": 0.3,
-                     *               "file_context": 0.2,
-                     *               "error_pattern": 0.15,
-                     *               "research": 0.1
-                     *             },
-                     *             "prompt_shares": {
-                     *               "preference": 0.2,
-                     *               "decision": 0.25,
-                     *               "file_context": 0.3,
-                     *               "error_pattern": 0.25,
-                     *               "high": 0.625,
-                     *               "medium": 0.375
-                     *             }
-                     *           },
-                     *           "ambient": {
-                     *             "enabled": false,
-                     *             "pinned_kinds": [],
-                     *             "pinned_limit": 3,
-                     *             "pinned_sort": "recent",
-                     *             "ratio": 0.7,
-                     *             "cosine": 0.3
-                     *           },
-                     *           "scoped": {
-                     *             "universal": 300,
-                     *             "language": 300,
-                     *             "project": 400,
-                     *             "reserve": 200,
-                     *             "done": 300,
-                     *             "decided": 200,
-                     *             "open": 300,
-                     *             "asked_universal": 150,
-                     *             "asked_language": 150,
-                     *             "asked_project": 200,
-                     *             "answers_per_session": 2,
-                     *             "session_tokens": 3000
-                     *           },
-                     *           "refresh": {
-                     *             "similarity_first": 0.45,
-                     *             "similarity_later": 0.55,
-                     *             "top": 3,
-                     *             "cosine": 0.55
-                     *           },
-                     *           "multispace": {
-                     *             "categories": {
-                     *               "divergence": 200,
-                     *               "cluster": 400,
-                     *               "single": 300,
-                     *               "session": 200,
-                     *               "badges": 50
-                     *             },
-                     *             "recency": {
-                     *               "hour": 1.3,
-                     *               "day": 1.2,
-                     *               "week": 1.1,
-                     *               "month": 1,
-                     *               "quarter": 0.9,
-                     *               "older": 0.8
-                     *             }
-                     *           },
-                     *           "reranker": {
-                     *             "model": "",
-                     *             "least": 0.1
-                     *           },
-                     *           "anticipate": {
-                     *             "provider": "off",
-                     *             "model": "",
-                     *             "endpoint": "",
-                     *             "api_key_env": "",
-                     *             "tokens_per_day": 300000
-                     *           },
-                     *           "judge": {
-                     *             "provider": "off",
-                     *             "model": "",
-                     *             "endpoint": "",
-                     *             "api_key_env": "",
-                     *             "tokens_per_day": 300000,
-                     *             "deadline_ms": 1500,
-                     *             "sure": 0.42,
-                     *             "least": 0.3
-                     *           }
-                     *         },
-                     *         "last_seen_ms": null
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["OneAgent"];
                 };
             };
             401: components["responses"]["Unauthorized"];
@@ -18146,447 +15082,7 @@ export interface operations {
             507: components["responses"]["InsufficientStorage"];
         };
     };
-    get_status: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "version": "0.1.0",
-                     *       "home": "/home/ana/home",
-                     *       "preset": "focused",
-                     *       "store": {
-                     *         "memories_active": 6,
-                     *         "memories_total": 10,
-                     *         "projects": 1,
-                     *         "sessions": 2,
-                     *         "exposures": 4,
-                     *         "traces": 6,
-                     *         "handovers_pending": 0,
-                     *         "vectors": 10,
-                     *         "vectors_missing": 0,
-                     *         "size_bytes": 2529688,
-                     *         "schema_version": 1
-                     *       },
-                     *       "embedder": "all-minilm-l6-v2-int8@1/384",
-                     *       "warnings": [],
-                     *       "silences": [
-                     *         {
-                     *           "surface": "prompt",
-                     *           "cause": "not_relevant",
-                     *           "count": 2
-                     *         },
-                     *         {
-                     *           "surface": "action",
-                     *           "cause": "in_context",
-                     *           "count": 1
-                     *         }
-                     *       ],
-                     *       "injections": 3,
-                     *       "recent": 6,
-                     *       "sessions_cached": 2,
-                     *       "recall_enabled": true,
-                     *       "shadow": false,
-                     *       "extractor": null,
-                     *       "anticipation": null,
-                     *       "judge": null,
-                     *       "sync": null
-                     *     }
-                     */
-                    "application/json": components["schemas"]["EngineStatus"];
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    get_health: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "ok": true,
-                     *       "version": "0.1.0",
-                     *       "checks": [
-                     *         {
-                     *           "name": "store",
-                     *           "ok": true,
-                     *           "detail": "",
-                     *           "hint": ""
-                     *         },
-                     *         {
-                     *           "name": "warnings",
-                     *           "ok": true,
-                     *           "detail": "",
-                     *           "hint": ""
-                     *         }
-                     *       ],
-                     *       "store": {
-                     *         "memories_active": 6,
-                     *         "memories_total": 10,
-                     *         "projects": 1,
-                     *         "sessions": 2,
-                     *         "exposures": 4,
-                     *         "traces": 6,
-                     *         "handovers_pending": 0,
-                     *         "vectors": 10,
-                     *         "vectors_missing": 0,
-                     *         "size_bytes": 2529688,
-                     *         "schema_version": 1
-                     *       },
-                     *       "counters": {}
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Health"];
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    get_metrics: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example # HELP tacit_requests_total Requests answered by this process.
-                     *     # TYPE tacit_requests_total counter
-                     *     tacit_requests_total 0
-                     */
-                    "text/plain": string;
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    get_openapi: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "openapi": "3.1.0",
-                     *       "info": {
-                     *         "title": "Tacit",
-                     *         "version": "0.1.0",
-                     *         "description": "What `docs/reference/api.md` describes. Times are milliseconds since the epoch.",
-                     *         "license": {
-                     *           "name": "MIT",
-                     *           "identifier": "MIT"
-                     *         }
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Document"];
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    get_stats: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "store": {
-                     *         "by_kind": {
-                     *           "fact": 4,
-                     *           "decision": 1,
-                     *           "preference": 1
-                     *         },
-                     *         "by_status": {
-                     *           "active": 6,
-                     *           "retired": 2,
-                     *           "superseded": 2
-                     *         },
-                     *         "by_scope": {
-                     *           "project:shop-73774d71f4": 6
-                     *         },
-                     *         "stated": 6,
-                     *         "used": 1,
-                     *         "restated": 2
-                     *       },
-                     *       "impact": {
-                     *         "shown": 0,
-                     *         "used": 0,
-                     *         "before": 0,
-                     *         "control_shown": 0,
-                     *         "control_used": 0,
-                     *         "tokens": 0,
-                     *         "tokens_used": 0,
-                     *         "sessions": 0,
-                     *         "by_cue": {},
-                     *         "by_surface": {}
-                     *       },
-                     *       "rate": null,
-                     *       "baseline": null
-                     *     }
-                     */
-                    "application/json": components["schemas"]["StoreUse"];
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    get_charts: {
-        parameters: {
-            query?: {
-                /** @description from this time on; default: 30 days, or 2 by the hour */
-                since_ms?: number;
-                /** @description before this time; default: now */
-                until_ms?: number;
-                /**
-                 * @description length of a bucket (UTC); at most 800 buckets
-                 * @example day
-                 */
-                bucket?: "hour" | "day";
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "series": {
-                     *         "since_ms": 1793318400000,
-                     *         "until_ms": 1795975368301,
-                     *         "bucket_ms": 86400000,
-                     *         "recalls": 6,
-                     *         "complete": true,
-                     *         "buckets": [
-                     *           {
-                     *             "at_ms": 1793318400000,
-                     *             "injections": 0,
-                     *             "silences": 0,
-                     *             "memories": 0,
-                     *             "p50_ms": 0,
-                     *             "p95_ms": 0,
-                     *             "tokens": {},
-                     *             "useful": 0,
-                     *             "wrong": 0,
-                     *             "precision": null
-                     *           },
-                     *           {
-                     *             "at_ms": 1793404800000,
-                     *             "injections": 0,
-                     *             "silences": 0,
-                     *             "memories": 0,
-                     *             "p50_ms": 0,
-                     *             "p95_ms": 0,
-                     *             "tokens": {},
-                     *             "useful": 0,
-                     *             "wrong": 0,
-                     *             "precision": null
-                     *           }
-                     *         ],
-                     *         "latency": [
-                     *           {
-                     *             "surface": "action",
-                     *             "count": 1,
-                     *             "p50_ms": 449.996,
-                     *             "p95_ms": 449.996,
-                     *             "p99_ms": 449.996
-                     *           },
-                     *           {
-                     *             "surface": "on_demand",
-                     *             "count": 1,
-                     *             "p50_ms": 0,
-                     *             "p95_ms": 0,
-                     *             "p99_ms": 0
-                     *           }
-                     *         ],
-                     *         "silences": [
-                     *           {
-                     *             "reason": "no candidate passed the gate",
-                     *             "cause": "not_relevant",
-                     *             "count": 2
-                     *           },
-                     *           {
-                     *             "reason": "everything that passed is in context already",
-                     *             "cause": "in_context",
-                     *             "count": 1
-                     *           }
-                     *         ],
-                     *         "kinds": {
-                     *           "fact": 121,
-                     *           "decision": 36
-                     *         },
-                     *         "feedback": {
-                     *           "useful": 1,
-                     *           "wrong": 0,
-                     *           "missed": 0,
-                     *           "precision": 1
-                     *         },
-                     *         "used": {
-                     *           "shown": 0,
-                     *           "used": 0,
-                     *           "rate": null,
-                     *           "baseline": null
-                     *         },
-                     *         "cache": [],
-                     *         "marks": [
-                     *           {
-                     *             "at_ms": 1795975359259,
-                     *             "what": "import",
-                     *             "about": [
-                     *               "mem0"
-                     *             ],
-                     *             "count": 1
-                     *           },
-                     *           {
-                     *             "at_ms": 1795975359479,
-                     *             "what": "import",
-                     *             "about": [
-                     *               "mem0"
-                     *             ],
-                     *             "count": 1
-                     *           }
-                     *         ]
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["SeriesView"];
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    get_holdout: {
-        parameters: {
-            query?: {
-                /** @description from this time on; left out = 90 days */
-                since_ms?: number;
-                /** @description before this time; default: now */
-                until_ms?: number;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "holdout": {
-                     *         "share": 0,
-                     *         "sessions_with": 0,
-                     *         "sessions_without": 0,
-                     *         "enough": false,
-                     *         "contrasts": []
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["HoldoutView"];
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    rescan: {
+    export_memories: {
         parameters: {
             query?: never;
             header?: never;
@@ -18595,7 +15091,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["BeginRescan"];
+                "application/json": components["schemas"]["Export"];
             };
         };
         responses: {
@@ -18607,21 +15103,105 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "rows": {
-                     *         "sessions": 1
-                     *       },
-                     *       "files": {},
-                     *       "left": [],
-                     *       "dry_run": true
+                     *       "target": "/home/ana/memories.md",
+                     *       "format": "markdown",
+                     *       "bytes": 913,
+                     *       "text": ""
                      *     }
                      */
-                    "application/json": components["schemas"]["Rescan"];
+                    "application/json": components["schemas"]["Exported"];
                 };
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
+        };
+    };
+    import_memories: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["ImportMemories"];
+            };
+        };
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "formats": [
+                     *         {
+                     *           "path": "mem0.json",
+                     *           "tool": "mem0"
+                     *         }
+                     *       ],
+                     *       "counts": {
+                     *         "add": 1
+                     *       },
+                     *       "lines": [
+                     *         {
+                     *           "action": "add",
+                     *           "where": "mem0.json, entry 1",
+                     *           "text": "Prefers tabs over spaces",
+                     *           "before": "",
+                     *           "memory_id": "mem_1m8mhnqzdcvaqq1d",
+                     *           "reason": ""
+                     *         }
+                     *       ],
+                     *       "unconfirmed": 1,
+                     *       "speaks_for_user": false,
+                     *       "change_ids": [],
+                     *       "dry_run": true
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ImportedFile"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description Only the user can import memories. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is nothing at `path`. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is larger than 32,000,000 bytes. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             415: components["responses"]["UnsupportedMediaType"];
             421: components["responses"]["MisdirectedRequest"];
             422: components["responses"]["UnprocessableEntity"];
@@ -18652,7 +15232,7 @@ export interface operations {
                      *           "path": "/home/ana/tacit-2026-11-26.db",
                      *           "origin": "requested",
                      *           "bytes": 372736,
-                     *           "at_ms": 1795975407340
+                     *           "at_ms": 1795985996144
                      *         }
                      *       ]
                      *     }
@@ -18791,14 +15371,18 @@ export interface operations {
             507: components["responses"]["InsufficientStorage"];
         };
     };
-    check_store: {
+    rescan: {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["BeginRescan"];
+            };
+        };
         responses: {
             /** @description done */
             200: {
@@ -18808,18 +15392,27 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "problems": []
+                     *       "rows": {
+                     *         "sessions": 1
+                     *       },
+                     *       "files": {},
+                     *       "left": [],
+                     *       "dry_run": true
                      *     }
                      */
-                    "application/json": components["schemas"]["Problems"];
+                    "application/json": components["schemas"]["Rescan"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             421: components["responses"]["MisdirectedRequest"];
             422: components["responses"]["UnprocessableEntity"];
             500: components["responses"]["InternalServerError"];
             503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     list_jobs: {
@@ -18845,8 +15438,8 @@ export interface operations {
                      *           "state": "done",
                      *           "done": 0,
                      *           "whole": 0,
-                     *           "began_ms": 1795975369239,
-                     *           "ended_ms": 1795975369276,
+                     *           "began_ms": 1795985965638,
+                     *           "ended_ms": 1795985965643,
                      *           "problems": [],
                      *           "error": "",
                      *           "hint": ""
@@ -18891,7 +15484,7 @@ export interface operations {
                      *         "state": "running",
                      *         "done": 0,
                      *         "whole": 0,
-                     *         "began_ms": 1795975369239,
+                     *         "began_ms": 1795985965638,
                      *         "ended_ms": null,
                      *         "problems": [],
                      *         "error": "",
@@ -18912,6 +15505,343 @@ export interface operations {
             500: components["responses"]["InternalServerError"];
             503: components["responses"]["ServiceUnavailable"];
             507: components["responses"]["InsufficientStorage"];
+        };
+    };
+    get_status: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "version": "0.1.0",
+                     *       "home": "/home/ana/home",
+                     *       "preset": "focused",
+                     *       "store": {
+                     *         "memories_active": 6,
+                     *         "memories_total": 10,
+                     *         "projects": 1,
+                     *         "sessions": 2,
+                     *         "exposures": 4,
+                     *         "traces": 6,
+                     *         "handovers_pending": 0,
+                     *         "vectors": 10,
+                     *         "vectors_missing": 0,
+                     *         "size_bytes": 2521448,
+                     *         "schema_version": 1
+                     *       },
+                     *       "embedder": "all-minilm-l6-v2-int8@1/384",
+                     *       "warnings": [],
+                     *       "silences": [
+                     *         {
+                     *           "surface": "prompt",
+                     *           "cause": "not_relevant",
+                     *           "count": 1
+                     *         },
+                     *         {
+                     *           "surface": "action",
+                     *           "cause": "in_context",
+                     *           "count": 1
+                     *         }
+                     *       ],
+                     *       "injections": 3,
+                     *       "recent": 6,
+                     *       "sessions_cached": 2,
+                     *       "recall_enabled": true,
+                     *       "shadow": false,
+                     *       "extractor": null,
+                     *       "anticipation": null,
+                     *       "judge": null,
+                     *       "sync": null,
+                     *       "ok": true,
+                     *       "checks": [
+                     *         {
+                     *           "name": "store",
+                     *           "ok": true,
+                     *           "detail": "",
+                     *           "hint": ""
+                     *         },
+                     *         {
+                     *           "name": "warnings",
+                     *           "ok": true,
+                     *           "detail": "",
+                     *           "hint": ""
+                     *         }
+                     *       ],
+                     *       "counters": {}
+                     *     }
+                     */
+                    "application/json": components["schemas"]["StatusView"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    get_stats: {
+        parameters: {
+            query?: {
+                /** @description only these parts */
+                part?: ("use" | "series" | "holdout")[];
+                /** @description of `series`: from this time on; default: 30 days, or 2 by the hour */
+                since_ms?: number;
+                /** @description before this time; default: now */
+                until_ms?: number;
+                /**
+                 * @description of `series`: length of a bucket (UTC); at most 800 buckets
+                 * @example day
+                 */
+                bucket?: "hour" | "day";
+                /** @description of `holdout`: from this time on; default: 90 days */
+                holdout_since_ms?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "use": {
+                     *         "store": {
+                     *           "by_kind": {
+                     *             "fact": 4,
+                     *             "decision": 1,
+                     *             "preference": 1
+                     *           },
+                     *           "by_status": {
+                     *             "active": 6,
+                     *             "retired": 2,
+                     *             "superseded": 2
+                     *           },
+                     *           "by_scope": {
+                     *             "project:shop-73774d71f4": 6
+                     *           },
+                     *           "stated": 6,
+                     *           "used": 1,
+                     *           "restated": 2
+                     *         },
+                     *         "impact": {
+                     *           "shown": 0,
+                     *           "used": 0,
+                     *           "before": 0,
+                     *           "control_shown": 0,
+                     *           "control_used": 0,
+                     *           "tokens": 0,
+                     *           "tokens_used": 0,
+                     *           "sessions": 0,
+                     *           "by_cue": {},
+                     *           "by_surface": {}
+                     *         },
+                     *         "rate": null,
+                     *         "baseline": null
+                     *       },
+                     *       "series": {
+                     *         "since_ms": 1793318400000,
+                     *         "until_ms": 1795985964948,
+                     *         "bucket_ms": 86400000,
+                     *         "recalls": 6,
+                     *         "complete": true,
+                     *         "buckets": [
+                     *           {
+                     *             "at_ms": 1793318400000,
+                     *             "injections": 0,
+                     *             "silences": 0,
+                     *             "memories": 0,
+                     *             "p50_ms": 0,
+                     *             "p95_ms": 0,
+                     *             "tokens": {},
+                     *             "useful": 0,
+                     *             "wrong": 0,
+                     *             "precision": null
+                     *           },
+                     *           {
+                     *             "at_ms": 1793404800000,
+                     *             "injections": 0,
+                     *             "silences": 0,
+                     *             "memories": 0,
+                     *             "p50_ms": 0,
+                     *             "p95_ms": 0,
+                     *             "tokens": {},
+                     *             "useful": 0,
+                     *             "wrong": 0,
+                     *             "precision": null
+                     *           }
+                     *         ],
+                     *         "latency": [
+                     *           {
+                     *             "surface": "action",
+                     *             "count": 1,
+                     *             "p50_ms": 474.334,
+                     *             "p95_ms": 474.334,
+                     *             "p99_ms": 474.334
+                     *           },
+                     *           {
+                     *             "surface": "on_demand",
+                     *             "count": 1,
+                     *             "p50_ms": 0,
+                     *             "p95_ms": 0,
+                     *             "p99_ms": 0
+                     *           }
+                     *         ],
+                     *         "silences": [
+                     *           {
+                     *             "reason": "everything that passed is in context already",
+                     *             "cause": "in_context",
+                     *             "count": 1
+                     *           },
+                     *           {
+                     *             "reason": "no candidate passed the gate",
+                     *             "cause": "not_relevant",
+                     *             "count": 1
+                     *           }
+                     *         ],
+                     *         "kinds": {
+                     *           "fact": 121,
+                     *           "decision": 36
+                     *         },
+                     *         "feedback": {
+                     *           "useful": 1,
+                     *           "wrong": 0,
+                     *           "missed": 0,
+                     *           "precision": 1
+                     *         },
+                     *         "used": {
+                     *           "shown": 0,
+                     *           "used": 0,
+                     *           "rate": null,
+                     *           "baseline": null
+                     *         },
+                     *         "cache": [],
+                     *         "marks": [
+                     *           {
+                     *             "at_ms": 1795985956996,
+                     *             "what": "import",
+                     *             "about": [
+                     *               "mem0"
+                     *             ],
+                     *             "count": 1
+                     *           },
+                     *           {
+                     *             "at_ms": 1795985957067,
+                     *             "what": "import",
+                     *             "about": [
+                     *               "mem0"
+                     *             ],
+                     *             "count": 1
+                     *           }
+                     *         ]
+                     *       },
+                     *       "holdout": {
+                     *         "share": 0,
+                     *         "sessions_with": 0,
+                     *         "sessions_without": 0,
+                     *         "enough": false,
+                     *         "contrasts": []
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Stats"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    get_metrics: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example # HELP tacit_requests_total Requests answered by this process.
+                     *     # TYPE tacit_requests_total counter
+                     *     tacit_requests_total 0
+                     */
+                    "text/plain": string;
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    get_openapi: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "openapi": "3.1.0",
+                     *       "info": {
+                     *         "title": "Tacit",
+                     *         "version": "0.1.0",
+                     *         "description": "What `docs/reference/api.md` describes. Times are milliseconds since the epoch.",
+                     *         "license": {
+                     *           "name": "MIT",
+                     *           "identifier": "MIT"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Document"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     report_event: {

@@ -35,13 +35,13 @@ export const useLogin = () => {
 
 export const useSync = () => useQuery({ queryKey: ["sync"], queryFn: async () => (await body(api.GET("/v1/sync"))).sync, refetchInterval: 15_000 });
 
-export const useDevices = () => useQuery({ queryKey: ["devices"], queryFn: () => allOf((more) => body(api.GET("/v1/sync/devices", { params: { query: more } })), (part) => part.devices) });
+export const useDevices = () => useQuery({ queryKey: ["devices"], queryFn: () => allOf((more) => body(api.GET("/v1/sync", { params: { query: { devices: true, ...more } } })), (part) => part.devices) });
 
 export const useTeams = (enabled = true) =>
   useQuery({ enabled, queryKey: ["teams"], queryFn: async () => (await body(api.GET("/v1/teams"))).teams, staleTime: 30_000, refetchInterval: 60_000 });
 
 export const useKnownTeams = (enabled = true) =>
-  useQuery({ enabled, queryKey: ["known-teams"], queryFn: async () => (await body(api.GET("/v1/teams/known"))).teams });
+  useQuery({ enabled, queryKey: ["known-teams"], queryFn: async () => (await body(api.GET("/v1/teams", { params: { query: { view: "home" } } }))).known });
 
 /** Requests that the user may decide. Where the server could not be reached last, it is not asked for them. */
 export const useWaitingRequests = (): number => {
@@ -98,51 +98,52 @@ const quiet = { quiet: true };
 export const useSyncNow = () => useMutation({ mutationFn: () => body(api.POST("/v1/sync")), onSettled: renewTeams });
 
 export const useRevoke = () =>
-  useMutation({ mutationFn: (device: string) => body(api.POST("/v1/sync/devices/revoke", { body: { device } })), onSuccess: renewTeams, meta: quiet });
+  useMutation({ mutationFn: (device: string) => body(api.POST("/v1/sync/devices", { body: { revoked: device } })), onSuccess: renewTeams, meta: quiet });
 
 export const useJoin = () =>
-  useMutation({ mutationFn: (team: string) => body(api.PUT("/v1/teams/membership", { body: { team, joined: true } })), onSuccess: renewTeams, meta: quiet });
+  useMutation({ mutationFn: (team: string) => body(api.PATCH("/v1/teams", { body: { team, joined: true } })), onSuccess: renewTeams, meta: quiet });
 
 export const useLeave = () =>
-  useMutation({ mutationFn: (team: string) => body(api.PUT("/v1/teams/membership", { body: { team, joined: false } })), onSuccess: renewTeams, meta: quiet });
+  useMutation({ mutationFn: (team: string) => body(api.PATCH("/v1/teams", { body: { team, joined: false } })), onSuccess: renewTeams, meta: quiet });
 
 export const useAddTeam = () =>
   useMutation({ mutationFn: (team: string) => body(api.POST("/v1/teams", { body: { team } })), onSuccess: renewTeams, meta: quiet });
 
 export const usePutMember = () =>
   useMutation({
-    mutationFn: (member: { team: string; principal: string; role: Role; name: string }) => body(api.POST("/v1/teams/members", { body: member })),
+    mutationFn: async (member: { team: string; principal: string; role: Role; name: string }) => (await body(api.PUT("/v1/teams/members", { body: member }))).added!,
     onSuccess: renewTeams,
     meta: quiet,
   });
 
 export const useRemoveMember = () =>
   useMutation({
-    mutationFn: (member: { team: string; principal: string }) => body(api.POST("/v1/teams/members/remove", { body: member })),
+    mutationFn: (member: { team: string; principal: string }) => body(api.PUT("/v1/teams/members", { body: { ...member, member: false } })),
     onSuccess: renewTeams,
     meta: quiet,
   });
 
 export const usePutProject = () =>
-  useMutation({ mutationFn: (project: { team: string; cwd: string }) => body(api.POST("/v1/teams/projects", { body: { ...project, remote: "", allowed: true } })), onSuccess: renewTeams, meta: quiet });
+  useMutation({ mutationFn: ({ team, cwd }: { team: string; cwd: string }) => body(api.PATCH("/v1/teams", { body: { team, project: { cwd, remote: "", allowed: true } } })), onSuccess: renewTeams, meta: quiet });
 
 export const useRemoveProject = () =>
   useMutation({
-    mutationFn: ({ team, remote }: { team: string; remote: string }) => body(api.POST("/v1/teams/projects", { body: { team, remote, cwd: "", allowed: false } })),
+    mutationFn: ({ team, remote }: { team: string; remote: string }) => body(api.PATCH("/v1/teams", { body: { team, project: { remote, cwd: "", allowed: false } } })),
     onSuccess: renewTeams,
     meta: quiet,
   });
 
 export const usePutService = () =>
   useMutation({
-    mutationFn: (account: { team: string; name: string; role: Role; days: number }) => body(api.POST("/v1/teams/service-accounts", { body: account })),
+    mutationFn: async ({ name, ...account }: { team: string; name: string; role: Role; days: number }) =>
+      (await body(api.PUT("/v1/teams/members", { body: { ...account, principal: name, service: true } }))).added!,
     onSuccess: renewTeams,
     meta: quiet,
   });
 
 export const useAskToShare = () =>
   useMutation({
-    mutationFn: ({ id, team }: { id: string; team: string }) => body(api.POST("/v1/teams/requests", { body: { id, team } })),
+    mutationFn: async ({ id, team }: { id: string; team: string }) => (await body(api.PUT("/v1/shares", { body: { id, team } }))).request!,
     onSuccess: renewTeams,
     meta: quiet,
   });
@@ -158,14 +159,14 @@ export interface RequestDecision {
 export const useDecideRequest = () =>
   useMutation({
     mutationFn: ({ id, decision, content = "", replaces = [], comment = "" }: RequestDecision) =>
-      body(api.POST("/v1/teams/requests/decide", { body: { id, decision, content, replaces, comment } })),
+      body(api.PATCH("/v1/teams/requests", { body: { id, decision, content, replaces, comment } })),
     onSuccess: renewTeams,
     meta: quiet,
   });
 
 export const useUnshare = () =>
   useMutation({
-    mutationFn: ({ id, purge }: { id: string; purge: boolean }) => body(api.POST("/v1/teams/unshare", { body: { id, purge } })),
+    mutationFn: ({ id, purge }: { id: string; purge: boolean }) => body(api.PUT("/v1/shares", { body: { id, shared: false, purge } })),
     onSuccess: renewTeams,
     meta: quiet,
   });

@@ -125,9 +125,9 @@ function useEntries(text: string, { close, openHelp, add }: { close: () => void;
   return fits.map((entry) => ({ ...entry, id: `${entry.group} ${entry.words}` }));
 }
 
-function useMemoryEntries(hits: readonly { memory: { id: string; kind: string; content: string } }[], close: () => void): Entry[] {
+function useMemoryEntries(memories: readonly { id: string; kind: string; content: string }[], close: () => void): Entry[] {
   const navigate = useNavigate();
-  return hits.slice(0, MOST_MEMORIES).map(({ memory }) => ({
+  return memories.slice(0, MOST_MEMORIES).map((memory) => ({
     id: memory.id,
     group: "Memories",
     words: memory.content,

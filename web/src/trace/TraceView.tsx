@@ -40,7 +40,7 @@ export function TraceView({ trace, verdicts, judge = true, useOtherReplay, aside
 
   const onJudge = (memoryId: string, useful: boolean) =>
     verdict.mutate(
-      { memory_ids: [memoryId], useful },
+      { id: memoryId, useful },
       { onSuccess: () => say(useful ? "Noted as useful" : "Noted: it should not have come", "`tacit config tune` reads what you say here."), onError: sayProblem },
     );
 

@@ -9,7 +9,7 @@ export function MemorySelect({ label, placeholder, value, set, w }: { label: str
   const [text, setText] = useState("");
   const [words] = useDebouncedValue(text, 200);
   const chosen = useMemory(value ?? undefined).data;
-  const found = (useFoundMemories(words).data ?? []).map((hit) => hit.memory);
+  const found = useFoundMemories(words).data ?? [];
   const known = chosen === undefined || found.some((one) => one.id === chosen.id) ? found : [chosen, ...found];
   return (
     <Select

@@ -28,7 +28,7 @@ export function ShareMemory({ memory, close, first }: Props) {
     try {
       if (first !== undefined && !began) await first.act();
       setBegan(true);
-      const { request } = await share.mutateAsync({ id: memory.id, team: team ?? "" });
+      const request = await share.mutateAsync({ id: memory.id, team: team ?? "" });
       say(`Asked ${request.team} to share it: ${briefOf(memory.content)}`, request.decidable ? "You may decide on it yourself: Team, Requests." : "Teammates get it once a reviewer has accepted it.");
       close();
     } catch (error) {

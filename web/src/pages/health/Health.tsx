@@ -3,7 +3,7 @@ import { Anchor, Code } from "@mantine/core";
 import { IconCircleCheck, IconCircleX } from "@tabler/icons-react";
 import { useState } from "react";
 import { Link } from "react-router";
-import { useHealth, useSeries, useStatus } from "../../api/queries";
+import { useSeries, useStatus } from "../../api/queries";
 import type { ExtractorStatus, NamingStatus } from "../../api/types";
 import { Answer } from "../../ui/Answer";
 import { Head } from "../../ui/Head";
@@ -15,7 +15,6 @@ import { BeginJobs, Jobs } from "./Jobs";
 const DAY_MS = 86_400_000;
 
 export function Component() {
-  const health = useHealth();
   const status = useStatus();
   const [since] = useState(() => Math.floor(Date.now() / DAY_MS) * DAY_MS - 6 * DAY_MS);
   const series = useSeries(since, "day");
@@ -25,8 +24,8 @@ export function Component() {
         <Anchor component={Link} to="/api" size="sm">HTTP API</Anchor>
         <BeginJobs />
       </Head>
-      {!health.isLoadingError && <Jobs />}
-      <Answer of={health}>
+      {!status.isLoadingError && <Jobs />}
+      <Answer of={status}>
         {(data) => (
           <>
             <section className={`panel verdict ${data.ok ? "ok" : "bad"}`} aria-label="Checks">
@@ -70,21 +69,17 @@ export function Component() {
               <Panel title="Daemon">
                 <dl className="facts">
                   <Fact name="version" value={data.version} />
-                  {status.data !== undefined && (
-                    <>
-                      <Fact name="preset" value={status.data.preset} />
-                      <Fact name="embedder" value={status.data.embedder} />
-                      <Fact name="home" value={status.data.home} />
-                    </>
-                  )}
+                  <Fact name="preset" value={data.preset} />
+                  <Fact name="embedder" value={data.embedder} />
+                  <Fact name="home" value={data.home} />
                   {Object.entries(data.counters).map(([name, value]) => (
                     <Fact key={name} name={wordsOf(name)} value={countOf(value)} />
                   ))}
                 </dl>
               </Panel>
-              {status.data?.extractor && <Writer told={status.data.extractor} />}
-              {status.data?.anticipation && <Naming told={status.data.anticipation} title="Model in the pause" />}
-              {status.data?.judge && <Naming told={status.data.judge} title="Model at the prompt" />}
+              {data.extractor && <Writer told={data.extractor} />}
+              {data.anticipation && <Naming told={data.anticipation} title="Model in the pause" />}
+              {data.judge && <Naming told={data.judge} title="Model at the prompt" />}
             </div>
             </div>
           </>

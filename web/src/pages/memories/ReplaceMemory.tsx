@@ -47,12 +47,12 @@ export function MergeMemory({ memory, done, open }: { memory: Memory; done: () =
   const [words] = useDebouncedValue(text, 250);
   const found = useFoundMemories(words);
   const merge = useMerge();
-  const others = (found.data ?? []).filter((hit) => hit.memory.id !== memory.id).slice(0, 8);
+  const others = (found.data ?? []).filter((other) => other.id !== memory.id).slice(0, 8);
   return (
     <div className="form">
       <TextInput label="Which memory says the same?" value={text} onChange={(event) => setText(event.currentTarget.value)} data-autofocus />
       <ul className="related">
-        {others.map(({ memory: other }) => (
+        {others.map((other) => (
           <li key={other.id}>
             <button
               type="button"

@@ -14,7 +14,7 @@ export function Tune() {
   const [opened, box] = useDisclosure(false);
   const [bound, setBound] = useState(0.12);
   const tune = useMutation({
-    mutationFn: (apply: boolean) => body(api.POST("/v1/tune", { body: { bound, apply } })),
+    mutationFn: (apply: boolean) => body(api.POST("/v1/tuning", { body: { bound, apply } })),
     onSuccess: (report) => {
       if (!report.applied) return;
       say("The levels are fitted to this store now", "Settings show them; `recall.level` chooses one.");

@@ -87,7 +87,7 @@ export function AddMember({ team, url, close }: { team: string; url: string; clo
     put.mutate(
       { team, principal: account.trim(), role, name: name.trim() },
       {
-        onSuccess: ({ added: done }) => {
+        onSuccess: (done) => {
           if (done.code !== "") return setAdded(done);
           say(`${done.member.name} is ${done.member.role} in ${team}`, done.member.joined || isService(done.member.principal) ? "" : `They get its memories once they have joined ${organization}.`);
           close();
@@ -112,7 +112,7 @@ export function AddService({ organization, close }: { organization: string; clos
   if (added !== undefined)
     return <Once title={`Token of ${added.member.principal}`} text={`It holds until ${dateOf(added.member.until_ms)} and is shown this once:`} secret={added.token} close={close} />;
   const ready = name.trim() !== "" && typeof days === "number";
-  const send = () => put.mutate({ team: organization, name: name.trim(), role, days: Number(days) }, { onSuccess: ({ added: done }) => setAdded(done) });
+  const send = () => put.mutate({ team: organization, name: name.trim(), role, days: Number(days) }, { onSuccess: setAdded });
   return (
     <Form title={`Service account of ${organization}`} name="Make the token" ready={ready} busy={put.isPending} error={put.error} send={send} close={close}>
       <Text size="sm">For agents in CI or the cloud. It decides nothing. One that exists gets a new token, and the one before ends at once.</Text>

@@ -1,9 +1,9 @@
-"""Answers that describe the service itself: its OpenAPI document, its metrics and its health. In: the process's numbers. Out: documents."""
+"""Answers that describe the service itself: its OpenAPI document, its metrics and its status. In: the process's numbers. Out: documents."""
 
 from __future__ import annotations
 
 from tacit.api.answering import Answer, Parameters, Service
-from tacit.verbs.answers import Check, Document, Health
+from tacit.verbs.answers import Check, Document, StatusView, status_view
 from tacit.verbs.requests import NoBody
 
 HELP: dict[str, str] = {
@@ -65,10 +65,12 @@ def _metric(lines: list[str], name: str, kind: str, about: str, value: float) ->
     lines += [f"# HELP {name} {about}", f"# TYPE {name} {kind}", f"{name} {value:.10g}"]
 
 
-def get_health(engine: Service, at: Parameters, request: NoBody) -> Answer[Health]:  # noqa: ARG001
-    """Get the results of health checks, advice, and numbers of the process.
+def get_status(engine: Service, at: Parameters, request: NoBody) -> Answer[StatusView]:  # noqa: ARG001
+    """Get the state of the engine, the results of health checks, and numbers of the process.
 
-    `ok` is false if one check failed; each check has a `hint` that says what to do.
+    It has the version, the settings that matter, the number of memories, the state of the embedder and the
+    language model, counts of silences, and warnings with advice. `ok` is false if one check failed; each check
+    has a `hint` that says what to do.
     """
     status = engine.status(speaker=at.speaker)
     checks = [
@@ -95,15 +97,7 @@ def get_health(engine: Service, at: Parameters, request: NoBody) -> Answer[Healt
             "They are read in the background.",
         ),
     ]
-    return Answer(
-        Health(
-            ok=all(check.ok for check in checks),
-            version=status.version,
-            checks=checks,
-            store=status.store,
-            counters=at.counters(),
-        )
-    )
+    return Answer(status_view(status, checks=checks, counters=at.counters()))
 
 
 def _check(name: str, ok: bool, detail: str, hint: str) -> Check:

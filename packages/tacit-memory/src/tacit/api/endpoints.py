@@ -16,7 +16,7 @@ from pydantic import BaseModel
 
 from tacit.api import programs
 from tacit.api import transfer as restoring
-from tacit.api.documents import get_health, get_metrics, get_openapi
+from tacit.api.documents import get_metrics, get_openapi, get_status
 from tacit.api.problems import status_of_class
 from tacit.api.stream import stream_traces
 from tacit.safety.trust import USERS_ALONE
@@ -43,6 +43,7 @@ from tacit.verbs import (
     why,
 )
 from tacit.verbs.get import get_memories
+from tacit.verbs.share import share_memory
 from tacit.verbs.why_not import why_not
 
 MAX_BODY_BYTES = 4_500_000
@@ -118,7 +119,7 @@ class Endpoint:
         """Return the type of the answer's body; None = the answer has no content, or is not JSON."""
         returned = _hints(self.handler)["return"]
         (body,) = (returned,) if self.is_verb else get_args(returned)
-        return None if body in (type(None), str) or self.statuses == (204,) else body
+        return None if body is type(None) or self.statuses == (204,) else body
 
     @property
     def users(self) -> str:
@@ -198,7 +199,6 @@ class Endpoint:
 
 
 _MEMORY = "/v1/memories/{id}"
-_TRACE = "/v1/traces/{id}"
 _SESSION = "/v1/sessions/{host}/{session_id}"
 
 
@@ -270,124 +270,101 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         "Memories",
         _send("POST", "/v1/memories", remember.remember, statuses=(201, 200), once=True),
         _get("/v1/memories", listing.list_memories),
-        _get("/v1/search", listing.search_memories),
         _get(_MEMORY, show.get_memory),
-        _send("PATCH", _MEMORY, edit.edit_memory, matched="memory"),
+        _send("PATCH", _MEMORY, edit.edit_memory, matched="memory", once=True),
         _delete(_MEMORY, forget.forget_memory, matched="memory"),
-        _send("POST", f"{_MEMORY}/supersede", edit.supersede_memory, statuses=(201,),
-              matched="memory", once=True),
-        _send("POST", f"{_MEMORY}/merge", edit.merge_memory, matched="memory"),
-        _get(f"{_MEMORY}/history", show.list_memory_versions),
-        _get(f"{_MEMORY}/relations", show.list_memory_relations),
-        _send("POST", f"{_MEMORY}/feedback", feedback.rate_memory, statuses=(204,)),
+        _send("POST", "/v1/feedback", feedback.rate_memory),
+        _get("/v1/exposures", show.list_exposures),
         _get("/v1/graph", listing.get_graph),
         _get("/v1/changes", undo.list_changes),
-        _send("POST", "/v1/purge", upkeep.purge_memories),
         _send("POST", "/v1/undo", undo.undo_change),
+        _send("POST", "/v1/purge", upkeep.purge_memories),
         _get("/v1/review", review.list_review),
         _send("POST", "/v1/review", review.decide_reviews),
-        _get("/v1/projects", projects.list_projects),
-        _get("/v1/projects/here", projects.get_folder_project),
-        _send("PUT", "/v1/projects/here", projects.put_folder_project),
-        _get("/v1/team", repository_team.get_repository_team),
-        _send("PUT", "/v1/team", repository_team.put_repository_team),
-        _send("POST", "/v1/team/files", repository_team.share_in_repository),
-        _delete("/v1/team/files", repository_team.unshare_in_repository),
-        _get("/v1/teams", teams.list_teams),
-        _get("/v1/teams/known", teams.list_known_teams),
-        _send("POST", "/v1/teams", teams.add_team),
-        _send("PUT", "/v1/teams/membership", teams.put_membership),
-        _get("/v1/teams/members", teams.list_members),
-        _send("POST", "/v1/teams/members", teams.put_member),
-        _send("POST", "/v1/teams/members/remove", teams.remove_member),
-        _send("POST", "/v1/teams/projects", teams.put_team_project),
-        _send("POST", "/v1/teams/service-accounts", teams.put_service_account),
-        _get("/v1/teams/audit", teams.list_audit),
-        _get("/v1/teams/mine", teams.get_owned),
-        _get("/v1/teams/requests", teams.list_share_requests),
-        _send("POST", "/v1/teams/requests", teams.request_sharing),
-        _send("POST", "/v1/teams/requests/decide", teams.decide_share_request),
-        _send("POST", "/v1/teams/unshare", teams.unshare_memory),
-        _get("/v1/sync", sync.get_sync),
-        _send("POST", "/v1/sync", sync.sync),
-        _send("POST", "/v1/sync/login", sync.log_in),
-        _send("POST", "/v1/sync/sign-in", sync.begin_sign_in),
-        _send("POST", "/v1/sync/sign-in/finish", sync.finish_sign_in),
-        _send("POST", "/v1/sync/logout", sync.log_out),
-        _send("POST", "/v1/sync/invites", sync.invite_device),
-        _get("/v1/sync/devices", sync.list_devices),
-        _send("POST", "/v1/sync/devices/revoke", sync.revoke_device),
-        _get("/v1/export", transfer.export_memories, media_type="text/plain"),
-        _send("POST", "/v1/export", transfer.write_export, statuses=(201,)),
-        _send("POST", "/v1/import", transfer.import_memories,
-              max_bytes=transfer.MAX_IMPORT_BYTES),
         _get("/v1/kinds", listing.list_kinds),
-        _get("/v1/spaces", listing.list_spaces),
     ),
     *_group(
         "Recall",
         _send("POST", "/v1/recall", recall.recall),
-        _send("POST", "/v1/get", get_memories),
+        _send("POST", "/v1/fetches", get_memories),
         _send("POST", "/v1/why-not", why_not),
-        _send("POST", "/v1/inject", programs.inject, statuses=(200, 408, 500),
+        _send("POST", "/v1/injections", programs.inject, statuses=(200, 408, 500),
               ahead=True),
-        _get("/v1/context", recall.get_start_pack),
-        _get("/v1/timeline", why.list_recalls),
         _get("/v1/traces", why.list_traces),
         _get("/v1/traces/stream", stream_traces, media_type="text/event-stream"),
-        _get(_TRACE, why.get_trace),
-        _send("POST", f"{_TRACE}/feedback", feedback.rate_trace, statuses=(201,)),
-        _send("POST", "/v1/tune", upkeep.tune),
-    ),
-    *_group(
-        "Items",
-        _get("/v1/items", items.get_item),
-        _send("PUT", "/v1/items", items.put_item),
-        _delete("/v1/items", items.delete_item, statuses=(204,)),
-        _send("POST", "/v1/items/search", items.search_items),
-        _get("/v1/items/namespaces", items.list_namespaces),
+        _get("/v1/traces/{id}", why.get_trace),
+        _send("POST", "/v1/tuning", upkeep.tune),
     ),
     *_group(
         "Sessions",
         _get("/v1/sessions", sessions.list_sessions),
         _get(_SESSION, sessions.get_session),
+        _send("PATCH", _SESSION, sessions.mute_session),
         _get("/v1/digests", sessions.list_digests),
-        _get("/v1/learned", sessions.get_learned),
-        _send("POST", f"{_SESSION}/mute", sessions.mute_session),
-        _get("/v1/exposures", show.list_exposures),
-    ),
-    *_group(
-        "Learning",
-        _send("POST", "/v1/projects/init", projects.import_project_rules),
         _get("/v1/transcripts", learn.list_transcripts),
         _send("POST", "/v1/transcripts", learn.import_transcripts),
         _send("POST", "/v1/write-ups", learn.write_up_session),
     ),
     *_group(
+        "Projects",
+        _get("/v1/projects", projects.list_projects),
+        _send("PUT", "/v1/projects", projects.put_folder_project),
+        _send("POST", "/v1/projects", projects.import_project_rules),
+        _get("/v1/repository", repository_team.get_repository_team),
+        _send("PUT", "/v1/repository", repository_team.put_repository_team),
+    ),
+    *_group(
+        "Teams",
+        _send("PUT", "/v1/shares", share_memory),
+        _get("/v1/teams", teams.list_teams),
+        _send("POST", "/v1/teams", teams.add_team),
+        _send("PATCH", "/v1/teams", teams.change_team),
+        _get("/v1/teams/members", teams.list_members),
+        _send("PUT", "/v1/teams/members", teams.put_member),
+        _get("/v1/teams/requests", teams.list_share_requests),
+        _send("PATCH", "/v1/teams/requests", teams.decide_share_request),
+        _get("/v1/teams/audit", teams.list_audit),
+    ),
+    *_group(
+        "Devices",
+        _get("/v1/sync", sync.get_sync),
+        _send("POST", "/v1/sync", sync.sync),
+        _send("PUT", "/v1/sync", sync.log_in),
+        _delete("/v1/sync", sync.log_out),
+        _send("POST", "/v1/sync/sign-in", sync.sign_in),
+        _send("POST", "/v1/sync/devices", sync.change_devices),
+    ),
+    *_group(
+        "Items",
+        _send("PUT", "/v1/items", items.put_item),
+        _delete("/v1/items", items.delete_item, statuses=(204,)),
+        _send("POST", "/v1/items/search", items.search_items),
+    ),
+    *_group(
         "Settings",
         _get("/v1/settings", settings.get_settings),
         _send("PATCH", "/v1/settings", settings.change_settings, matched="settings"),
-        _delete("/v1/settings", settings.revert_settings, matched="settings"),
         _get("/v1/agents", settings.list_agents),
-        _get("/v1/agents/{name}", settings.get_agent),
         _send("PATCH", "/v1/agents/{name}", settings.change_agent,
               matched="settings"),
     ),
     *_group(
-        "System",
-        _get("/v1/status", upkeep.get_status),
-        _get("/v1/health", get_health),
-        _get("/v1/metrics", get_metrics, media_type="text/plain"),
-        _get("/v1/openapi.json", get_openapi),
-        _get("/v1/stats", upkeep.get_stats),
-        _get("/v1/stats/timeline", upkeep.get_charts),
-        _get("/v1/stats/holdout", programs.get_holdout),
-        _send("POST", "/v1/rescan", upkeep.rescan),
+        "Store",
+        _send("POST", "/v1/export", transfer.export_memories),
+        _send("POST", "/v1/import", transfer.import_memories,
+              max_bytes=transfer.MAX_IMPORT_BYTES),
         _send("POST", "/v1/backups", transfer.create_backup, statuses=(201,)),
         _get("/v1/backups", transfer.list_backups),
         _send("POST", "/v1/restore", restoring.restore_backup),
-        _get("/v1/check", transfer.check_store),
+        _send("POST", "/v1/rescan", upkeep.rescan),
         _send("POST", "/v1/jobs", upkeep.begin_job, statuses=(202,)),
         _get("/v1/jobs", upkeep.list_jobs),
+    ),
+    *_group(
+        "System",
+        _get("/v1/status", get_status),
+        _get("/v1/stats", upkeep.get_stats),
+        _get("/v1/metrics", get_metrics, media_type="text/plain"),
+        _get("/v1/openapi.json", get_openapi),
     ),
 )  # fmt: skip

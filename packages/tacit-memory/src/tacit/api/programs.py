@@ -1,4 +1,4 @@
-"""What programs ask that keep a conversation themselves: what to put before a prompt; and what memory is worth.
+"""What programs ask that keep a conversation themselves: what to put before a prompt.
 
 In: checked requests. Out: models of the answers. See `tacit.api.handlers`. Error states of an injection have a result that may be used, and the
 status that the `multispace` seed names: 500, or 408 after a timeout.
@@ -12,10 +12,8 @@ from tacit.api.answering import Answer, Parameters, Service
 from tacit.app.queries.injection import Injection, InjectionFailed
 from tacit.presets.multispace.settings import Categories, RecencyWeights
 from tacit.verbs import answers as shapes
-from tacit.verbs.requests import MAX_CONTENT_CHARS, Millis, Place, Request
+from tacit.verbs.requests import MAX_CONTENT_CHARS, Place, Request
 
-DAY_MS = 86_400_000
-HOLDOUT_DAYS = 90
 HOST = "library"
 
 
@@ -34,13 +32,6 @@ class Inject(Request):
     )
     categories: Categories | None = Field(default=None, description="tokens per section, for this prompt")
     recency: RecencyWeights | None = Field(default=None, description="factors by age, for this prompt")
-
-
-class TrialTime(Request):
-    """A request to compare sessions with and without memory in a span of time."""
-
-    since_ms: Millis | None = Field(default=None, description="from this time on; left out = 90 days")
-    until_ms: Millis | None = Field(default=None, description="before this time; default: now")
 
 
 def inject(engine: Service, at: Parameters, request: Inject) -> Answer[shapes.Injected]:
@@ -66,16 +57,3 @@ def inject(engine: Service, at: Parameters, request: Inject) -> Answer[shapes.In
         return Answer(shapes.Injected(result=outcome, failure=None))
     failure = shapes.InjectionFailure(reason=outcome.reason, message=outcome.message)
     return Answer(shapes.Injected(result=outcome.result, failure=failure), status=outcome.http_status)
-
-
-def get_holdout(engine: Service, at: Parameters, request: TrialTime) -> Answer[shapes.HoldoutView]:  # noqa: ARG001
-    """Compare sessions with memory and the share that `recall.holdout` left without it.
-
-    Compare repeated failures, turns and tokens of both groups to see what memory is worth. Without times the
-    last 90 days are compared.
-    """
-    until = request.until_ms if request.until_ms is not None else engine.clock.now_ms() + 1
-    since = request.since_ms if request.since_ms is not None else max(0, until - HOLDOUT_DAYS * DAY_MS)
-    share = engine.settings.recall.holdout
-    report = engine.holdout.holdout(since_ms=since, until_ms=until, share=share)
-    return Answer(shapes.HoldoutView(holdout=report))

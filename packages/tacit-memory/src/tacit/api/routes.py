@@ -162,8 +162,6 @@ def answer_of(endpoint: Endpoint, engine: Service, at: Parameters, request: Base
         return endpoint.handler(engine, at, request)
     caller = replace(at.caller, cwd=getattr(request, "cwd", ""))
     body = ask_verb(endpoint.handler, engine, caller, request)
-    if isinstance(body, str):
-        return Answer(None, text=body, media_type=f"{endpoint.media_type}; charset=utf-8")
     unwritten = names_change(type(body)) and body.change_id is None
     return Answer(
         None if endpoint.answer is None else body,

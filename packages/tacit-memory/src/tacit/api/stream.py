@@ -26,7 +26,7 @@ MOST_STREAMS = 32
 
 
 def stream_traces(engine: Service, at: Parameters, request: NoBody) -> Answer[None]:  # noqa: ARG001 - one shape for all handlers
-    """Stream recalls as they happen: `event: trace` with a row of `GET /v1/timeline`, and a comment every 15 seconds.
+    """Stream recalls as they happen: `event: trace` with a row of `GET /v1/traces`, and a comment every 15 seconds.
 
     The stream is of server-sent events. A client that reads too slowly loses the oldest waiting rows. It ends
     when the daemon stops; connect again then.

@@ -221,7 +221,7 @@ def _unnamed(text: str, hidden: frozenset[str]) -> str:
     return _MEMORY_ID.sub(lambda match: "another memory" if match[0] in hidden else match[0], text)
 
 
-# The search over memories for the lists of the page, the command line and MCP, and for `GET /v1/search`.
+# The search over memories for the lists of the page, the command line and MCP.
 #
 # In: words as somebody types them, a filter, a scope. Out: memories, best first. Words count in any order, inflected, as beginnings
 # of longer words and misspelled; meaning counts beside them where it stands out. The same question of the same store gives the

@@ -19,7 +19,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
-from urllib.parse import urlencode
 
 from tacit import __version__
 from tacit.cli.context import CommandContext, Daemon
@@ -162,12 +161,13 @@ def check_daemon(place: CommandContext) -> Iterator[Finding]:
     else:
         yield Finding(name="daemon", state="ok", detail=f"pid {health['pid']} answers, {took_ms:.0f} ms")
     try:
-        problems = daemon.request("GET", "/v1/check", timeout_s=60.0)[1]["problems"]
+        body = {"name": "check", "wait": True}
+        check = daemon.request("POST", "/v1/jobs", body, timeout_s=60.0)[1]["job"]
         engine = daemon.request("GET", "/v1/status", timeout_s=30.0)[1]
     except TacitError as error:
         yield failed("store", error, home=place.home)
         return
-    yield _store(problems, engine)
+    yield _store(check, engine)
     for warning in engine["warnings"]:
         yield Finding(name="store", state="warn", detail=warning)
     if not engine["recall_enabled"] or engine["shadow"]:
@@ -182,8 +182,10 @@ def check_daemon(place: CommandContext) -> Iterator[Finding]:
     yield _recalls(engine)
 
 
-def _store(problems: list[str], engine: dict[str, Any]) -> Finding:
-    if problems:
+def _store(check: dict[str, Any], engine: dict[str, Any]) -> Finding:
+    if check["error"]:
+        return Finding(name="store", state="fail", detail=check["error"], advice=check["hint"])
+    if problems := check["problems"]:
         return Finding(
             name="store",
             state="fail",
@@ -311,7 +313,8 @@ def make_scratch_home(place: CommandContext, folder: Path) -> Generator[ScratchH
     daemon.ensure_running(20.0)
     try:
         # The model is loaded behind the first answers; what is timed below is the daily case.
-        daemon.request("GET", "/v1/context?" + urlencode({"cwd": str(home.root)}), timeout_s=30.0)
+        start = {"surface": "start", "cwd": str(home.root), "store_trace": False}
+        daemon.request("POST", "/v1/recall", start, timeout_s=30.0)
         yield ScratchHome(
             home=home,
             nonce=nonce,

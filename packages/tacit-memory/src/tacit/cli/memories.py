@@ -27,6 +27,7 @@ from tacit.cli.terminal.arguments import (
     TouchedPaths,
     When,
     drop_empty,
+    memory_name,
     memory_path,
     parse_moment,
     session_key,
@@ -220,11 +221,12 @@ def recall(
         if text or surface not in ("on_demand", "start"):
             raise typer.BadParameter("Give a search text.")
         if not (budget or session or as_of):
-            pack = ask("GET", "/v1/context", {"cwd": str(cwd.absolute())})
+            start = {"surface": "start", "cwd": str(cwd.absolute()), "store_trace": False}
+            block = ask("POST", "/v1/recall", start)["block"]
             if as_json:
-                print_json(pack)
+                print_json({"block": block})
             else:
-                print_line(pack["block"]["text"] or "Nothing: a session that starts here gets no memory.")
+                print_line(block["text"] or "Nothing: a session that starts here gets no memory.")
             return
         surface = "start"
     question = drop_empty(
@@ -268,7 +270,7 @@ def get(
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import print_json, print_line
 
-    answer = ask("POST", "/v1/get", {"ids": ids, "cwd": str(cwd.absolute())})
+    answer = ask("POST", "/v1/fetches", {"ids": ids, "cwd": str(cwd.absolute())})
     if as_json:
         print_json(answer)
         return
@@ -355,11 +357,10 @@ def show(memory: MemoryId, as_json: AsJson = False) -> None:
     from tacit.cli.terminal.output import format_moment, print_json, print_rows, shorten_line
     from tacit.model.memory import day
 
-    answer = ask("GET", memory_path(memory))
+    answer = ask("GET", memory_path(memory), {"versions": True})
     m = answer["memory"]
-    history = ask("GET", f"{memory_path(m['id'])}/history")
     if as_json:
-        print_json({**answer, **history})
+        print_json(answer)
         return
     origin, validity = m["provenance"], m["validity"]
     session_name = " ".join(name for name in (origin["host"], origin["session_id"]) if name)
@@ -392,7 +393,7 @@ def show(memory: MemoryId, as_json: AsJson = False) -> None:
         ("tokens", str(m["tokens"])),
     ]
     print_rows("", ("field", "value"), [(k, v) for k, v in rows if v], empty="")
-    versions = history["versions"]
+    versions = answer["versions"]
     if len(versions) > 1:
         changes = [
             (format_moment(v["updated_at_ms"]), v["status"], shorten_line(v["content"], 120))
@@ -482,8 +483,7 @@ def _report_wrong(memory: str, *, as_json: bool) -> None:
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import print_json, print_line
 
-    ask("POST", f"{memory_path(memory)}/feedback", {"useful": False})
-    answer = ask("GET", memory_path(memory))
+    answer = ask("POST", "/v1/feedback", {"id": memory_name(memory), "useful": False})
     if as_json:
         print_json(answer)
         return

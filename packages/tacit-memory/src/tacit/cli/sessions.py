@@ -120,9 +120,10 @@ def _show_learned(session: str, folder: str, *, as_json: bool) -> None:
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import print_json, print_line
 
-    answer = ask("GET", "/v1/learned", {"session": session} if session else drop_empty(cwd=folder))
+    query = {"session": session} if session else drop_empty(cwd=folder)
+    answer = ask("GET", "/v1/digests", {**query, "learned": True})
     if as_json:
-        print_json(answer)
+        print_json({"learned": answer["learned"]})
     elif answer["learned"] is None:
         print_line("No session has been recorded here yet.")
     else:
@@ -307,7 +308,7 @@ def _set_muted(session: str, *, muted: bool, as_json: bool) -> None:
     host, slash, name = session.partition("/")
     if not slash or not name:
         raise typer.BadParameter("Name a session as host/id; `tacit why` shows them.")
-    answer = ask("POST", f"/v1/sessions/{quote(host, safe='')}/{quote(name, safe='')}/mute", {"muted": muted})
+    answer = ask("PATCH", f"/v1/sessions/{quote(host, safe='')}/{quote(name, safe='')}", {"muted": muted})
     if as_json:
         print_json(answer)
         return

@@ -340,7 +340,7 @@ def _take_in(folder: str, *, backfill: bool | None, yes: bool, as_json: bool) ->
     notice = _settle_related(folder)
     users = current_context().user_speaks
     confirmed = users and _takes_rules(folder, yes=yes, quiet=as_json)
-    imported = ask("POST", "/v1/projects/init", {"cwd": folder, "confirmed": confirmed})
+    imported = ask("POST", "/v1/projects", {"cwd": folder, "confirmed": confirmed})
     past = ask_all("/v1/transcripts", "transcripts", {"cwd": folder})["transcripts"]
     if not as_json:
         rows = [(f["path"], str(f["memories"]), f["status"]) for f in imported["files"]]
@@ -407,12 +407,12 @@ def _settle_related(folder: str) -> str:
     from tacit.cli.terminal.interaction import agreed
     from tacit.cli.terminal.output import print_line
 
-    notice: str = ask("GET", "/v1/projects/here", {"cwd": folder})["notice"]
+    notice: str = ask("GET", "/v1/projects", {"cwd": folder, "limit": 1})["here"]["notice"]
     if not (notice and current_context().interactive and current_context().user_speaks):
         return notice
     print_line(notice)
     joins = agreed("Share those memories with this folder?", yes=False, unattended=False, default=False)
-    ask("PUT", "/v1/projects/here", {"cwd": folder, "joined": joins})
+    ask("PUT", "/v1/projects", {"cwd": folder, "joined": joins})
     return ""
 
 
@@ -421,11 +421,11 @@ def _join(folder: str, *, yes: bool, as_json: bool) -> None:
     from tacit.cli.terminal.interaction import confirm
     from tacit.cli.terminal.output import print_json, print_line
 
-    for related in ask("GET", "/v1/projects/here", {"cwd": folder})["related"]:
+    for related in ask("GET", "/v1/projects", {"cwd": folder, "limit": 1})["here"]["related"]:
         if not as_json:
             print_line(related["text"].partition(" `tacit")[0])
         confirm("Share those memories with this folder?", yes=yes, default=False)
-    joined = ask("PUT", "/v1/projects/here", {"cwd": folder, "joined": True})
+    joined = ask("PUT", "/v1/projects", {"cwd": folder, "joined": True})
     if as_json:
         print_json(joined)
         return
@@ -437,7 +437,7 @@ def _separate(folder: str, *, as_json: bool) -> None:
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import print_json, print_line
 
-    separated = ask("PUT", "/v1/projects/here", {"cwd": folder, "joined": False})
+    separated = ask("PUT", "/v1/projects", {"cwd": folder, "joined": False})
     if as_json:
         print_json(separated)
         return
@@ -450,7 +450,7 @@ def _takes_rules(folder: str, *, yes: bool, quiet: bool) -> bool:
     from tacit.cli.terminal.interaction import agreed
     from tacit.cli.terminal.output import format_count, print_line, shorten_line
 
-    preview = ask("POST", "/v1/projects/init", {"cwd": folder, "dry_run": True})
+    preview = ask("POST", "/v1/projects", {"cwd": folder, "dry_run": True})
     memories: list[dict[str, Any]] = [change["memory"] for change in preview["changes"]]
     if not memories:
         return True

@@ -112,7 +112,7 @@ def _add(team: str, account: str, role: str, name: str, *, as_json: bool) -> Non
     from tacit.cli.terminal.output import print_json, print_line
 
     body = drop_empty(team=team, principal=account, role=role, name=name)
-    added = ask("POST", "/v1/teams/members", body)
+    added = ask("PUT", "/v1/teams/members", body)
     if as_json:
         print_json(added)
         return
@@ -136,16 +136,16 @@ def _remove(team: str, account: str, *, yes: bool, as_json: bool) -> None:
     from tacit.cli.terminal.interaction import confirm
 
     confirm(f"Remove {account} from {team}?", yes=yes, default=False)
-    body = {"team": team, "principal": account}
-    _print_members(ask("POST", "/v1/teams/members/remove", body), as_json=as_json)
+    body = {"team": team, "principal": account, "member": False}
+    _print_members(ask("PUT", "/v1/teams/members", body), as_json=as_json)
 
 
 def _allow_project(team: str, cwd: Path, *, stop: bool, as_json: bool) -> None:
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import print_json, print_line
 
-    body = {"team": team, "cwd": str(cwd.absolute()), "allowed": not stop}
-    done = ask("POST", "/v1/teams/projects", body)
+    body = {"team": team, "project": {"cwd": str(cwd.absolute()), "allowed": not stop}}
+    done = ask("PATCH", "/v1/teams", body)
     if as_json:
         print_json(done)
         return
@@ -177,8 +177,8 @@ def _make_service_account(organization: str, name: str, role: str, days: int, *,
     from tacit.cli.terminal.output import print_json, print_line
     from tacit.model.memory import day
 
-    body = {"team": organization, "name": name, "role": role, "days": days}
-    made = ask("POST", "/v1/teams/service-accounts", body)
+    body = {"team": organization, "principal": name, "service": True, "role": role, "days": days}
+    made = ask("PUT", "/v1/teams/members", body)
     if as_json:
         print_json(made)
         return
@@ -308,7 +308,7 @@ def _decide(request: str, decision: str, as_json: bool, **more: object) -> None:
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import print_json, print_line
 
-    decided = ask("POST", "/v1/teams/requests/decide", {"id": request, "decision": decision, **more})
+    decided = ask("PATCH", "/v1/teams/requests", {"id": request, "decision": decision, **more})
     if as_json:
         print_json(decided)
         return

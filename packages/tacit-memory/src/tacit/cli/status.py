@@ -265,7 +265,8 @@ def _ask_daemon(cwd: Path, *, recent: int, answers: DaemonAnswers) -> None:
         noted_in = notes[0][1] if notes else ""
         answers["engine"] = engine
         review = ask_running("GET", "/v1/review", {"cwd": str(cwd), "limit": 1}, timeout_s=TIMEOUT_S)
-        place = ask_running("GET", "/v1/projects/here", {"cwd": str(cwd)}, timeout_s=TIMEOUT_S)
+        projects = ask_running("GET", "/v1/projects", {"cwd": str(cwd), "limit": 1}, timeout_s=TIMEOUT_S)
+        place = projects["here"]
         answers["here"] = {
             "cwd": str(cwd),
             "project": place["project"]["remote"] or place["project"]["root"],
@@ -278,22 +279,21 @@ def _ask_daemon(cwd: Path, *, recent: int, answers: DaemonAnswers) -> None:
         }
         answers["warnings"] = [*engine["warnings"], *([place["notice"]] if place["notice"] else [])]
         if recent:
-            traces = ask_running(
-                "GET", "/v1/traces", {"surface": "prompt", "limit": recent}, timeout_s=TIMEOUT_S
-            )
-            answers["prompts"] = [_prompt(trace) for trace in traces["traces"]]
+            query = {"surface": "prompt", "limit": recent}
+            recalls = ask_running("GET", "/v1/traces", query, timeout_s=TIMEOUT_S)["recalls"]
+            answers["prompts"] = [_prompt(recall) for recall in recalls]
     except TacitError as error:
         answers["warnings"] = [f"The daemon runs but did not answer: {error}"]
 
 
-def _prompt(trace: dict[str, Any]) -> Prompt:
+def _prompt(recall: dict[str, Any]) -> Prompt:
     return {
-        "at_ms": trace["at_ms"],
-        "session": trace["session"],
-        "injected": len(trace["injected"]),
-        "tokens": trace["tokens"],
-        "silence": trace["silence"],
-        "text": trace["text"],
+        "at_ms": recall["at_ms"],
+        "session": recall["session"],
+        "injected": len(recall["injected"]),
+        "tokens": recall["tokens"],
+        "silence": recall["silence"],
+        "text": recall["text"],
     }
 
 

@@ -73,7 +73,7 @@ def login(
             "the recovery phrase",
             hint="Give it with --phrase-file, or --first on the account's first device.",
         )
-    shared = ask("POST", "/v1/sync/login", {"url": url, "dry_run": True})["shared"]
+    shared = ask("PUT", "/v1/sync", {"url": url, "dry_run": True})["shared"]
     if not as_json:
         memories = format_count(shared)
         print_line(f"{memories} of this home would be encrypted and sent to {url}, for your other devices.")
@@ -94,9 +94,7 @@ def login(
             )
         )
     invitation = code or typer.prompt("Code of the invitation", err=True)
-    done = ask("POST", "/v1/sync/login", {"url": url, "code": invitation, "phrase": phrase, "name": name})[
-        "login"
-    ]
+    done = ask("PUT", "/v1/sync", {"url": url, "code": invitation, "phrase": phrase, "name": name})["login"]
     _print_login(done, as_json=as_json)
 
 
@@ -143,7 +141,7 @@ def _sign_in(url: str, name: str) -> dict[str, Any]:
     from tacit.errors import NotLoggedIn
     from tacit.sync.connection import checked_url
 
-    begun = ask("POST", "/v1/sync/sign-in", {"url": url, "name": name})["sign_in"]
+    begun = ask("POST", "/v1/sync/sign-in", {"url": url, "name": name})["begun"]
     address = str(begun["browser_url"])
     checked_url(address)  # it comes from the server and is passed to the browser
     # On standard error, because standard output holds only the answer.
@@ -156,7 +154,7 @@ def _sign_in(url: str, name: str) -> dict[str, Any]:
         webbrowser.open(address)
     body = {"url": url, "login": begun["login"], "secret": begun["secret"]}
     while time.time() * 1000 < begun["until_ms"]:
-        done = ask("POST", "/v1/sync/sign-in/finish", body)["sign_in"]
+        done = ask("POST", "/v1/sync/sign-in", body)["result"]
         if done["done"]:
             return done
         time.sleep(POLL_S)
@@ -193,7 +191,7 @@ def logout(yes: Yes = False, as_json: AsJson = False) -> None:
     from tacit.cli.terminal.output import print_json, print_line
 
     confirm("Stop sharing this memory with your other devices?", yes=yes, default=False)
-    left = ask("POST", "/v1/sync/logout", {})
+    left = ask("DELETE", "/v1/sync")
     if as_json:
         print_json(left)
         return
@@ -251,11 +249,11 @@ def devices(
         raise typer.BadParameter("Name a device to revoke; the other actions take none.")
     match action:
         case "list":
-            _print(ask_all("/v1/sync/devices", "devices"), as_json=as_json)
+            _print(ask_all("/v1/sync", "devices", {"devices": True}), as_json=as_json)
         case "sync":
             _sync(as_json=as_json)
         case "invite":
-            invited = ask("POST", "/v1/sync/invites", {})
+            invited = ask("POST", "/v1/sync/devices", {})
             if as_json:
                 print_json(invited)
                 return
@@ -263,7 +261,7 @@ def devices(
             print_line(f"On the other device: tacit login {url} --code {invited['code']}")
         case "revoke":
             confirm(f"Refuse the device {device} from now on?", yes=yes, default=False)
-            _print(ask("POST", "/v1/sync/devices/revoke", {"device": device}), as_json=as_json)
+            _print(ask("POST", "/v1/sync/devices", {"revoked": device}), as_json=as_json)
         case _:
             raise typer.BadParameter(f"{action!r} is none of list, sync, invite, revoke.")
 

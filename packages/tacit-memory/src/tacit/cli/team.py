@@ -76,7 +76,7 @@ def share(
             "This home is not logged in at a server.",
             hint="`tacit login URL` logs it in; `tacit share ID --git` writes a file that you commit.",
         )
-    made = ask("POST", "/v1/teams/requests", {"id": memory, "team": team})
+    made = ask("PUT", "/v1/shares", {"id": memory, "team": team})
     if as_json:
         print_json(made)
         return
@@ -97,7 +97,7 @@ def _share_by_git(memory: str, name: str, cwd: Path, as_json: bool) -> None:
         raise InvalidInput(
             "Teammates are shown your name, and git has no user.name here.", hint="Give it with --by NAME."
         )
-    shared = ask("POST", "/v1/team/files", {"id": memory, "cwd": str(cwd.absolute()), "by": name})
+    shared = ask("PUT", "/v1/shares", {"id": memory, "cwd": str(cwd.absolute()), "by": name})
     if as_json:
         print_json(shared)
         return
@@ -114,13 +114,13 @@ def _unshare(memory: str, *, git: bool, purge: bool, yes: bool, cwd: Path, as_js
         if purge:
             question = f"Remove {memory} with its history from the server and from the devices of the team?"
             confirm(f"{question} This cannot be undone.", yes=yes, default=False)
-        ended = ask("POST", "/v1/teams/unshare", {"id": memory, "purge": purge})
+        ended = ask("PUT", "/v1/shares", {"id": memory, "shared": False, "purge": purge})
         if as_json:
             print_json(ended)
             return
         print_line("It is no longer shared.")
         return
-    removed = ask("DELETE", "/v1/team/files", {"id": memory, "cwd": str(cwd.absolute())})
+    removed = ask("PUT", "/v1/shares", {"id": memory, "shared": False, "cwd": str(cwd.absolute())})
     if as_json:
         print_json(removed)
         return
@@ -143,7 +143,7 @@ def team(ctx: typer.Context, cwd: Here = Path(), as_json: AsJson = False) -> Non
 
     if ctx.invoked_subcommand is not None:
         return
-    repository = ask("GET", "/v1/team", {"cwd": str(cwd.absolute())})
+    repository = ask("GET", "/v1/repository", {"cwd": str(cwd.absolute())})
     logged_in = ask("GET", "/v1/sync")["sync"]["logged_in"]
     teams: list[Any] = ask("GET", "/v1/teams")["teams"] if logged_in else []
     if as_json:
@@ -177,11 +177,9 @@ def join(organization: Organization = "", cwd: Here = Path(), as_json: AsJson = 
     from tacit.cli.connection import ask
 
     if organization:
-        print_teams(
-            ask("PUT", "/v1/teams/membership", {"team": organization, "joined": True}), as_json=as_json
-        )
+        print_teams(ask("PATCH", "/v1/teams", {"team": organization, "joined": True}), as_json=as_json)
         return
-    _print(ask("PUT", "/v1/team", {"cwd": str(cwd.absolute()), "joined": True}), as_json=as_json)
+    _print(ask("PUT", "/v1/repository", {"cwd": str(cwd.absolute()), "joined": True}), as_json=as_json)
 
 
 @app.command()
@@ -204,12 +202,12 @@ def leave(
     from tacit.cli.terminal.output import print_line
 
     if team:
-        left = ask("PUT", "/v1/teams/membership", {"team": team, "joined": False})
+        left = ask("PATCH", "/v1/teams", {"team": team, "joined": False})
         if not as_json:
             print_line(f"You left {team}. What came from there ended on this device.")
         print_teams(left, as_json=as_json)
         return
-    _print(ask("PUT", "/v1/team", {"cwd": str(cwd.absolute()), "joined": False}), as_json=as_json)
+    _print(ask("PUT", "/v1/repository", {"cwd": str(cwd.absolute()), "joined": False}), as_json=as_json)
 
 
 app.command()(members)

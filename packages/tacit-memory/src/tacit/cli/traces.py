@@ -46,7 +46,7 @@ def why(
         raise InvalidInput(
             "--replay and --threshold belong together.", hint="Say `tacit why --replay --threshold 0.3`."
         )
-    query = drop_empty(limit=limit, session=session, surface=surface)
+    query = drop_empty(limit=limit, session=session, surface=surface, whole=True)
     if threshold is not None:
         query["threshold"] = threshold
     answer = ask("GET", "/v1/traces", query)

@@ -10,7 +10,7 @@ def tune(bound: float, *, apply: bool, as_json: bool) -> None:
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import print_json
 
-    answer = ask("POST", "/v1/tune", {"bound": bound, "apply": apply})
+    answer = ask("POST", "/v1/tuning", {"bound": bound, "apply": apply})
     if as_json:
         print_json(answer)
         return

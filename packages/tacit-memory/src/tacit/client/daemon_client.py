@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from threading import Thread
-from typing import Any, TypeVar
+from typing import Any
 
 from tacit import __version__
 from tacit.client.daemon_facts import ask_health, read_facts, start_daemon, version_key
@@ -25,7 +25,6 @@ from tacit.errors import DaemonError, DaemonNewer, DaemonUnavailable, HostError,
 from tacit.system.files import open_handle, take_lock
 from tacit.system.processes import is_running
 
-_Value = TypeVar("_Value")
 READY_S = 10.0
 """How long a request that may start a daemon waits for it to answer."""
 START_AGAIN_S = 30.0
@@ -117,48 +116,12 @@ class DaemonClient:
         Raises:
             DaemonUnavailable: nothing answers.
         """
-        return self._answered(
-            lambda timeout: self.send(method, path, json_body, timeout_s=timeout),
-            _value_of,
-            timeout_s=timeout_s,
-            start=start,
-        )
-
-    def request_text(self, method: str, path: str, *, timeout_s: float = 30.0, start: bool = False) -> str:
-        """Send one request as `request` does, and return the reply's body as text.
-
-        Raises:
-            DaemonUnavailable: nothing answers.
-            TacitError: what the daemon says went wrong, as the class its code names.
-        """
-        status, data = self._answered(
-            lambda timeout: self.send(method, path, timeout_s=timeout),
-            lambda _, data: data,
-            timeout_s=timeout_s,
-            start=start,
-        )
-        if status >= 400:
-            raise error_of(_value_of(status, data), status)
-        return data.decode("utf-8")
-
-    def _answered(
-        self,
-        send: Callable[[float], tuple[int, bytes]],
-        read: Callable[[int, bytes], _Value],
-        *,
-        timeout_s: float,
-        start: bool,
-    ) -> tuple[int, _Value]:
-        """Call `send` with the seconds left until it is answered; return the status and what `read` makes of the bytes. Blocks.
-
-        With `start`, start a daemon if none runs, and try again for up to `READY_S`. Raises DaemonUnavailable if nothing answers.
-        """
         began = time.monotonic()
         until = began + timeout_s
         while True:
             try:
-                status, data = send(until - time.monotonic())
-                return status, read(status, data)
+                status, data = self.send(method, path, json_body, timeout_s=until - time.monotonic())
+                return status, _value_of(status, data)
             except (OSError, http.client.HTTPException, ValueError) as error:
                 absent = isinstance(error, FileNotFoundError | ConnectionRefusedError)
                 if not (absent and start) or time.monotonic() > min(began + READY_S, until):

@@ -22,16 +22,13 @@ HOST = "library"
 class EngineAccess(Protocol):
     """Access to an engine: the one in this process, or that of a daemon."""
 
-    def ask(
-        self, method: str, path: str, values: Mapping[str, object] | None = None, *, as_text: bool = False
-    ) -> Any:
+    def ask(self, method: str, path: str, values: Mapping[str, object] | None = None) -> Any:
         """Ask an endpoint of the API by its method and path, such as `/v1/memories/{id}`, and return its answer.
 
         Args:
             method: the HTTP method.
             path: as the table of endpoints has it, with names in braces.
             values: fields of the request, those of the path included; None = not given.
-            as_text: the answer is a text and not JSON.
 
         Raises:
             TacitError: what the engine refuses, or that no daemon answers.
@@ -74,14 +71,11 @@ class LocalEngine:
         self.injection = injection
         self._on_failure = on_failure
 
-    def ask(
-        self, method: str, path: str, values: Mapping[str, object] | None = None, *, as_text: bool = False
-    ) -> Any:
+    def ask(self, method: str, path: str, values: Mapping[str, object] | None = None) -> Any:
         """See `EngineAccess`."""
         from tacit.api.in_process import ask_endpoint  # noqa: PLC0415 - a program on the socket does not load it
 
-        answer = ask_endpoint(self.engine, self._speaker, method, path, values or {})
-        return answer.text if as_text else answer.body
+        return ask_endpoint(self.engine, self._speaker, method, path, values or {}).body
 
     def hook(self, payload: Mapping[str, object], deadline_ms: float) -> Mapping[str, object] | None:
         """See `EngineAccess`."""

@@ -8,7 +8,7 @@ from typing import Any
 from tacit.library.conversions import item_from
 from tacit.library.engine_access import EngineAccess
 from tacit.library.values import FoundItem
-from tacit.model.item import json_object
+from tacit.model.item import MOST_ITEMS, json_object
 
 Namespace = tuple[str, ...]
 ITEMS = "/v1/items"
@@ -23,8 +23,8 @@ class ItemAccess:
 
     def get(self, namespace: Namespace, key: str) -> FoundItem | None:
         """Return the item under `key`; None = there is none."""
-        item = self._way.ask("GET", ITEMS, {"namespace": namespace, "key": key})["item"]
-        return item_from(item) if item is not None else None
+        found = self._search(prefix=list(namespace), key=key)["items"]
+        return item_from(found[0]) if found else None
 
     def put(self, namespace: Namespace, key: str, value: Mapping[str, Any], *, text: str = "") -> FoundItem:
         """Store `value` under `key`; it replaces what is stored there. `text` becomes a memory of the namespace's agent."""
@@ -39,22 +39,19 @@ class ItemAccess:
         self, prefix: Namespace, *, where: Mapping[str, Any] | None, query: str, limit: int, offset: int
     ) -> list[FoundItem]:
         """Return items whose namespace begins with `prefix`: with a query the nearest in meaning first, else the newest first."""
-        body = {
-            "prefix": list(prefix),
-            "where": where or {},
-            "query": query,
-            "limit": limit,
-            "offset": offset,
-        }
-        return [item_from(item) for item in self._way.ask("POST", f"{ITEMS}/search", body)["items"]]
+        found = self._search(prefix=list(prefix), where=where or {}, query=query, limit=limit, offset=offset)
+        return [item_from(item) for item in found["items"]]
 
     def namespaces(self) -> list[Namespace]:
         """Return all namespaces with items, sorted."""
         found = list[Namespace]()
         cursor: str | None = None
         while True:
-            answer = self._way.ask("GET", f"{ITEMS}/namespaces", {"cursor": cursor})
+            answer = self._search(namespaces=True, limit=MOST_ITEMS, cursor=cursor)
             found += [tuple(name) for name in answer["namespaces"]]
             cursor = answer["next_cursor"]
             if cursor is None:
                 return found
+
+    def _search(self, **fields: object) -> Any:
+        return self._way.ask("POST", f"{ITEMS}/search", fields)

@@ -83,9 +83,7 @@ class DaemonEngine:
             return None
         return cast("Mapping[str, object]", value) if isinstance(value, dict) else {}
 
-    def ask(
-        self, method: str, path: str, values: Mapping[str, object] | None = None, *, as_text: bool = False
-    ) -> Any:
+    def ask(self, method: str, path: str, values: Mapping[str, object] | None = None) -> Any:
         """See `EngineAccess`."""
         given = {name: value for name, value in (values or {}).items() if value is not None}
         for name in _BRACES.findall(path):
@@ -94,10 +92,7 @@ class DaemonEngine:
         if method in ("GET", "DELETE"):
             query = urlencode([(name, part) for name, value in given.items() for part in _parts(value)])
             path, body = f"{path}?{query}" if query else path, None
-        client, within_s, start = self._client, self._timeout_s, self._start
-        if as_text:
-            return client.request_text(method, path, timeout_s=within_s, start=start)
-        return client.request(method, path, body, timeout_s=within_s, start=start)[1]
+        return self._client.request(method, path, body, timeout_s=self._timeout_s, start=self._start)[1]
 
     def inject(
         self, text: str, *, session_id: str, cwd: str, deadline_ms: float | None
@@ -112,7 +107,7 @@ class DaemonEngine:
         within_s = self._timeout_s if deadline_ms is None else deadline_ms / 1000 + GRACE_S
         try:
             status, value = self._client.request_any(
-                "POST", "/v1/inject", body, timeout_s=within_s, start=self._start
+                "POST", "/v1/injections", body, timeout_s=within_s, start=self._start
             )
         except (DaemonUnavailable, StoreReadOnly) as error:
             self._on_failure(error)

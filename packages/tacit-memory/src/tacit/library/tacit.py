@@ -468,8 +468,8 @@ class Tacit:
         Raises:
             NotFound: if there is none of this id.
         """
-        versions = self._way.ask("GET", f"{MEMORY}/history", {"id": self._own(memory_id)})["versions"]
-        return tuple(map(record_from, versions))
+        shown = self._way.ask("GET", MEMORY, {"id": self._own(memory_id), "versions": True})
+        return tuple(map(record_from, shown["versions"]))
 
     def why(self, *, session: str = "", surface: str = "", limit: int = 10) -> tuple[RecallRecord, ...]:
         """Return the newest recalls: what was asked, what was given, and why not more.
@@ -485,7 +485,7 @@ class Tacit:
         if self._user is not None and not session:
             raise InvalidInput("Recalls of one user are found by their session.", hint="Give `session`.")
         name = f"{HOST}/{self._named(session)}" if session else None
-        wanted = {"session": name, "surface": surface or None, "limit": limit}
+        wanted = {"session": name, "surface": surface or None, "limit": limit, "whole": True}
         return tuple(map(recall_from, self._way.ask("GET", "/v1/traces", wanted)["traces"]))
 
     def export(self, form: str = "jsonl", *, cwd: str | os.PathLike[str] | None = "") -> str:
@@ -502,7 +502,7 @@ class Tacit:
             InvalidInput: for another format.
         """
         place = self._at(None if self._user is not None and cwd == "" else cwd)
-        text: str = self._way.ask("GET", "/v1/export", {"format": form, "cwd": place}, as_text=True)
+        text: str = self._way.ask("POST", "/v1/export", {"format": form, "cwd": place})["text"]
         if LEFT_OUT in text.partition("\n")[0]:
             warnings.warn(
                 f"This export is not complete: {LEFT_OUT}. Open the memory with the token of `tacit token create`.",
@@ -516,7 +516,7 @@ class Tacit:
         Raises:
             NotFound: if there is none of this id.
         """
-        self._way.ask("POST", f"{MEMORY}/feedback", {"id": self._own(memory_id), "useful": useful})
+        self._way.ask("POST", "/v1/feedback", {"id": self._own(memory_id), "useful": useful})
 
     @property
     def items(self) -> ItemAccess:

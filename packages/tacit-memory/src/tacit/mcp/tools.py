@@ -40,7 +40,7 @@ from tacit.presets.refresh import tools as refresh
 from tacit.verbs.answers import Changed, OneMemory
 from tacit.verbs.asking import AnswerT, Verb, ask_verb
 from tacit.verbs.edit import Update, update_memory
-from tacit.verbs.feedback import Feedback, Rated, rate_memory
+from tacit.verbs.feedback import MemoryFeedback, Rated, rate_memory
 from tacit.verbs.forget import Forget, forget_memory
 from tacit.verbs.get import Get, Got, get_memories
 from tacit.verbs.remember import Remember, remember
@@ -161,7 +161,8 @@ def _tell_forgotten(engine: Engine, caller: Caller, request: Forget, answer: One
     return _changed((retired,), f"Forgotten: {memory_line(answer.memory)[2:]}")
 
 
-def _tell_rated(engine: Engine, caller: Caller, request: Feedback, answer: Rated) -> ToolAnswer:  # noqa: ARG001
+def _tell_rated(engine: Engine, caller: Caller, request: MemoryFeedback, answer: Rated) -> ToolAnswer:  # noqa: ARG001
+    assert answer.memory is not None
     name, verdict = answer.memory.id, "useful" if request.useful else "not useful"
     text = f"{name} counts as {verdict}." if answer.counted else f"{name} was called {verdict} before."
     return ToolAnswer(text=text, data={"id": name, "counted": answer.counted})
@@ -445,7 +446,7 @@ TOOLS: tuple[Tool, ...] = (
         name="memory_feedback",
         title="Rate a memory",
         about="Say whether a memory you were given helped; it ranks higher or lower from then on.",
-        takes=Feedback,
+        takes=MemoryFeedback,
         says={"id": {"description": "Id, or the ending shown as (id ...)"}, "useful": {}},
         gives=say.JUDGED,
         answer=_asking(rate_memory, _tell_rated),

@@ -34,13 +34,12 @@ _SURFACES: dict[TrustTier, frozenset[Surface]] = {
 _OWN_NOTES = frozenset({Surface.START, Surface.COMPACTION, Surface.PROMPT, Surface.ON_DEMAND})
 """The surfaces on which an agent's own notes may be injected. They are marked, and rank behind what people said."""
 
-_CHANGE = "change memories"
 _REVIEW = "decide what waits for review"
 _SHARING = "decide which folders share a project"
 _DEVICES = "decide which devices share this memory"
 _TEAM = "decide what is shared with a team, and which team is believed"
 USERS_ALONE: Mapping[str, str] = {
-    **dict.fromkeys(("edit_memory", "supersede_memory", "merge_memory"), _CHANGE),
+    "edit_memory": "change memories",
     "undo_change": "take changes back",
     "purge_memories": "remove memories for good",
     "import_memories": "import memories",
@@ -50,31 +49,17 @@ USERS_ALONE: Mapping[str, str] = {
     "decide_reviews": _REVIEW,
     "put_folder_project": _SHARING,
     **dict.fromkeys(
-        (
-            "sync",
-            "log_in",
-            "begin_sign_in",
-            "finish_sign_in",
-            "log_out",
-            "invite_device",
-            "revoke_device",
-        ),
+        ("sync", "log_in", "sign_in", "log_out", "change_devices"),
         _DEVICES,
     ),
     **dict.fromkeys(
         (
             "put_repository_team",
-            "share_in_repository",
-            "unshare_in_repository",
+            "share_memory",
             "add_team",
-            "put_membership",
+            "change_team",
             "put_member",
-            "remove_member",
-            "put_team_project",
-            "put_service_account",
-            "request_sharing",
             "decide_share_request",
-            "unshare_memory",
         ),
         _TEAM,
     ),

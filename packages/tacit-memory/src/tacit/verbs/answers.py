@@ -28,7 +28,7 @@ from tacit.app.admin.learned import Learned, LearnedStatement, SessionDigest
 from tacit.app.admin.recalls import InjectedMemory, RecallRow, SessionRow, SessionView
 from tacit.app.admin.series import Series
 from tacit.app.admin.settings import AgentSettings, SettingsView
-from tacit.app.maintenance.maintenance import Job, StoreCopy
+from tacit.app.maintenance.maintenance import Job, StoreCopy, StoreUse
 from tacit.app.maintenance.review import ReviewCause
 from tacit.app.projects import Related
 from tacit.app.queries.injection import InjectionResult
@@ -36,6 +36,7 @@ from tacit.app.reasons import ShownTrace, change_text, in_words, summary_text
 from tacit.app.sharing.team import SharedFile
 from tacit.app.stats import Holdout, InjectionStats, stats_of
 from tacit.app.transfer.report import ImportLine
+from tacit.app.values import EngineStatus
 from tacit.capture.bootstrap.project_import import RuleFile
 from tacit.hosts.transcripts.rows import TranscriptInfo
 from tacit.model.change_reason import ChangeCause, ChangeReason
@@ -53,7 +54,7 @@ from tacit.model.shared import (
     TeamMembership,
 )
 from tacit.model.trace import SilenceCause, Trace
-from tacit.ports.store import ProjectRecord, StoreStats
+from tacit.ports.store import ProjectRecord
 from tacit.recall.finished import Replayed
 from tacit.state.counted import Verdict
 from tacit.sync.views import (
@@ -323,36 +324,26 @@ class RecalledView(Shape):
     replayed: Sequence[Replayed] = Field(description="the same decided at the thresholds asked for")
 
 
-class BlockView(Shape):
-    """The answer with a block, such as the start pack."""
+class Hit(Shape):
+    """The place of a found memory in the two rankings of a search (1 = first; null = not in it), and the score of both together."""
 
-    block: Block
+    score: float
+    by_words: int | None
+    by_meaning: int | None
 
 
 class MemoryPage(Shape):
     """A page of a list of memories; `next_cursor` is null at the end. `total` counts all memories that match; in a search, the best 200."""
 
     memories: Sequence[MemoryAnswer]
+    hits: Sequence[Hit] = Field(
+        default=(), description="in a search: how each of `memories` was found, in the same order"
+    )
     limit: int
     offset: int
     next_offset: int | None
     next_cursor: str | None
     total: int | None
-
-
-class Hit(Shape):
-    """A memory found, with its place in the two rankings (1 = first; null = not in it)."""
-
-    memory: MemoryAnswer
-    score: float
-    by_words: int | None
-    by_meaning: int | None
-
-
-class Hits(Shape):
-    """Memories found, best first."""
-
-    hits: Sequence[Hit]
 
 
 class OneMemory(Shape):
@@ -367,19 +358,20 @@ class OneMemory(Shape):
         return etag_of(self.memory)
 
 
-class Versions(Shape):
-    """A page of the versions of a memory, oldest first."""
+class Edited(OneMemory):
+    """A memory after it was changed, replaced or merged, and the changes that were written. A new statement is in `changes`."""
 
-    versions: Sequence[MemoryAnswer]
-    next_cursor: NextCursor
+    changes: Sequence[ChangeAnswer]
 
 
-class Relations(Shape):
-    """A page of the relations of a memory, and the memories at their other ends."""
+class ShownMemory(OneMemory):
+    """One memory, and what was asked for beside it."""
 
-    relations: Sequence[Relation]
-    memories: Sequence[MemoryAnswer]
-    next_cursor: NextCursor
+    versions: Sequence[MemoryAnswer] = Field(default=(), description="its versions, oldest first")
+    relations: Sequence[Relation] = Field(default=(), description="its relations, strongest first")
+    related: Sequence[MemoryAnswer] = Field(
+        default=(), description="the memories at the other ends of its relations"
+    )
 
 
 class ReviewEntry(Shape):
@@ -445,19 +437,16 @@ class ChangeLog(Shape):
     next_cursor: NextCursor
 
 
-class Traces(Shape):
-    """A page of recall traces, newest first. `replayed` repeats the decisions at the threshold of the request; empty if it names none."""
+class TracePage(Shape):
+    """A page of recalls, newest first: in one line each, and whole if the request says so.
 
+    `replayed` repeats the decisions at the threshold of the request; empty if it names none.
+    """
+
+    recalls: Sequence[RecallRow]
     traces: Sequence[TraceAnswer]
     replayed: Sequence[Replayed]
     next_cursor: NextCursor
-
-
-class TimelinePage(Shape):
-    """A page of recalls in one line each, newest first; `next_cursor` is null at the end."""
-
-    recalls: Sequence[RecallRow]
-    next_cursor: str | None
 
 
 class OneTrace(Shape):
@@ -466,13 +455,6 @@ class OneTrace(Shape):
     trace: TraceAnswer
     verdicts: Sequence[Verdict]
     replayed: Replayed | None = None
-
-
-class Verdicts(Shape):
-    """The user's verdicts on injected memories, newest first."""
-
-    verdicts: Sequence[Verdict]
-    next_cursor: NextCursor = None
 
 
 class SessionPage(Shape):
@@ -530,13 +512,11 @@ class DigestPage(Shape):
 
     digests: Sequence[SessionDigest]
     reason: str
+    learned: LearnedAnswer | None = Field(
+        default=None,
+        description="what was learned from the session; null if it was not asked for, or no session is known",
+    )
     next_cursor: NextCursor
-
-
-class SessionLearned(Shape):
-    """What was learned from a session; null if there was no session yet."""
-
-    learned: LearnedAnswer | None
 
 
 class GraphView(Shape):
@@ -553,13 +533,6 @@ class ProjectRow(Shape):
     active: int
 
 
-class Projects(Shape):
-    """A page of projects, sorted by name."""
-
-    projects: Sequence[ProjectRow]
-    next_cursor: NextCursor
-
-
 class FolderProject(Shape):
     """The project of a folder, and other projects that may belong to it. `notice` is the question that the user has not answered yet; empty = none."""
 
@@ -568,15 +541,26 @@ class FolderProject(Shape):
     notice: str
 
 
+class Projects(Shape):
+    """A page of projects, sorted by name. `here` is that of the folder asked for; null if none was."""
+
+    projects: Sequence[ProjectRow]
+    here: FolderProject | None
+    next_cursor: NextCursor
+
+
 class SyncView(Shape):
-    """The answer with the state of this home's sync, as it was known without asking the server."""
+    """The answer with the state of this home's sync, as it was known without asking the server. `devices` are empty if they were not asked for."""
 
     sync: SyncStatus
+    devices: Sequence[DeviceView] = ()
+    next_cursor: NextCursor = None
 
 
-class SyncedView(SyncView):
+class SyncedView(Shape):
     """The answer to an exchange with the server: what was sent and received, and the state of the sync afterwards."""
 
+    sync: SyncStatus
     exchanged: Exchanged
 
 
@@ -588,28 +572,17 @@ class LoggedInView(Shape):
 
 
 class SignInView(Shape):
-    """The answer with a single sign-on that was begun: where the user continues it, and how its result is asked for."""
+    """The answer to a step of a single sign-on: where the user continues it, or its present result."""
 
-    sign_in: SignInBegun
-
-
-class SignedInView(Shape):
-    """The answer with the present result of a single sign-on."""
-
-    sign_in: SignInResult
-
-
-class InviteView(Shape):
-    """The answer with a code for one more device of the account."""
-
-    code: str
+    begun: SignInBegun | None = None
+    result: SignInResult | None = None
 
 
 class DevicesView(Shape):
-    """The devices of an account."""
+    """The answer after a device was invited or refused: the code for the new one, or the devices of the account."""
 
-    devices: Sequence[DeviceView]
-    next_cursor: NextCursor = None
+    code: str = ""
+    devices: Sequence[DeviceView] = ()
 
 
 class TeamView(Shape):
@@ -623,34 +596,28 @@ class TeamView(Shape):
 
 
 class TeamsView(Shape):
-    """The answer with the teams of the user on the server."""
+    """The answer with the teams of the user: as the server has them, as this home knows them, or with all that the server holds about the user."""
 
-    teams: Sequence[TeamMembership]
-
-
-class KnownTeamsView(Shape):
-    """The teams that the user joined, as this home knows them without asking the server."""
-
-    teams: Sequence[KnownTeam]
+    teams: Sequence[TeamMembership] = ()
+    known: Sequence[KnownTeam] = ()
+    owned: Owned | None = None
 
 
 class MembersView(Shape):
     """The members of a team."""
 
     members: Sequence[MemberView]
-    next_cursor: NextCursor = None
+    next_cursor: NextCursor
 
 
-class AddedMemberView(Shape):
-    """The answer after a member or a service account was added or changed, with a code of invitation or a token where one was made."""
+class MemberPut(Shape):
+    """The answer after a member or a service account was added, changed or removed.
 
-    added: AddedMember
+    `added` has a code of invitation or a token where one was made; `members` are those left after a removal.
+    """
 
-
-class OwnedView(Shape):
-    """The answer with everything that the server holds about the user in their teams."""
-
-    owned: Owned
+    added: AddedMember | None = None
+    members: Sequence[MemberView] = ()
 
 
 class AuditView(Shape):
@@ -673,16 +640,12 @@ class ShareRequestView(Shape):
     request: ShareRequest
 
 
-class SharedMemoryView(Shape):
-    """A memory that a team shares, or that it has just stopped sharing."""
-
-    memory: SharedMemory
-
-
 class SharedView(Shape):
-    """The answer with the team file of a memory that was written or removed."""
+    """What became of sharing a memory: its file in the repository, the request to the team, or the memory that a team no longer shares."""
 
-    file: SharedFile
+    file: SharedFile | None = None
+    request: ShareRequest | None = None
+    memory: SharedMemory | None = None
 
 
 class KindRow(Shape):
@@ -697,10 +660,22 @@ class KindRow(Shape):
     episodic: bool
 
 
+class SpaceRow(Shape):
+    """A space, which is one measure of similarity. `high` and `low` are its thresholds, on its own scale."""
+
+    name: str
+    family: Literal["meaning", "words", "situation", "things", "time"]
+    summary: str
+    topic_weight: float
+    high: float
+    low: float
+
+
 class Kinds(Shape):
-    """The defined kinds: the built-in ones and those of the settings."""
+    """The defined kinds, built-in ones and those of the settings, and all spaces in a fixed order."""
 
     kinds: Sequence[KindRow]
+    spaces: Sequence[SpaceRow]
 
 
 _RuleFileView = _view(
@@ -713,23 +688,6 @@ _RuleFileView = _view(
     ],
 )
 RuleFileAnswer = Annotated[RuleFile, SentAs(lambda file: _fill(_RuleFileView, file), _RuleFileView)]
-
-
-class SpaceRow(Shape):
-    """A space, which is one measure of similarity. `high` and `low` are its thresholds, on its own scale."""
-
-    name: str
-    family: Literal["meaning", "words", "situation", "things", "time"]
-    summary: str
-    topic_weight: float
-    high: float
-    low: float
-
-
-class Spaces(Shape):
-    """All spaces, in a fixed order."""
-
-    spaces: Sequence[SpaceRow]
 
 
 class Imported(Shape):
@@ -778,11 +736,12 @@ class Target(Shape):
 
 
 class Exported(Shape):
-    """The path, format and size of a written export."""
+    """The format and size of an export, and where it was written; without a target its `text`."""
 
     target: str
     format: str
     bytes: int
+    text: str
 
 
 class ImportedFormat(Shape):
@@ -825,12 +784,6 @@ class Restored(Shape):
     dry_run: bool
 
 
-class Problems(Shape):
-    """The problems that a check of the store found, as sentences; empty = the store is sound."""
-
-    problems: Sequence[str]
-
-
 class OneJob(Shape):
     """The state of a background job."""
 
@@ -843,16 +796,12 @@ class Jobs(Shape):
     jobs: Sequence[Job]
 
 
-class SeriesView(Shape):
-    """The answer with counts per bucket of time, for charts."""
+class Stats(Shape):
+    """What is stored and used, numbers over time, and sessions with memory beside those without. What was not asked for is null."""
 
-    series: Series
-
-
-class HoldoutView(Shape):
-    """The comparison of sessions with memory and sessions of the holdout, which have none."""
-
-    holdout: Holdout
+    use: StoreUse | None
+    series: Series | None
+    holdout: Holdout | None
 
 
 class InjectionFailure(Shape):
@@ -884,41 +833,24 @@ class ItemView(Shape):
 
 
 class OneItem(Shape):
-    """One item; null = there is none."""
+    """The item that was stored."""
 
-    item: ItemView | None
+    item: ItemView
 
 
 class ItemList(Shape):
-    """A page of items, best match first for a query, else newest first."""
+    """A page of items, best match first for a query, else newest first; or of the namespaces that hold items, sorted."""
 
     items: Sequence[ItemView]
-    next_cursor: NextCursor
-
-
-class NamespaceList(Shape):
-    """A page of the namespaces that hold items, sorted."""
-
     namespaces: Sequence[Sequence[str]]
     next_cursor: NextCursor
-
-
-class Reverted(Shape):
-    """Whether a setting was reset, and the settings that hold now; `reverted` is false if there was nothing to reset."""
-
-    reverted: bool
-    settings: SettingsView
-
-    @property
-    def etag(self) -> str:
-        """Return the etag of the user's settings file, for `If-Match`."""
-        return self.settings.etag
 
 
 class SettingsAnswer(Shape):
     """The settings, with the layer of every value."""
 
     settings: SettingsView
+    reverted: bool = Field(default=False, description="whether something was reset")
 
     @property
     def etag(self) -> str:
@@ -948,18 +880,31 @@ class Check(Shape):
     hint: str
 
 
-class Health(Shape):
-    """The health checks, and counters of the process. `ok` = all checks passed."""
-
-    ok: bool
-    version: str
-    checks: Sequence[Check]
-    store: StoreStats
+_Status = _view(
+    EngineStatus,
+    "StatusFields",
+    "The state of the engine.",
+    ok=Annotated[bool, Field(description="whether all checks passed")],
+    checks=Sequence[Check],
     # Not `Mapping[str, float]`: that would write whole numbers as fractions.
-    counters: Annotated[
+    counters=Annotated[
         Mapping[str, Any],
         WithJsonSchema({"type": "object", "additionalProperties": {"type": "number"}, "title": "Counters"}),
-    ]
+        Field(description="numbers of the process"),
+    ],
+)
+
+
+@dataclass(slots=True, kw_only=True)
+class StatusView(_Status):  # pyright: ignore[reportGeneralTypeIssues, reportUntypedBaseClass]
+    """The state of the engine, the results of its health checks, and numbers of the process."""
+
+
+def status_view(
+    status: EngineStatus, *, checks: Sequence[Check], counters: Mapping[str, float]
+) -> StatusView:
+    """Return the state of the engine with the results of its checks."""
+    return _fill(StatusView, status, ok=all(check.ok for check in checks), checks=checks, counters=counters)
 
 
 class Document(Shape):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import Literal, Self
 
 from pydantic import Field, model_validator
@@ -10,12 +11,12 @@ from pydantic import Field, model_validator
 from tacit.app.engine import Engine
 from tacit.app.values import Caller
 from tacit.errors import InvalidInput
+from tacit.model.changes import Change
 from tacit.model.changes import Edit as EditChange
-from tacit.model.memory import BY_TOOL, Sensitivity, SensitivityName, TrustTier
-from tacit.model.scope import Scope
+from tacit.model.memory import BY_TOOL, Memory, Sensitivity, SensitivityName, TrustTier
 from tacit.safety.trust import ENDED_STATUSES
-from tacit.verbs.answers import Changed, OneMemory
-from tacit.verbs.requests import MAX_CONTENT_CHARS, NewScope, OfMemory, Place, ScopeText, UserWords, Whens
+from tacit.verbs.answers import Changed, Edited
+from tacit.verbs.requests import MAX_CONTENT_CHARS, NewScope, OfMemory, Place, UserWords, Whens
 from tacit.verbs.show import find
 
 
@@ -42,6 +43,16 @@ class Edit(OfMemory):
         default=None,
         description="true = from now on it holds on all branches, not only on the one it was learned on",
     )
+    supersede: bool = Field(
+        default=False,
+        description="`content` becomes a memory of its own that replaces this one; only with `kind`, `when` and `scope`",
+    )
+    into: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=100,
+        description="merge it into this memory, which says the same and stays; nothing else is changed with it",
+    )
 
     @property
     def wanted_sensitivity(self) -> Sensitivity | None:
@@ -50,8 +61,17 @@ class Edit(OfMemory):
 
     @model_validator(mode="after")
     def _says_something(self) -> Self:
-        if all(getattr(self, name) is None for name in type(self).model_fields if name not in ("id", "cwd")):
+        changed = {
+            name
+            for name in type(self).model_fields
+            if name not in ("id", "cwd", "supersede") and getattr(self, name) is not None
+        }
+        if not changed:
             raise ValueError("at least one field to change")
+        if self.supersede and not {"content"} <= changed <= {"content", "kind", "when", "scope"}:
+            raise ValueError("content, and at most kind, when and scope, to supersede a memory")
+        if self.into is not None and (changed != {"into"} or self.supersede):
+            raise ValueError("into alone")
         return self
 
 
@@ -64,76 +84,44 @@ class Update(OfMemory):
     user_words: UserWords = ""
 
 
-class Supersede(OfMemory):
-    """A request to replace a memory by another statement."""
+def edit_memory(engine: Engine, caller: Caller, request: Edit) -> Edited:
+    """Change parts of a memory, replace it by another statement, or merge it into a memory that says the same.
 
-    content: str = Field(min_length=1, max_length=MAX_CONTENT_CHARS, description="the new statement")
-    kind: str | None = Field(default=None, max_length=100, description="its kind; default: unchanged")
-    when: str | None = Field(default=None, max_length=2000, description="when it applies; default: unchanged")
-    scope: ScopeText | None = Field(default=None, description="its scope; default: unchanged")
-
-
-class MergeInto(OfMemory):
-    """A request to merge a memory into another one that says the same."""
-
-    into: str = Field(
-        min_length=1, max_length=100, description="id of the memory that stays, or the beginning of it"
-    )
-
-
-def edit_memory(engine: Engine, caller: Caller, request: Edit) -> OneMemory:
-    """Change parts of a memory. The history keeps the old version.
-
-    Fields that you leave out do not change. Send `If-Match` so that you do not overwrite a change that somebody
-    else made meanwhile. `POST /v1/undo` takes the change back.
+    Fields that you leave out do not change. With `supersede` the new statement becomes a memory of its own, and
+    takes the kind, `when` and scope of the old one unless you name others. With `into` the memory ends, and the
+    other one counts its evidence, too. The history keeps the old version, and `POST /v1/undo` takes the change
+    back. Send `If-Match` so that you do not overwrite a change that somebody else made meanwhile.
 
     Raises:
         NotFound: no memory has this id, or several have it.
         RefusedByRedaction: the text holds a secret.
     """
+    memory = engine.show(request.id)
+    if request.into is not None:
+        return _edited(engine, memory, engine.admin.merge(memory, request.into))
+    scope = None if request.scope is None else engine.scope_called(request.scope, request.cwd)
+    if request.supersede:
+        changes = engine.memories.supersede(
+            memory, request.content or "", kind=request.kind, when=request.when, scope=scope
+        )
+        return _edited(engine, memory, changes)
     changed = engine.memories.edit(
-        engine.show(request.id),
+        memory,
         content=request.content,
         kind=request.kind,
         when=request.when,
-        scope=None if request.scope is None else engine.scope_called(request.scope, request.cwd),
+        scope=scope,
         importance=request.importance,
         pinned=request.pinned,
         sensitivity=request.wanted_sensitivity,
         all_branches=request.all_branches is True,
         headline=request.headline,
     )
-    return OneMemory(memory=changed)
+    return Edited(memory=changed, changes=(EditChange(memory=changed),))
 
 
-def supersede_memory(engine: Engine, caller: Caller, request: Supersede) -> Changed:
-    """Supersede a memory by another statement. The history of the old one stays.
-
-    The new statement becomes a memory of its own, and the old one ends and names it. Without `kind`, `when`
-    and `scope` it takes them from the old one.
-
-    Raises:
-        NotFound: no memory has this id, or several have it.
-        RefusedByRedaction: the text holds a secret.
-    """
-    scope = Scope.parse(request.scope) if request.scope is not None else None
-    changes = engine.memories.supersede(
-        engine.show(request.id), request.content, kind=request.kind, when=request.when, scope=scope
-    )
-    return Changed(changes=changes)
-
-
-def merge_memory(engine: Engine, caller: Caller, request: MergeInto) -> Changed:
-    """Merge a memory into another one that says the same.
-
-    The memory of the path ends, and the one named by `into` counts its evidence, too. `POST /v1/undo` takes
-    it back.
-
-    Raises:
-        NotFound: one of the two memories does not exist.
-    """
-    changes = engine.admin.merge(engine.show(request.id), request.into)
-    return Changed(changes=changes)
+def _edited(engine: Engine, memory: Memory, changes: Sequence[Change]) -> Edited:
+    return Edited(memory=engine.show(memory.id), changes=changes)
 
 
 def update_memory(engine: Engine, caller: Caller, request: Update) -> Changed:

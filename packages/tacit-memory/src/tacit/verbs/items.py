@@ -10,9 +10,9 @@ from tacit.app.engine import Engine
 from tacit.app.queries.items import MAX_LABELS, MAX_NAME_CHARS
 from tacit.app.values import Caller
 from tacit.model.item import MOST_ITEMS, Item
-from tacit.verbs.answers import ItemList, ItemView, NamespaceList, OneItem
-from tacit.verbs.cursors import MAX_CHARS, part_of, rows_before, to_cursor
-from tacit.verbs.requests import MAX_CONTENT_CHARS, LongPage, Request
+from tacit.verbs.answers import ItemList, ItemView, OneItem
+from tacit.verbs.cursors import part_of, rows_before, to_cursor
+from tacit.verbs.requests import MAX_CONTENT_CHARS, Page, Request
 
 Label = Annotated[str, Field(min_length=1, max_length=MAX_NAME_CHARS)]
 
@@ -38,12 +38,16 @@ class PutItem(ItemName):
     )
 
 
-class SearchItems(Request):
-    """A search for items."""
+class SearchItems(Page):
+    """A search for items, or for the namespaces that hold them."""
 
     prefix: tuple[Label, ...] = Field(
         default=(), max_length=MAX_LABELS, description="namespace, with all below it; default: all"
     )
+    key: str | None = Field(
+        default=None, max_length=MAX_NAME_CHARS, description="only the item with this key in `prefix` itself"
+    )
+    namespaces: bool = Field(default=False, description="list namespaces instead of items")
     where: dict[str, Any] = Field(
         default={},
         description="fields that the value must have: values, or one of `$eq`, `$ne`, `$gt`, `$gte`, `$lt`, `$lte` with a value",
@@ -55,21 +59,6 @@ class SearchItems(Request):
     )
     limit: int = Field(default=10, ge=1, le=MOST_ITEMS, description="most items")
     offset: int = Field(default=0, ge=0, le=10_000_000, description="number of items to skip")
-    cursor: str | None = Field(
-        default=None,
-        max_length=MAX_CHARS,
-        description="`next_cursor` of the part before, instead of `offset`",
-    )
-
-
-def get_item(engine: Engine, caller: Caller, request: ItemName) -> OneItem:
-    """Get an item by its namespace and key.
-
-    `item` is null if there is none. Items are JSON objects that programs keep, for example through the store
-    of LangGraph.
-    """
-    item = engine.items.get(request.namespace, request.key)
-    return OneItem(item=_view(item) if item is not None else None)
 
 
 def put_item(engine: Engine, caller: Caller, request: PutItem) -> OneItem:
@@ -95,28 +84,25 @@ def delete_item(engine: Engine, caller: Caller, request: ItemName) -> None:
 
 
 def search_items(engine: Engine, caller: Caller, request: SearchItems) -> ItemList:
-    """Find items in a namespace and all namespaces below it.
+    """Find items in a namespace and all namespaces below it, the item with one key, or the namespaces that hold items.
 
-    With `query` the nearest in meaning come first, else the newest. `where` filters by the fields of the
-    value.
+    Items are JSON objects that programs keep, for example through the store of LangGraph. With `query` the nearest
+    in meaning come first, else the newest. `where` filters by the fields of the value.
     """
+    if request.namespaces:
+        names = [name for name in engine.items.namespaces() if name[: len(request.prefix)] == request.prefix]
+        part, following = part_of(lambda _: names, request, "\0".join)
+        return ItemList(items=(), namespaces=part, next_cursor=following)
+    if request.key is not None:
+        item = engine.items.get(request.prefix, request.key)
+        return ItemList(items=() if item is None else (_view(item),), namespaces=(), next_cursor=None)
     skip = rows_before(request.cursor) if request.cursor else request.offset
     found = engine.items.search(
         request.prefix, where=request.where, query=request.query, limit=request.limit + 1, offset=skip
     )
     items = [_view(item, score) for item, score in found[: request.limit]]
     following = to_cursor((skip + request.limit, "")) if len(found) > request.limit else None
-    return ItemList(items=items, next_cursor=following)
-
-
-def list_namespaces(engine: Engine, caller: Caller, request: LongPage) -> NamespaceList:
-    """List the namespaces that hold items.
-
-    A namespace is a list of labels, from the widest to the narrowest.
-    """
-    found = engine.items.namespaces()
-    rows, following = part_of(lambda _: found, request, "\0".join)
-    return NamespaceList(namespaces=rows, next_cursor=following)
+    return ItemList(items=items, namespaces=(), next_cursor=following)
 
 
 def _view(item: Item, score: float | None = None) -> ItemView:

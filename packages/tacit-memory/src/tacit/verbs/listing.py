@@ -14,7 +14,7 @@ from tacit.model.memory import Memory, MemoryStatus, Sensitivity, SensitivityNam
 from tacit.model.scope import Scope, ScopeFilter
 from tacit.ports.store import MemoryFilter
 from tacit.safety.trust import visible_levels
-from tacit.verbs.answers import GraphView, Hit, Hits, KindRow, Kinds, MemoryPage, SpaceRow, Spaces
+from tacit.verbs.answers import GraphView, Hit, KindRow, Kinds, MemoryPage, SpaceRow
 from tacit.verbs.cursors import from_cursor, rows_before, to_cursor
 from tacit.verbs.requests import MOST_MS, Folder, NoBody, Place, Request, ScopeText, StoredStatus, scopes_of
 
@@ -33,7 +33,7 @@ class ListMemories(Request):
     source: str | None = Field(default=None, max_length=200, description="only from this source")
     text: str | None = Field(
         default=None,
-        max_length=1000,
+        max_length=4000,
         description="search text: words in any order, misspelled, or by meaning; at most 200 results, best first"
         " unless `order` is set",
     )
@@ -86,24 +86,6 @@ class ListMemories(Request):
         return tuple(TrustTier[tier.upper()] for tier in self.tier) or None
 
 
-class Search(Request):
-    """A request to find memories by words and by meaning."""
-
-    text: str = Field(min_length=1, max_length=4000, description="words")
-    cwd: Folder = Field(default="", description="only memories visible from this folder; default: all")
-    scope: tuple[ScopeText, ...] = Field(default=(), max_length=100, description="only these scopes")
-    kind: tuple[str, ...] = Field(default=(), max_length=100, description="only these kinds")
-    status: tuple[StoredStatus, ...] = Field(
-        default=("active",), max_length=5, description="only these states; `all` for any"
-    )
-    limit: int = Field(default=20, ge=1, le=200, description="most memories")
-
-    @property
-    def wanted_statuses(self) -> tuple[MemoryStatus, ...] | None:
-        """Return the statuses to search; None = any."""
-        return None if "all" in self.status else tuple(status for status in self.status if status != "all")
-
-
 class AskGraph(Request):
     """A request for a part of the graph of memories."""
 
@@ -131,8 +113,10 @@ def list_memories(engine: Engine, caller: Caller, request: ListMemories) -> Memo
     """List memories, newest first unless ordered otherwise; `next_cursor` and `next_offset` are null at the end.
 
     Filters are combined: each narrows the list. With `text` the list holds the memories found, best first
-    unless `order` is set. `total` counts all memories that match, not only those of this page. A search ends
-    after the best 200, and its `total` is never greater.
+    unless `order` is set: results are ranked by words, which may be misspelled, and by meaning, and the two
+    rankings are combined. `hits` tells the places of each. `total` counts all memories that match, not only those
+    of this page. A search ends after the best 200, and its `total` is never greater. Recalls are not affected:
+    nothing is injected or traced.
     """
     where = MemoryFilter(
         kinds=request.kind or None,
@@ -191,18 +175,24 @@ def _found(
     """Search for the request's text, and return the requested page of the memories found. `total` is the number of all of them."""
     skip = rows_before(request.cursor) if request.cursor else request.offset
     within = scope if scope is not None else engine.admin.scopes(())
-    hits = [hit.memory for hit in engine.admin.search.find(request.text or "", where, scope=within)]
+    hits = {hit.memory.id: hit for hit in engine.admin.search.find(request.text or "", where, scope=within)}
+    found = [hit.memory for hit in hits.values()]
     if request.order is not None:
-        hits = _in_order(hits, where)
+        found = _in_order(found, where)
     following = skip + request.limit
-    more = following < len(hits)
+    more = following < len(found)
+    page = found[skip:following]
     return MemoryPage(
-        memories=hits[skip:following],
+        memories=page,
+        hits=[
+            Hit(score=hit.score, by_words=hit.by_words, by_meaning=hit.by_meaning)
+            for hit in (hits[memory.id] for memory in page)
+        ],
         limit=request.limit,
         offset=request.offset,
         next_offset=following if more and not request.cursor else None,
         next_cursor=to_cursor((following, "")) if more else None,
-        total=len(hits),
+        total=len(found),
     )
 
 
@@ -220,27 +210,6 @@ def _from(where: MemoryFilter, request: ListMemories) -> tuple[MemoryFilter, int
     return where, rows_before(request.cursor)
 
 
-def search_memories(engine: Engine, caller: Caller, request: Search) -> Hits:
-    """Find memories by words, in any order and misspelled, and by meaning, best first.
-
-    Results are ranked by words and by meaning, and the two rankings are combined. Misspelled words are found,
-    too. There are never more than 200. Recalls are not affected: nothing is injected or traced.
-    """
-    where = MemoryFilter(
-        kinds=request.kind or None,
-        statuses=request.wanted_statuses,
-        sensitivities=visible_levels(by_user=caller.by_user),
-    )
-    matches = engine.admin.search.find(
-        request.text, where, scope=_seen(engine, request.cwd, request.scope), limit=request.limit
-    )
-    hits = [
-        Hit(memory=hit.memory, score=hit.score, by_words=hit.by_words, by_meaning=hit.by_meaning)
-        for hit in matches
-    ]
-    return Hits(hits=hits)
-
-
 def get_graph(engine: Engine, caller: Caller, request: AskGraph) -> GraphView:
     """Get the newest memories and the relations between them.
 
@@ -254,39 +223,26 @@ def get_graph(engine: Engine, caller: Caller, request: AskGraph) -> GraphView:
         statuses=request.wanted_statuses,
         sensitivities=visible_levels(by_user=caller.by_user),
     )
-    scope = _seen(engine, request.cwd, request.scope)
+    within = engine.visible(request.cwd) if request.cwd else None
+    scope = engine.admin.scopes(scopes_of(request.scope), within=within)
     around = engine.show(request.around, speaker=caller.speaker).id if request.around is not None else None
     graph = engine.admin.graph(where, scope=scope, limit=request.limit, around=around)
     return GraphView(graph=graph)
 
 
-def _seen(engine: Engine, cwd: str, scopes: tuple[str, ...] = ()) -> ScopeFilter:
-    """Return the scopes to search: those visible from the folder `cwd`, or only `scopes`; None = everything."""
-    within = engine.visible(cwd) if cwd else None
-    return engine.admin.scopes(scopes_of(scopes), within=within)
-
-
 def list_kinds(engine: Engine, caller: Caller, request: NoBody) -> Kinds:
-    """List the defined kinds.
+    """List the defined kinds, and the spaces, which are the measures of similarity.
 
     A kind sets how important a memory is at first and how fast its weight fades. The setting `kinds` adds
-    more.
+    more. A space is one way to measure how close a memory is to a situation; `high` and `low` are its
+    thresholds. Traces name the score of each space.
     """
-    rows = [
+    kinds = [
         KindRow(**{name: getattr(kind, name) for name in KindRow.model_fields})
         for kind in engine.admin.kinds()
     ]
-    return Kinds(kinds=rows)
-
-
-def list_spaces(engine: Engine, caller: Caller, request: NoBody) -> Spaces:
-    """List the spaces, which are the measures of similarity.
-
-    A space is one way to measure how close a memory is to a situation; `high` and `low` are its thresholds.
-    Traces name the score of each space.
-    """
-    rows = [
+    spaces = [
         SpaceRow(**{name: getattr(space, name) for name in SpaceRow.model_fields})
         for space in engine.admin.spaces()
     ]
-    return Spaces(spaces=rows)
+    return Kinds(kinds=kinds, spaces=spaces)

@@ -11,7 +11,7 @@ from tacit.model.memory import Speaker
 from tacit.model.scope import project_scope
 from tacit.verbs.answers import FolderProject, Imported, ProjectRow, Projects
 from tacit.verbs.cursors import part_of
-from tacit.verbs.requests import AtFolder, LongPage
+from tacit.verbs.requests import AtFolder, Folder, LongPage
 
 
 class InitProject(AtFolder):
@@ -23,32 +23,32 @@ class InitProject(AtFolder):
     )
 
 
+class ListProjects(LongPage):
+    """A request for a page of the projects."""
+
+    cwd: Folder = Field(default="", description="also the project of this folder")
+
+
 class PutFolderProject(AtFolder):
     """A request to decide whether a folder shares the memories of related projects (`joined`) or is a project of its own."""
 
     joined: bool = Field(description="false: the folder is a project of its own")
 
 
-def list_projects(engine: Engine, caller: Caller, request: LongPage) -> Projects:
-    """List projects by name.
+def list_projects(engine: Engine, caller: Caller, request: ListProjects) -> Projects:
+    """List projects by name, and the project of a folder with other projects that may belong to it.
 
-    A project is a repository or a folder that sessions ran in. `active` counts its active memories.
+    A project is a repository or a folder that sessions ran in. `active` counts its active memories. With `cwd`
+    the answer has that folder's project in `here`: `related` lists projects whose memories may belong to this
+    folder, such as another clone with the same git remote; `notice` is the question that the user has not answered.
     """
     rows = [
         ProjectRow(project=row.project, scope=str(project_scope(row.project.id)), active=row.active)
         for row in engine.admin.projects(levels=engine.visibility(caller.speaker).levels)
     ]
     part, following = part_of(lambda _: rows, request, lambda row: row.project.id)
-    return Projects(projects=part, next_cursor=following)
-
-
-def get_folder_project(engine: Engine, caller: Caller, request: AtFolder) -> FolderProject:
-    """Get the project of a folder, and other projects that may belong to it.
-
-    `related` lists projects whose memories may belong to this folder, such as another clone with the same git
-    remote; `notice` is the question that the user has not answered.
-    """
-    return _folder_project(engine.admin.membership(request.cwd))
+    here = _folder_project(engine.admin.membership(request.cwd)) if request.cwd else None
+    return Projects(projects=part, here=here, next_cursor=following)
 
 
 def put_folder_project(engine: Engine, caller: Caller, request: PutFolderProject) -> FolderProject:

@@ -10,13 +10,12 @@ from tacit.app.engine import Engine
 from tacit.app.values import Caller
 from tacit.model.pack import Surface
 from tacit.model.trace import AskedWith
-from tacit.verbs.answers import BlockView, RecalledView
+from tacit.verbs.answers import RecalledView
 from tacit.verbs.requests import (
     MAX_CONTENT_CHARS,
     MOST_MS,
     MOST_TOKENS,
     AskedSurface,
-    AtFolder,
     Place,
     Request,
     SessionName,
@@ -128,7 +127,8 @@ def recall(engine: Engine, caller: Caller, request: Recall) -> RecalledView:
     """Recall memories: the block, its memories, the trace. Silence is an empty block.
 
     It answers as the given surface would, for the situation that the request describes, or that the named
-    session is in. It injects nothing into a session, so that it serves a playground and a replay as well.
+    session is in; on the surface `start` with what a session in `cwd` begins with: rules, pinned memories and what
+    was last worked on. It injects nothing into a session, so that it serves a playground and a replay as well.
     `trace` says what each stage kept and dropped.
 
     Raises:
@@ -162,12 +162,3 @@ def recall(engine: Engine, caller: Caller, request: Recall) -> RecalledView:
             engine.replayed([recalled.trace], threshold=threshold)[0] for threshold in request.replay_at
         ],
     )
-
-
-def get_start_pack(engine: Engine, caller: Caller, request: AtFolder) -> BlockView:
-    """Get the start pack of a session in the folder.
-
-    It is the text that a host inserts at the start of a session: rules, pinned memories and what was last
-    worked on, within the budget of the settings.
-    """
-    return BlockView(block=engine.context(request.cwd))

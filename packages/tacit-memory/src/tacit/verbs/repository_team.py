@@ -1,4 +1,4 @@
-"""Share memories with a team through its repository."""
+"""The team of a repository: what it shares, and whether it is believed."""
 
 from __future__ import annotations
 
@@ -10,20 +10,8 @@ from tacit.app.engine import Engine
 from tacit.app.sharing.team import TeamFolder
 from tacit.app.values import Caller
 from tacit.capture.bootstrap.project_import import RuleFile
-from tacit.verbs.answers import SharedView, TeamView
+from tacit.verbs.answers import TeamView
 from tacit.verbs.requests import AtFolder
-
-
-class Unshare(AtFolder):
-    """A request to remove the file of a memory from the team's folder."""
-
-    id: str = Field(min_length=1, max_length=64, description="id, or its beginning or ending")
-
-
-class Share(Unshare):
-    """A request to write a memory into the team's folder."""
-
-    by: str = Field(min_length=1, max_length=80, description="the name that teammates are shown")
 
 
 class PutRepositoryTeam(AtFolder):
@@ -50,31 +38,6 @@ def put_repository_team(engine: Engine, caller: Caller, request: PutRepositoryTe
     change = engine.team.join if request.joined else engine.team.leave
     folder, files = change(request.cwd)
     return _team_view(folder, files)
-
-
-def share_in_repository(engine: Engine, caller: Caller, request: Share) -> SharedView:
-    """Write a memory into the team's folder of its repository, for the user to commit.
-
-    It writes one file; nothing is committed or sent.
-
-    Raises:
-        NotFound: no memory has this id, or several have it.
-        RefusedByTrust: the memory is restricted, or belongs to one session.
-        RefusedByRedaction: the memory holds a secret.
-    """
-    memory = engine.show(request.id)
-    return SharedView(file=engine.team.share(memory, request.cwd, by=request.by))
-
-
-def unshare_in_repository(engine: Engine, caller: Caller, request: Unshare) -> SharedView:
-    """Remove the file of a memory from the team's folder, for the user to commit.
-
-    Teammates keep the memory until the removal is on the default branch.
-
-    Raises:
-        NotFound: no memory has this id, or it has no file in the team's folder.
-    """
-    return SharedView(file=engine.team.unshare(engine.show(request.id), request.cwd))
 
 
 def _team_view(folder: TeamFolder, files: Sequence[RuleFile] = ()) -> TeamView:

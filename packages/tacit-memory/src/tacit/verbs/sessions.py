@@ -6,9 +6,9 @@ from pydantic import Field
 
 from tacit.app.engine import Engine
 from tacit.app.values import Caller
-from tacit.verbs.answers import DigestPage, Muted, OneSession, SessionLearned, SessionPage
+from tacit.verbs.answers import DigestPage, Muted, OneSession, SessionPage
 from tacit.verbs.cursors import part_of, rows_before, to_cursor
-from tacit.verbs.requests import Folder, Page, Request, SessionName
+from tacit.verbs.requests import Folder, Page, SessionName
 
 
 class Mute(SessionName):
@@ -38,19 +38,10 @@ class ListDigests(Page):
         description="of one session: `host/id`, its id or the beginning of it",
     )
     cwd: Folder = Field(default="", description="of this folder's project; without it of every project")
-    limit: int = Field(default=1, ge=1, le=200, description="most digests, the newest")
-
-
-class AskLearned(Request):
-    """A request for what was learned from a session."""
-
-    session: str | None = Field(
-        default=None,
-        min_length=1,
-        max_length=700,
-        description="`host/id`, its id or the beginning of it; without it the last one",
+    learned: bool = Field(
+        default=False, description="also what was learned from the session or the newest one"
     )
-    cwd: Folder = Field(default="", description="the last one of this folder's project; without it of any")
+    limit: int = Field(default=1, ge=1, le=200, description="most digests, the newest")
 
 
 def mute_session(engine: Engine, caller: Caller, request: Mute) -> Muted:
@@ -100,7 +91,10 @@ def list_digests(engine: Engine, caller: Caller, request: ListDigests) -> Digest
     """List digests of sessions, newest first; `reason` says why there is none, or why the newest session has none.
 
     A digest tells in a few lines what a session was about. Without `session` and `cwd` those of every project
-    are listed.
+    are listed. With `learned` the answer also says what was learned from the session, or from the newest one:
+    statements with evidence and fate, reminders, requests to a language model, what waits. It explains why a
+    statement became a memory, waits, or was dropped. A program without the user's authority gets neither the
+    requests nor the counts of dropped statements.
 
     Raises:
         NotFound: no session, or several, begin with this name.
@@ -108,9 +102,14 @@ def list_digests(engine: Engine, caller: Caller, request: ListDigests) -> Digest
     reader, visibility = engine.admin.digests, engine.visibility(caller.speaker)
     if request.session is not None:
         digest = reader.of_session(request.session, visibility=visibility)
-        listed = (digest,) if digest.memory_id else ()
-        reason = digest.reason and f"{digest.session} has none: {digest.reason}"
-        return DigestPage(digests=listed, reason=reason, next_cursor=None)
+        return DigestPage(
+            digests=(digest,) if digest.memory_id else (),
+            reason=digest.reason and f"{digest.session} has none: {digest.reason}",
+            learned=engine.admin.learned.of_session(request.session, visibility=visibility)
+            if request.learned
+            else None,
+            next_cursor=None,
+        )
     project = engine.project(request.cwd) if request.cwd else None
     reason = reader.newest(project, limit=1, visibility=visibility).reason
     rows, following = part_of(
@@ -118,23 +117,5 @@ def list_digests(engine: Engine, caller: Caller, request: ListDigests) -> Digest
         request,
         lambda digest: digest.memory_id,
     )
-    return DigestPage(digests=rows, reason=reason, next_cursor=following)
-
-
-def get_learned(engine: Engine, caller: Caller, request: AskLearned) -> SessionLearned:
-    """Get what was learned from a session: statements with evidence and fate, reminders, requests to a language model, what waits.
-
-    It explains why a statement of a session became a memory, waits, or was dropped.
-
-    A program without the user's authority gets neither the requests nor the counts of dropped statements.
-
-    Raises:
-        NotFound: no session, or several, begin with this name.
-    """
-    reader, visibility = engine.admin.learned, engine.visibility(caller.speaker)
-    if request.session is not None:
-        session_learned = reader.of_session(request.session, visibility=visibility)
-    else:
-        project = engine.project(request.cwd) if request.cwd else None
-        session_learned = reader.newest(project, visibility=visibility)
-    return SessionLearned(learned=session_learned)
+    learned = engine.admin.learned.newest(project, visibility=visibility) if request.learned else None
+    return DigestPage(digests=rows, reason=reason, learned=learned, next_cursor=following)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal, Self, cast
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, Self, cast
 
 from pydantic import Field, model_validator
 
@@ -12,7 +12,7 @@ from tacit.app.values import Caller
 from tacit.config.describe import describe_settings
 from tacit.config.overrides import SettingsTarget
 from tacit.errors import InvalidInput
-from tacit.verbs.answers import Agents, OneAgent, Reverted, SettingsAnswer
+from tacit.verbs.answers import Agents, OneAgent, SettingsAnswer
 from tacit.verbs.cursors import part_of
 from tacit.verbs.requests import Folder, LongPage, Name, Request
 
@@ -24,10 +24,10 @@ class AtPlace(Request):
     agent: str = Field(default="", max_length=200, description="effective values for this agent")
 
 
-class OfAgent(Request):
-    """A request about one agent."""
+class ListAgents(LongPage):
+    """A request for a page of the agents."""
 
-    name: Name = Field(description="name of the agent")
+    name: str = Field(default="", max_length=500, description="only the agent of this name")
 
 
 class ChangeSettings(Request):
@@ -40,21 +40,24 @@ class ChangeSettings(Request):
     )
     name: str = Field(default="", max_length=4096, description="the agent's name, or a folder of the project")
     values: dict[str, Any] = Field(
-        min_length=1,
+        default_factory=dict[str, Any],
         description="settings by dotted name, or nested; null resets a setting that has no null value",
     )
+    reset: tuple[Annotated[str, Field(min_length=1, max_length=200)], ...] = Field(
+        default=(), max_length=200, description="instead of `values`: dotted names to reset; `*` = everything"
+    )
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Self:
+        if bool(self.values) == bool(self.reset):
+            raise ValueError("either values to write, or names to reset")
+        return self
 
 
-class RevertSettings(Request):
-    """A request to reset one layer, or one setting in it."""
-
-    holder: Literal["user", "agents", "projects", "project_file"] = Field(default="user", description="whose")
-    name: str = Field(default="", max_length=4096, description="the agent's name, or a folder of the project")
-    key: str = Field(default="", max_length=200, description="one dotted name; empty = everything")
-
-
-class ChangeAgent(OfAgent):
+class ChangeAgent(Request):
     """A request to change the injection settings of an agent."""
+
+    name: Name = Field(description="name of the agent")
 
     memory_injection: dict[str, Any] = Field(
         default_factory=dict[str, Any], description="settings below `recall`; others stay unchanged"
@@ -76,11 +79,7 @@ def get_settings(engine: Engine, caller: Caller, request: AtPlace) -> SettingsAn
     With `cwd` and `agent` the values are those that hold in that project and for that agent. The answer has
     an `etag` for `If-Match`.
     """
-    return _view(engine, cwd=request.cwd, agent=request.agent)
-
-
-def _view(engine: Engine, *, cwd: str = "", agent: str = "") -> SettingsAnswer:
-    return SettingsAnswer(settings=engine.admin.options.view(cwd=cwd, agent=agent))
+    return SettingsAnswer(settings=engine.admin.options.view(cwd=request.cwd, agent=request.agent))
 
 
 def change_settings(
@@ -88,22 +87,29 @@ def change_settings(
     caller: Caller,
     request: ChangeSettings,
 ) -> SettingsAnswer:
-    """Write values into one layer. They take effect at once. `null` resets a value.
+    """Write values into one layer, or reset them, so that the layer below takes effect. Both take effect at once.
 
     The file keeps its comments and order. A value that is not allowed is refused, and nothing is written.
     """
-    options = engine.admin.options
     place = SettingsTarget(holder=request.holder, name=request.name)
-    written, reset_keys = _parted(request.values)
-    if written:
-        options.change(place, written)
-    for key in reset_keys:
-        options.revert(place, key=key)
-    return _view(
-        engine,
+    reverted = _change(engine, place, request.values, ["" if key == "*" else key for key in request.reset])
+    view = engine.admin.options.view(
         cwd=request.name if place.holder in ("projects", "project_file") else "",
         agent=request.name if place.holder == "agents" else "",
     )
+    return SettingsAnswer(settings=view, reverted=reverted)
+
+
+def _change(
+    engine: Engine, place: SettingsTarget, values: Mapping[str, Any], reset: Sequence[str], prefix: str = ""
+) -> bool:
+    """Reset settings of one layer, then write values into it. Return whether something was reset."""
+    options = engine.admin.options
+    written, without_value = _parted(values, prefix)
+    reverted = [options.revert(place, key=key) for key in reset]
+    if written:
+        options.change(place, written)
+    return any([*reverted, *(options.revert(place, key=key) for key in without_value)])
 
 
 def _parted(values: Mapping[str, Any], prefix: str = "") -> tuple[dict[str, Any], list[str]]:
@@ -126,32 +132,18 @@ def _parted(values: Mapping[str, Any], prefix: str = "") -> tuple[dict[str, Any]
     return written, reset_keys
 
 
-def revert_settings(engine: Engine, caller: Caller, request: RevertSettings) -> Reverted:
-    """Reset one layer, or one setting in it. The layer below takes effect at once.
+def list_agents(engine: Engine, caller: Caller, request: ListAgents) -> Agents:
+    """List agents that have settings or occurred in sessions, with their injection settings, and whether they override them.
 
-    Without `key` every value of the layer is reset.
+    An agent is a named role of a host, such as a subagent; settings can differ by agent. With `name` the answer has
+    that one, even if nothing is known of it. `memory_injection_overridden` says whether an agent has injection
+    settings of its own.
     """
-    place = SettingsTarget(holder=request.holder, name=request.name)
-    reverted = engine.admin.options.revert(place, key=request.key)
-    view = engine.admin.options.view()
-    return Reverted(reverted=reverted, settings=view)
-
-
-def list_agents(engine: Engine, caller: Caller, request: LongPage) -> Agents:
-    """List agents that have settings or occurred in sessions, and whether they override the injection settings.
-
-    An agent is a named role of a host, such as a subagent; settings can differ by agent.
-    """
-    rows, following = part_of(lambda _: engine.admin.options.agents(), request, lambda agent: agent.name)
+    options = engine.admin.options
+    if request.name:
+        return Agents(agents=(options.agent(request.name),), next_cursor=None)
+    rows, following = part_of(lambda _: options.agents(), request, lambda agent: agent.name)
     return Agents(agents=rows, next_cursor=following)
-
-
-def get_agent(engine: Engine, caller: Caller, request: OfAgent) -> OneAgent:
-    """Get one agent: its effective injection settings, and whether it overrides them.
-
-    `memory_injection_overridden` says whether the agent has injection settings of its own.
-    """
-    return OneAgent(agent=engine.admin.options.agent(request.name))
 
 
 def change_agent(engine: Engine, caller: Caller, request: ChangeAgent) -> OneAgent:
@@ -159,14 +151,7 @@ def change_agent(engine: Engine, caller: Caller, request: ChangeAgent) -> OneAge
 
     Settings below `recall` are named without that prefix.
     """
-    options = engine.admin.options
+    reset = ["recall"] if request.reset_memory_injection_override else []
     place = SettingsTarget(holder="agents", name=request.name)
-    if request.reset_memory_injection_override:
-        options.revert(place, key="recall")
-    if request.memory_injection:
-        written, reset_keys = _parted(request.memory_injection, "recall.")
-        if written:
-            options.change(place, written)
-        for key in reset_keys:
-            options.revert(place, key=key)
-    return OneAgent(agent=options.agent(request.name))
+    _change(engine, place, request.memory_injection, reset, "recall.")
+    return OneAgent(agent=engine.admin.options.agent(request.name))

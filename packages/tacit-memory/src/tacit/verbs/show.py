@@ -11,19 +11,17 @@ from tacit.app.values import Caller
 from tacit.errors import NotFound
 from tacit.model.memory import Memory
 from tacit.model.session import SessionKey
-from tacit.verbs.answers import ExposurePage, OneMemory, Relations, Versions, etag_of
-from tacit.verbs.cursors import part_of, rows_before, to_cursor
-from tacit.verbs.requests import MOST_MS, LongPage, OfMemory, Page
+from tacit.verbs.answers import ExposurePage, ShownMemory
+from tacit.verbs.cursors import rows_before, to_cursor
+from tacit.verbs.requests import MOST_MS, OfMemory, Page
 
 
 class ShowMemory(OfMemory):
     """A request for one memory, now or as of a time."""
 
     as_of_ms: int | None = Field(default=None, ge=0, le=MOST_MS, description="as it was known at this time")
-
-
-class ListVersions(OfMemory, LongPage):
-    """A request for a page of the versions or relations of a memory."""
+    versions: bool = Field(default=False, description="also all its versions")
+    relations: bool = Field(default=False, description="also its relations, and the memories at their ends")
 
 
 class ListExposures(Page):
@@ -49,10 +47,12 @@ def find(engine: Engine, caller: Caller, name: str) -> Memory:
     return engine.agents.seen(caller, name) if caller.by_tool else engine.show(name, speaker=caller.speaker)
 
 
-def get_memory(engine: Engine, caller: Caller, request: ShowMemory) -> OneMemory:
-    """Get one memory by its id, or by a unique beginning or end of it, optionally as of a time.
+def get_memory(engine: Engine, caller: Caller, request: ShowMemory) -> ShownMemory:
+    """Get one memory by its id, or by a unique beginning or end of it, optionally as of a time, with its versions or relations.
 
-    The answer has an `etag` for `If-Match`. With `as_of_ms` it is the version that was known at that time.
+    The answer has an `etag` for `If-Match`. With `as_of_ms` it is the version that was known at that time. Each
+    change of a memory writes a new version, which is kept until the memory is purged. A relation says that one
+    memory updates, contradicts, extends or resembles another one.
 
     Raises:
         NotFound: no memory has this id, or several have it.
@@ -63,46 +63,16 @@ def get_memory(engine: Engine, caller: Caller, request: ShowMemory) -> OneMemory
         if version is None or not engine.visibility(caller.speaker).shows(version):
             raise NotFound(f"{memory.id} was not known then.", hint="Ask for a later time.")
         memory = version
-    return OneMemory(memory=memory)
-
-
-def list_memory_versions(engine: Engine, caller: Caller, request: ListVersions) -> Versions:
-    """List all versions of a memory, oldest first.
-
-    Each change of a memory writes a new version, which is kept until the memory is purged.
-
-    Raises:
-        NotFound: no memory has this id, or several have it.
-    """
-    memory = find(engine, caller, request.id)
-    versions = engine.visibility(caller.speaker).memories(
-        engine.store.history(memory.id, scope=engine.store.scopes())
-    )
-    rows, following = part_of(lambda _: versions, request, etag_of)
-    return Versions(versions=rows, next_cursor=following)
-
-
-def list_memory_relations(engine: Engine, caller: Caller, request: ListVersions) -> Relations:
-    """List the relations of a memory, strongest first.
-
-    A relation says that one memory updates, contradicts, extends or resembles another one. `memories` holds
-    the memories at the other ends.
-
-    Raises:
-        NotFound: no memory has this id, or several have it.
-    """
-    edges, neighbors = engine.admin.relations(find(engine, caller, request.id).id)
-    visible = engine.visibility(caller.speaker).memories(neighbors)
-    hidden = {memory.id for memory in neighbors} - {memory.id for memory in visible}
-    shown = [edge for edge in edges if hidden.isdisjoint((edge.source_id, edge.target_id))]
-    rows, following = part_of(
-        lambda _: shown, request, lambda edge: f"{edge.source_id} {edge.type} {edge.target_id}"
-    )
-    ends = {end for edge in rows for end in (edge.source_id, edge.target_id)}
-    return Relations(
-        relations=rows,
-        memories=[memory for memory in visible if memory.id in ends],
-        next_cursor=following,
+    visibility = engine.visibility(caller.speaker)
+    versions = engine.store.history(memory.id, scope=engine.store.scopes()) if request.versions else ()
+    edges, neighbors = engine.admin.relations(memory.id) if request.relations else ((), ())
+    related = visibility.memories(neighbors)
+    hidden = {neighbor.id for neighbor in neighbors} - {neighbor.id for neighbor in related}
+    return ShownMemory(
+        memory=memory,
+        versions=visibility.memories(versions),
+        relations=[edge for edge in edges if hidden.isdisjoint((edge.source_id, edge.target_id))],
+        related=related,
     )
 
 

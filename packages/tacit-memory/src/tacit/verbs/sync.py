@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from pydantic import Field
+from typing import Self
+
+from pydantic import Field, model_validator
 
 from tacit.app.engine import Engine
 from tacit.app.values import Caller
-from tacit.verbs.answers import (
-    DevicesView,
-    InviteView,
-    LoggedInView,
-    SignedInView,
-    SignInView,
-    SyncedView,
-    SyncView,
-)
+from tacit.verbs.answers import DevicesView, LoggedInView, SignInView, SyncedView, SyncView
 from tacit.verbs.cursors import part_of
 from tacit.verbs.requests import LongPage, NoBody, Request
 
@@ -33,36 +27,57 @@ class LogIn(Request):
     dry_run: bool = Field(default=False, description="only say how many memories would leave")
 
 
-class BeginSignIn(Request):
-    """A request to begin a single sign-on at a server."""
+class SignIn(Request):
+    """A request for a step of a single sign-on at a server."""
 
     url: str = Field(min_length=1, max_length=500, description="address of the server")
-    name: str = Field(default="", max_length=60, description="of this device; left out = the machine's")
-
-
-class FinishSignIn(Request):
-    """A request for the result of a single sign-on."""
-
-    url: str = Field(min_length=1, max_length=500, description="address of the server")
-    login: str = Field(min_length=1, max_length=100, description="its id")
+    name: str = Field(
+        default="", max_length=60, description="to begin: of this device; left out = the machine's"
+    )
+    login: str = Field(default="", max_length=100, description="to ask for the result: its id")
     secret: str = Field(
-        min_length=1, max_length=100, description="the secret from the answer of `POST /v1/sync/sign-in`"
+        default="", max_length=100, description="with `login`: the secret from the answer that began it"
+    )
+
+    @model_validator(mode="after")
+    def _says_which(self) -> Self:
+        if bool(self.login) != bool(self.secret) or (self.login and self.name):
+            raise ValueError("login and secret together, without name")
+        return self
+
+
+class ChangeDevices(Request):
+    """A request to invite one more device to the account, or to refuse one."""
+
+    revoked: str = Field(
+        default="",
+        max_length=64,
+        description="the device to refuse: its name, or the beginning of its key; left out = invite one",
     )
 
 
-class Revoke(Request):
-    """A request to revoke a device of the account."""
+class AskSync(LongPage):
+    """A request for the state of the sync."""
 
-    device: str = Field(min_length=1, max_length=64, description="its name, or the beginning of its key")
+    devices: bool = Field(
+        default=False, description="also the devices of the account, as the server knows them"
+    )
 
 
-def get_sync(engine: Engine, caller: Caller, request: NoBody) -> SyncView:
-    """Get what is known of the sync of this home, without asking the server.
+def get_sync(engine: Engine, caller: Caller, request: AskSync) -> SyncView:
+    """Get what is known of the sync of this home; with `devices`, ask the server for the devices of the account.
 
     It has the account, the device, the last exchange and the last error. `logged_in` says whether there is a
-    login.
+    login. Revoked devices are listed, too, with the time of the revocation.
+
+    Raises:
+        NotLoggedIn: `devices` are asked for, and the server does not know this device.
     """
-    return SyncView(sync=engine.sync.status())
+    if not request.devices:
+        return SyncView(sync=engine.sync.status())
+    devices = engine.sync.devices()
+    rows, following = part_of(lambda _: devices, request, lambda device: device.device)
+    return SyncView(sync=engine.sync.status(), devices=rows, next_cursor=following)
 
 
 def sync(engine: Engine, caller: Caller, request: NoBody) -> SyncedView:
@@ -97,25 +112,21 @@ def log_in(engine: Engine, caller: Caller, request: LogIn) -> LoggedInView:
     return LoggedInView(shared=shared, login=login)
 
 
-def begin_sign_in(engine: Engine, caller: Caller, request: BeginSignIn) -> SignInView:
-    """Begin a single sign-on with the provider of a server, which continues in a browser. If this home is already logged in there, it renews its teams.
+def sign_in(engine: Engine, caller: Caller, request: SignIn) -> SignInView:
+    """Begin a single sign-on with the provider of a server, which continues in a browser, or ask for its result.
 
-    Open `url` of the answer in a browser, then poll `POST /v1/sync/sign-in/finish`.
-    """
-    return SignInView(sign_in=engine.sync.begin_sign_in(request.url, name=request.name))
-
-
-def finish_sign_in(engine: Engine, caller: Caller, request: FinishSignIn) -> SignedInView:
-    """Get the result of a single sign-on. The final result is given only once; its code is for `POST /v1/sync/login`.
-
-    Until the user has signed in, the answer says that it is not done.
+    Open `url` of the answer in a browser, then ask again with its `login` and `secret`. Until the user has signed
+    in, the answer says that it is not done. The final result is given only once; its code is for `PUT /v1/sync`.
+    If this home is already logged in there, it renews its teams.
 
     Raises:
         NotPermitted: the provider or the server refused the user.
         NotLoggedIn: it took too long.
     """
-    done = engine.sync.finish_sign_in(request.url, login=request.login, secret=request.secret)
-    return SignedInView(sign_in=done)
+    if request.login:
+        done = engine.sync.finish_sign_in(request.url, login=request.login, secret=request.secret)
+        return SignInView(result=done)
+    return SignInView(begun=engine.sync.begin_sign_in(request.url, name=request.name))
 
 
 def log_out(engine: Engine, caller: Caller, request: NoBody) -> SyncView:
@@ -127,38 +138,16 @@ def log_out(engine: Engine, caller: Caller, request: NoBody) -> SyncView:
     return SyncView(sync=engine.sync.status())
 
 
-def invite_device(engine: Engine, caller: Caller, request: NoBody) -> InviteView:
-    """Make a code with which one more device may log in, once and within an hour.
+def change_devices(engine: Engine, caller: Caller, request: ChangeDevices) -> DevicesView:
+    """Make a code with which one more device may log in, once and within an hour; or refuse a device from now on.
 
-    Enter the code and the recovery phrase on the new device.
-
-    Raises:
-        NotLoggedIn: the server does not know this device.
-    """
-    return InviteView(code=engine.sync.invite())
-
-
-def list_devices(engine: Engine, caller: Caller, request: LongPage) -> DevicesView:
-    """List the devices of the account, as the server knows them.
-
-    Revoked devices are listed, too, with the time of the revocation.
+    Enter the code and the recovery phrase on the new device. From a refused device the server accepts nothing any
+    more. What it received before stays on it. This device leaves the account with `DELETE /v1/sync`.
 
     Raises:
         NotLoggedIn: the server does not know this device.
     """
-    devices = engine.sync.devices()
-    rows, following = part_of(lambda _: devices, request, lambda device: device.device)
-    return DevicesView(devices=rows, next_cursor=following)
-
-
-def revoke_device(engine: Engine, caller: Caller, request: Revoke) -> DevicesView:
-    """Refuse another device of the account from now on.
-
-    The server accepts nothing from it any more. What it received before stays on it. This device leaves the
-    account with `POST /v1/sync/logout`.
-
-    Raises:
-        NotLoggedIn: the server does not know this device.
-    """
-    engine.sync.revoke(request.device)
+    if not request.revoked:
+        return DevicesView(code=engine.sync.invite())
+    engine.sync.revoke(request.revoked)
     return DevicesView(devices=engine.sync.devices())

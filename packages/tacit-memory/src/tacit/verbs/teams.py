@@ -1,8 +1,8 @@
-"""Share memories with teams through a server."""
+"""Teams on a server: their members, projects and requests to share."""
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -10,23 +10,17 @@ from tacit.app.engine import Engine
 from tacit.app.values import Caller
 from tacit.model.shared import Decision, Role, organization_of
 from tacit.verbs.answers import (
-    AddedMemberView,
     AuditView,
-    KnownTeamsView,
+    MemberPut,
     MembersView,
-    OwnedView,
-    SharedMemoryView,
     ShareRequestsView,
     ShareRequestView,
     TeamsView,
 )
 from tacit.verbs.cursors import part_of, rows_before, to_cursor
-from tacit.verbs.requests import Folder, LongPage, NoBody, Page, Request
+from tacit.verbs.requests import Folder, LongPage, Page, Request
 
 _TEAM_NAME = Field(min_length=1, max_length=90, description="`acme`, or `acme/core`")
-
-
-_A_ROLE = Field(description="reader, writer, reviewer or admin")
 
 
 class OfTeam(Request):
@@ -35,35 +29,51 @@ class OfTeam(Request):
     team: str = _TEAM_NAME
 
 
-class OneMember(OfTeam):
-    """A request about a member of a team."""
+class ListTeams(Request):
+    """A request for the teams of the user."""
 
-    principal: str = Field(
-        min_length=1, max_length=90, description="account of a person, or a service account"
+    view: Literal["server", "home", "data"] = Field(
+        default="server",
+        description="`server` = as the server has them; `home` = as this home knows them, without asking the server;"
+        " `data` = everything that the server holds about the user in them",
     )
 
 
-class NewMember(OneMember):
-    """A request to add a person to a team, or to change their role or name."""
+class PutMember(OfTeam):
+    """A request to add, change or remove a member of a team: a person, or a service account."""
 
+    principal: str = Field(
+        min_length=1,
+        max_length=90,
+        description="account of a person, or a service account; for a new one its name within the organization",
+    )
+    member: bool = Field(default=True, description="false: remove it")
+    service: bool = Field(
+        default=False, description="make a service account of this name, or give it a new token"
+    )
     role: Role | None = Field(
-        default=None, description="left out = a member keeps their role, and a new member becomes a writer"
+        default=None,
+        description="reader, writer, reviewer or admin; left out = a member keeps their role, and a new member becomes a"
+        " writer",
     )
     name: str = Field(
         default="", max_length=40, description="name that teammates see; left out = it stays as it is"
     )
+    days: int = Field(
+        default=90, ge=1, le=366, description="of a service account: days until its token expires"
+    )
+
+    @model_validator(mode="after")
+    def _service_has_a_role(self) -> Self:
+        if self.service and (self.role is None or self.name or not self.member):
+            raise ValueError("role, and no name, for a service account")
+        return self
 
 
-class Membership(OfTeam):
-    """A request to join or leave a team."""
+class AllowedProject(Request):
+    """A project of a team. It is named by its folder or its remote."""
 
-    joined: bool = Field(description="false: leave it")
-
-
-class PutTeamProject(OfTeam):
-    """A request to allow that memories of a project are shared with a team, or to end that. The project is named by its folder or its remote."""
-
-    allowed: bool = Field(default=True, description="false: no longer")
+    allowed: bool = Field(default=True, description="false: its memories may be shared no longer")
     cwd: Folder = Field(default="", description="folder of the project")
     remote: str = Field(
         default="", max_length=300, description="its remote as `GET /v1/teams` names it, instead of a folder"
@@ -76,12 +86,19 @@ class PutTeamProject(OfTeam):
         return self
 
 
-class NewServiceAccount(OfTeam):
-    """A request to create a service account, or to give it a new token."""
+class ChangeTeam(OfTeam):
+    """A request to join or leave a team, or to allow that memories of a project are shared with it."""
 
-    name: str = Field(min_length=1, max_length=40, description="name of the account within the organization")
-    role: Role = _A_ROLE
-    days: int = Field(default=90, ge=1, le=366, description="days until its token expires")
+    joined: bool | None = Field(default=None, description="true: join it; false: leave it")
+    project: AllowedProject | None = Field(
+        default=None, description="a project whose memories may be shared, or no longer"
+    )
+
+    @model_validator(mode="after")
+    def _says_one(self) -> Self:
+        if (self.joined is None) == (self.project is None):
+            raise ValueError("either joined or project")
+        return self
 
 
 class ListMembers(OfTeam, LongPage):
@@ -99,17 +116,6 @@ class ListRequests(LongPage):
     every: bool = Field(default=False, description="also list those that were decided")
 
 
-class AskToShare(Request):
-    """A request to ask a team to share a memory."""
-
-    id: str = Field(min_length=1, max_length=64, description="id, or its beginning or ending")
-    team: str = Field(
-        default="",
-        max_length=90,
-        description="left out = the team of its project, or the only team that the user may share with",
-    )
-
-
 class DecideRequest(Request):
     """A request to accept, refuse or withdraw a share request."""
 
@@ -122,32 +128,22 @@ class DecideRequest(Request):
     comment: str = Field(default="", max_length=500, description="reason, for its author")
 
 
-class UnshareMemory(Request):
-    """A request that teams stop sharing a memory."""
+def list_teams(engine: Engine, caller: Caller, request: ListTeams) -> TeamsView:
+    """List the teams of the user: as the server has them, as this home knows them, or with all data of the user.
 
-    id: str = Field(min_length=1, max_length=64, description="id, or its beginning or ending")
-    purge: bool = Field(
-        default=False, description="remove it with its history from the server and every device"
-    )
-
-
-def list_teams(engine: Engine, caller: Caller, request: NoBody) -> TeamsView:
-    """List the teams of the user on the server.
-
-    Each team has the user's role; an organization also lists its projects, whose memories may be shared.
+    On the server each team has the user's role; an organization also lists its projects, whose memories may be
+    shared. In this home each team has the number of its memories here, without a connection. `owned` has
+    memberships, shared memories and requests; it serves requests for one's own data.
 
     Raises:
         NotLoggedIn: the server does not know this device.
     """
-    return TeamsView(teams=engine.shared_teams.teams())
-
-
-def list_known_teams(engine: Engine, caller: Caller, request: NoBody) -> KnownTeamsView:
-    """List the teams that the user joined, with the number of their memories in this home. Does not ask the server.
-
-    It answers from this home and works without a connection.
-    """
-    return KnownTeamsView(teams=engine.shared_teams.known())
+    shared = engine.shared_teams
+    if request.view == "home":
+        return TeamsView(known=shared.known())
+    if request.view == "data":
+        return TeamsView(owned=shared.asking(lambda server: server.owned()))
+    return TeamsView(teams=shared.teams())
 
 
 def add_team(engine: Engine, caller: Caller, request: OfTeam) -> TeamsView:
@@ -165,18 +161,30 @@ def add_team(engine: Engine, caller: Caller, request: OfTeam) -> TeamsView:
     return TeamsView(teams=engine.shared_teams.teams())
 
 
-def put_membership(engine: Engine, caller: Caller, request: Membership) -> TeamsView:
-    """Join an organization: all devices of the user receive what it and its teams share with them. Or leave a team, or an organization with all its teams.
+def change_team(engine: Engine, caller: Caller, request: ChangeTeam) -> TeamsView:
+    """Join or leave a team, or allow the memories of a project to be shared with it.
 
-    To join, the user must have been added before; see `POST /v1/teams/members`. When they leave, memories from
-    there end on all their devices; what they made their own stays.
+    Whoever joins an organization receives on all devices what it and its teams share with them. To join, the user
+    must have been added before; see `PUT /v1/teams/members`. When they leave a team, or an organization with all
+    its teams, memories from there end on all their devices; what they made their own stays. Administrators allow
+    projects. A project is known by its git remote, so that it is the same in every clone. Memories that are shared
+    already stay shared.
 
     Raises:
         NotLoggedIn: the server does not know this device.
-        NotFound: the server has no such team for the user.
-        Conflict: the last administrator cannot leave.
+        NotPermitted: the role of the user in the team does not allow it.
+        NotFound: the server has no such team for the user, or no team of the organization has the project.
+        Conflict: the last administrator cannot leave; or another team of the organization has the project.
     """
-    shared = engine.shared_teams
+    shared, project = engine.shared_teams, request.project
+    if project is not None:
+        remote = project.remote or shared.remote_of(project.cwd)
+        if project.allowed:
+            shared.asking(lambda server: server.put_project(request.team, remote))
+        else:
+            organization = organization_of(request.team)
+            shared.asking(lambda server: server.remove_project(organization, remote))
+        return TeamsView(teams=shared.teams())
     if request.joined:
         shared.asking(lambda server: server.join(request.team))
     else:
@@ -200,28 +208,12 @@ def list_members(engine: Engine, caller: Caller, request: ListMembers) -> Member
     return MembersView(members=rows, next_cursor=following)
 
 
-def put_member(engine: Engine, caller: Caller, request: NewMember) -> AddedMemberView:
-    """Add a person to a team, or change their role or name. Administrators can do this.
+def put_member(engine: Engine, caller: Caller, request: PutMember) -> MemberPut:
+    """Add a person or a service account to a team, change or remove them. Administrators can do this.
 
-    A new member becomes a writer unless `role` says otherwise.
-
-    Raises:
-        NotLoggedIn: the server does not know this device.
-        NotPermitted: the role of the user in the team does not allow it.
-        NotFound: the server has no such team for the user.
-    """
-    added = engine.shared_teams.asking(
-        lambda server: server.put_member(
-            request.team, request.principal, role=request.role or "", name=request.name
-        )
-    )
-    return AddedMemberView(added=added)
-
-
-def remove_member(engine: Engine, caller: Caller, request: OneMember) -> MembersView:
-    """Remove a member from a team, or from an organization with all of its teams. Administrators can do this.
-
-    Their devices end the shared memories at the next sync.
+    A new member becomes a writer unless `role` says otherwise. Whoever is removed from an organization leaves all
+    of its teams, and their devices end the shared memories at the next sync. A service account lets a program,
+    such as CI, search what the team shares. Its token is in the answer and cannot be shown again.
 
     Raises:
         NotLoggedIn: the server does not know this device.
@@ -229,63 +221,20 @@ def remove_member(engine: Engine, caller: Caller, request: OneMember) -> Members
         NotFound: the server has no such team or member.
         Conflict: the last administrator cannot be removed.
     """
-    engine.shared_teams.asking(lambda server: server.remove_member(request.team, request.principal))
-    found = engine.shared_teams.asking(lambda server: server.members(request.team))
-    return MembersView(members=found)
-
-
-def put_team_project(engine: Engine, caller: Caller, request: PutTeamProject) -> TeamsView:
-    """Allow the memories of a project to be shared with a team, or no longer. Administrators can do this.
-
-    The project is known by its git remote, so that it is the same in every clone. Memories that are shared
-    already stay shared.
-
-    Raises:
-        NotLoggedIn: the server does not know this device.
-        NotPermitted: the role of the user in the team does not allow it.
-        NotFound: the server has no such team for the user, or no team of the organization has the project.
-        Conflict: another team of the organization has the project.
-    """
-    shared = engine.shared_teams
-    remote = request.remote or shared.remote_of(request.cwd)
-    if request.allowed:
-        shared.asking(lambda server: server.put_project(request.team, remote))
-    else:
-        organization = organization_of(request.team)
-        shared.asking(lambda server: server.remove_project(organization, remote))
-    return TeamsView(teams=shared.teams())
-
-
-def put_service_account(
-    engine: Engine,
-    caller: Caller,
-    request: NewServiceAccount,
-) -> AddedMemberView:
-    """Make a service account in an organization, or give it a new token, which is shown only once. Administrators can do this.
-
-    A service account lets a program, such as CI, search what the team shares. Its token is in the answer and
-    cannot be shown again.
-
-    Raises:
-        NotLoggedIn: the server does not know this device.
-        NotPermitted: the role of the user in the team does not allow it.
-        NotFound: the server has no such team for the user.
-    """
-    added = engine.shared_teams.asking(
-        lambda server: server.put_service(request.team, request.name, role=request.role, days=request.days)
+    asking, team, principal = engine.shared_teams.asking, request.team, request.principal
+    if not request.member:
+        asking(lambda server: server.remove_member(team, principal))
+        return MemberPut(members=asking(lambda server: server.members(team)))
+    if request.service:
+        role = request.role or "reader"
+        return MemberPut(
+            added=asking(lambda server: server.put_service(team, principal, role=role, days=request.days))
+        )
+    return MemberPut(
+        added=asking(
+            lambda server: server.put_member(team, principal, role=request.role or "", name=request.name)
+        )
     )
-    return AddedMemberView(added=added)
-
-
-def get_owned(engine: Engine, caller: Caller, request: NoBody) -> OwnedView:
-    """Get everything that the server holds about the user in their teams: memberships, shared memories, requests.
-
-    It serves requests for one's own data.
-
-    Raises:
-        NotLoggedIn: the server does not know this device.
-    """
-    return OwnedView(owned=engine.shared_teams.asking(lambda server: server.owned()))
 
 
 def list_audit(engine: Engine, caller: Caller, request: ListAudit) -> AuditView:
@@ -324,23 +273,6 @@ def list_share_requests(
     return ShareRequestsView(requests=rows, next_cursor=following)
 
 
-def request_sharing(engine: Engine, caller: Caller, request: AskToShare) -> ShareRequestView:
-    """Ask a team to share a memory. Teammates get it when a reviewer has accepted it.
-
-    The words, kind and trigger of the memory are sent to the server. A request that waits already is not made
-    again.
-
-    Raises:
-        NotLoggedIn: the server does not know this device.
-        NotPermitted: the role of the user in the team does not allow it.
-        NotFound: no memory has this id.
-        RefusedByTrust: the memory is restricted, or belongs to one session.
-        RefusedByRedaction: the memory holds a secret.
-    """
-    made = engine.shared_teams.ask(engine.show(request.id), team=request.team)
-    return ShareRequestView(request=made)
-
-
 def decide_share_request(
     engine: Engine,
     caller: Caller,
@@ -364,22 +296,3 @@ def decide_share_request(
         comment=request.comment,
     )
     return ShareRequestView(request=decided)
-
-
-def unshare_memory(
-    engine: Engine,
-    caller: Caller,
-    request: UnshareMemory,
-) -> SharedMemoryView:
-    """Stop sharing a memory with teams. Each device ends it at its next sync.
-
-    With `purge` it is removed with its history from the server and every device.
-
-    Raises:
-        NotLoggedIn: the server does not know this device.
-        NotPermitted: the role of the user in the team does not allow it.
-        NotFound: no memory has this id, or no team shares it.
-    """
-    ended = engine.shared_teams.unshare(engine.show(request.id), purge=request.purge)
-    engine.sync.run()
-    return SharedMemoryView(memory=ended)

@@ -22,7 +22,7 @@ from tacit.app.values import Caller
 from tacit.config.home import Home
 from tacit.errors import InvalidInput
 from tacit.session.answer_priority import wait_for_pending_answers
-from tacit.verbs.answers import Copies, Exported, ImportedFile, ImportedFormat, Problems, Target
+from tacit.verbs.answers import Copies, Exported, ImportedFile, ImportedFormat, Target
 from tacit.verbs.requests import Folder, NoBody, Place, Request
 
 
@@ -40,8 +40,8 @@ _UPLOADS = "import-"
 _uploading = Lock()
 
 
-class ReadExport(Request):
-    """A request for an export of memories as text."""
+class Export(Request):
+    """A request for an export of memories, as text or to a file."""
 
     format: Literal["jsonl", "markdown"] = Field(
         default="jsonl", description="`jsonl` = everything, without loss; `markdown` = to read and edit"
@@ -49,12 +49,9 @@ class ReadExport(Request):
     cwd: Place = Field(
         default="", description="only memories visible from this folder, or to `user:NAME`; default: all"
     )
-
-
-class WriteExport(ReadExport):
-    """A request to write an export of memories to a file."""
-
-    target: Folder = Field(min_length=1, description="a file that does not exist yet")
+    target: Folder = Field(
+        default="", description="a file that does not exist yet; left out = the answer holds the text"
+    )
 
 
 class ImportMemories(Request):
@@ -130,29 +127,25 @@ class ImportMemories(Request):
         )
 
 
-def export_memories(engine: Engine, caller: Caller, request: ReadExport) -> str:
-    """Get an export of memories as text.
+def export_memories(engine: Engine, caller: Caller, request: Export) -> Exported:
+    """Export memories: as text, or to a new file, which only the user can read.
 
     A lossless export (`jsonl`) has all versions, relations and the signature of this home; Markdown has what
-    is remembered now. A caller without the user's authority gets no restricted memories.
+    is remembered now. Purges and rescans for secrets clean the file, too. A caller without the user's authority
+    gets no restricted memories.
     """
     scope = engine.visible(request.cwd) if request.cwd else None
-    if request.format == "markdown":
-        return engine.transfer.export_markdown(scope=scope, speaker=caller.speaker)
-    return b"".join(engine.transfer.export(scope=scope, speaker=caller.speaker)).decode("utf-8")
-
-
-def write_export(engine: Engine, caller: Caller, request: WriteExport) -> Exported:
-    """Write an export of memories to a new file, which only the user can read.
-
-    Purges and rescans for secrets clean the file, too. A caller without the user's authority gets no
-    restricted memories.
-    """
-    scope = engine.visible(request.cwd) if request.cwd else None
-    size = engine.transfer.export_to(
-        Path(request.target), form=request.format, scope=scope, speaker=caller.speaker
-    )
-    return Exported(target=request.target, format=request.format, bytes=size)
+    transfer, speaker, text = engine.transfer, caller.speaker, ""
+    if request.target:
+        size = transfer.export_to(Path(request.target), form=request.format, scope=scope, speaker=speaker)
+    else:
+        text = (
+            transfer.export_markdown(scope=scope, speaker=speaker)
+            if request.format == "markdown"
+            else b"".join(transfer.export(scope=scope, speaker=speaker)).decode("utf-8")
+        )
+        size = len(text.encode("utf-8"))
+    return Exported(target=request.target, format=request.format, bytes=size, text=text)
 
 
 def import_memories(engine: Engine, caller: Caller, request: ImportMemories) -> ImportedFile:
@@ -228,14 +221,6 @@ def create_backup(engine: Engine, caller: Caller, request: Backup) -> Target:
     """
     engine.maintenance.backup(Path(request.target))
     return Target(target=request.target)
-
-
-def check_store(engine: Engine, caller: Caller, request: NoBody) -> Problems:
-    """Check the store: problems as sentences; an empty list means that it is sound.
-
-    It reads the whole store and may take long; `POST /v1/jobs` with `check` does the same in the background.
-    """
-    return Problems(problems=engine.store.check())
 
 
 def list_backups(engine: Engine, caller: Caller, request: NoBody) -> Copies:

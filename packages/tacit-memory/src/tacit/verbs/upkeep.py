@@ -1,4 +1,4 @@
-"""Look after the store: status, counts, purge, rescan, tuning, jobs, charts."""
+"""Look after the store: statistics, purge, rescan, tuning, jobs."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from tacit.app.admin.purging import Purged
-from tacit.app.admin.series import BUCKETS_MS, DAY_MS
+from tacit.app.admin.series import BUCKETS_MS, DAY_MS, Series
 from tacit.app.engine import Engine
-from tacit.app.maintenance.maintenance import BegunJob, StoreUse
+from tacit.app.maintenance.maintenance import BegunJob
+from tacit.app.stats import Holdout
 from tacit.app.tuning import TuneReport
-from tacit.app.values import Caller, EngineStatus
+from tacit.app.values import Caller
 from tacit.upkeep.rescan import Rescan
-from tacit.verbs.answers import Jobs, OneJob, SeriesView
+from tacit.verbs.answers import Jobs, OneJob, Stats
 from tacit.verbs.requests import Folder, Millis, NoBody, Request, SessionName
 
 
@@ -86,15 +87,21 @@ class Purge(Request):
         return self
 
 
-class ChartTime(Request):
-    """A request for charts: the span of time, and the length of its buckets."""
+class AskStats(Request):
+    """A request for statistics: which ones, the span of time, and the length of its buckets."""
 
+    part: tuple[Literal["use", "series", "holdout"], ...] = Field(
+        default=("use", "series", "holdout"), min_length=1, max_length=3, description="only these parts"
+    )
     since_ms: Millis | None = Field(
-        default=None, description="from this time on; default: 30 days, or 2 by the hour"
+        default=None, description="of `series`: from this time on; default: 30 days, or 2 by the hour"
     )
     until_ms: Millis | None = Field(default=None, description="before this time; default: now")
     bucket: Literal["hour", "day"] = Field(
-        default="day", description="length of a bucket (UTC); at most 800 buckets"
+        default="day", description="of `series`: length of a bucket (UTC); at most 800 buckets"
+    )
+    holdout_since_ms: Millis | None = Field(
+        default=None, description="of `holdout`: from this time on; default: 90 days"
     )
 
 
@@ -104,27 +111,46 @@ class BeginJob(Request):
     name: BegunJob = Field(
         description="`reindex` renews vectors of another embedder, `check` reads the whole store for damage"
     )
+    wait: bool = Field(default=False, description="answer when it has ended")
 
 
 FIRST_DAYS = {"hour": 2, "day": 30}
+HOLDOUT_DAYS = 90
 
 
-def get_status(engine: Engine, caller: Caller, request: NoBody) -> EngineStatus:
-    """Get the state of the engine, and counts.
+def get_stats(engine: Engine, caller: Caller, request: AskStats) -> Stats:
+    """Get counts of what is stored and used, numbers over time, and a comparison of sessions with and without memory.
 
-    It has the version, the settings that matter, the number of memories, the state of the embedder and the
-    language model, counts of silences, and warnings with advice.
+    `use` has the share of injected memories that sessions used, and as `baseline` the same share of memories that
+    were not injected. `series` has injections and silences, latency, tokens by kind, verdicts and used memories,
+    summed by hour or day (UTC). `holdout` compares repeated failures, turns and tokens of sessions with memory and
+    of the share that `recall.holdout` left without it, to see what memory is worth.
     """
-    return engine.status(speaker=caller.speaker)
+    now = engine.clock.now_ms() + 1
+    until = request.until_ms if request.until_ms is not None else now
+    return Stats(
+        use=engine.maintenance.statistics(levels=engine.visibility(caller.speaker).levels)
+        if "use" in request.part
+        else None,
+        series=_series(engine, request, until) if "series" in request.part else None,
+        holdout=_holdout(engine, request, until) if "holdout" in request.part else None,
+    )
 
 
-def get_stats(engine: Engine, caller: Caller, request: NoBody) -> StoreUse:
-    """Get counts of what is stored and of the injected memories that were used.
+def _series(engine: Engine, request: AskStats, until: int) -> Series:
+    since = request.since_ms if request.since_ms is not None else until - FIRST_DAYS[request.bucket] * DAY_MS
+    series = engine.admin.charts.series(
+        since_ms=max(0, since), until_ms=until, bucket_ms=BUCKETS_MS[request.bucket]
+    )
+    marks = engine.admin.marks.between(series.since_ms, series.until_ms)
+    return dataclasses.replace(series, marks=marks)
 
-    `rate` is the share of injected memories that sessions used, and `baseline` the same share of memories
-    that were not injected.
-    """
-    return engine.maintenance.statistics(levels=engine.visibility(caller.speaker).levels)
+
+def _holdout(engine: Engine, request: AskStats, until: int) -> Holdout:
+    since = request.holdout_since_ms
+    if since is None:
+        since = max(0, until - HOLDOUT_DAYS * DAY_MS)
+    return engine.holdout.holdout(since_ms=since, until_ms=until, share=engine.settings.recall.holdout)
 
 
 def tune(engine: Engine, caller: Caller, request: Tune) -> TuneReport:
@@ -172,26 +198,14 @@ def purge_memories(engine: Engine, caller: Caller, request: Purge) -> Purged:
     return purging.purge(purge_target, dry_run=request.dry_run)
 
 
-def get_charts(engine: Engine, caller: Caller, request: ChartTime) -> SeriesView:
-    """Get numbers over time: injections and silences, latency, tokens by kind, verdicts, used memories.
-
-    Numbers are summed by hour or day (UTC). Without times the last 30 days are told, or 2 days by the hour.
-    """
-    until = request.until_ms if request.until_ms is not None else engine.clock.now_ms() + 1
-    since = request.since_ms if request.since_ms is not None else until - FIRST_DAYS[request.bucket] * DAY_MS
-    series = engine.admin.charts.series(
-        since_ms=max(0, since), until_ms=until, bucket_ms=BUCKETS_MS[request.bucket]
-    )
-    marks = engine.admin.marks.between(series.since_ms, series.until_ms)
-    return SeriesView(series=dataclasses.replace(series, marks=marks))
-
-
 def begin_job(engine: Engine, caller: Caller, request: BeginJob) -> OneJob:
     """Begin a background job, and return at once with its state; `GET /v1/jobs` shows its progress.
 
-    The job runs in the background. A job that is already running is joined, not begun again.
+    A job that is already running is joined, not begun again. With `wait` the answer comes when it has ended. Of a
+    check, `problems` are sentences; without any the store is sound.
     """
-    return OneJob(job=engine.maintenance.jobs.begin(request.name))
+    jobs = engine.maintenance.jobs
+    return OneJob(job=jobs.run(request.name) if request.wait else jobs.begin(request.name))
 
 
 def list_jobs(engine: Engine, caller: Caller, request: NoBody) -> Jobs:

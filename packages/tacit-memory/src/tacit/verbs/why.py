@@ -6,29 +6,19 @@ from typing import Literal
 
 from pydantic import Field
 
+from tacit.app.admin.recalls import row_of
 from tacit.app.engine import Engine
 from tacit.app.values import Caller
 from tacit.model.pack import Surface
 from tacit.ports.store import TraceFilter
-from tacit.verbs.answers import OneTrace, TimelinePage, Traces
-from tacit.verbs.cursors import from_cursor, part_of, to_cursor
+from tacit.verbs.answers import OneTrace, TracePage
+from tacit.verbs.cursors import from_cursor, to_cursor
 from tacit.verbs.feedback import seen_verdicts
 from tacit.verbs.requests import AskedSurface, Folder, Millis, OfTrace, Page
 
 
 class ListTraces(Page):
-    """A request for a page of recall traces."""
-
-    session: str | None = Field(default=None, max_length=700, description="`host/id`")
-    surface: AskedSurface | None = Field(default=None, description="only this surface")
-    limit: int = Field(default=10, ge=1, le=200, description="most traces")
-    threshold: float | None = Field(
-        default=None, ge=0.0, le=1.0, description="also repeat each decision with this threshold"
-    )
-
-
-class Timeline(Page):
-    """A request for a page of recalls in one line each."""
+    """A request for a page of recalls in one line each, or whole."""
 
     session: str | None = Field(default=None, max_length=700, description="`host/id`")
     cwd: Folder = Field(default="", description="only sessions of this folder's project")
@@ -42,6 +32,10 @@ class Timeline(Page):
     )
     since_ms: Millis | None = Field(default=None, description="from this time on")
     until_ms: Millis | None = Field(default=None, description="before this time")
+    whole: bool = Field(default=False, description="also every stage's keeps and drops of each")
+    threshold: float | None = Field(
+        default=None, ge=0.0, le=1.0, description="also repeat each decision with this threshold"
+    )
 
     @property
     def wanted_surface(self) -> Surface | None:
@@ -57,26 +51,12 @@ class AskTrace(OfTrace):
     )
 
 
-def list_traces(engine: Engine, caller: Caller, request: ListTraces) -> Traces:
-    """List the last recalls with every stage's keeps and drops, newest first.
-
-    Each trace holds the query, the candidates with their scores, what each stage dropped and why, and the
-    result. `GET /v1/timeline` lists recalls in one line each.
-    """
-    surface = Surface(request.surface) if request.surface is not None else None
-    recalls, following = part_of(
-        lambda most: engine.why(session=request.session, surface=surface, limit=most, speaker=caller.speaker),
-        request,
-        lambda trace: trace.id,
-    )
-    replayed = engine.replayed(recalls, threshold=request.threshold) if request.threshold is not None else ()
-    return Traces(traces=recalls, replayed=replayed, next_cursor=following)
-
-
-def list_recalls(engine: Engine, caller: Caller, request: Timeline) -> TimelinePage:
+def list_traces(engine: Engine, caller: Caller, request: ListTraces) -> TracePage:
     """List recalls in one line each, newest first: the injected memories, or the reason for silence.
 
-    Filters are combined. With `text` only recalls are listed whose query has these words.
+    Filters are combined. With `text` only recalls are listed whose query has these words. With `whole` the answer
+    also has their traces: the query, the candidates with their scores, what each stage dropped and why, and the
+    result.
     """
     where = TraceFilter(
         sessions=(request.session,) if request.session is not None else None,
@@ -90,15 +70,21 @@ def list_recalls(engine: Engine, caller: Caller, request: Timeline) -> TimelineP
         until_ms=request.until_ms,
         after=from_cursor(request.cursor) if request.cursor else None,
     )
-    fetched = engine.admin.recalls.rows(
+    fetched = engine.admin.recalls.traces(
         where,
         root=engine.project(request.cwd).root if request.cwd else "",
         limit=request.limit + 1,
         visibility=engine.visibility(caller.speaker),
+        with_contents=request.whole,
     )
-    rows = fetched[: request.limit]
-    more = to_cursor((rows[-1].at_ms, rows[-1].id)) if len(fetched) > len(rows) else None
-    return TimelinePage(recalls=rows, next_cursor=more)
+    page = fetched[: request.limit]
+    more = to_cursor((page[-1].at_ms, page[-1].id)) if len(fetched) > len(page) else None
+    return TracePage(
+        recalls=[row_of(trace) for trace in page],
+        traces=page if request.whole else (),
+        replayed=() if request.threshold is None else engine.replayed(page, threshold=request.threshold),
+        next_cursor=more,
+    )
 
 
 def get_trace(engine: Engine, caller: Caller, request: AskTrace) -> OneTrace:

@@ -120,16 +120,19 @@ def test_lists_go_on_after_their_last_row_and_know_their_length(client, shop):
 @pytest.mark.parametrize("cursor", ["x", "AAAA", "W10", to_cursor((-1, "a")), "é"])
 def test_a_cursor_of_nobody_is_refused(client, cursor):
     assert ask(client, "GET", f"/v1/memories?cursor={cursor}", status=422)["code"] == "invalid_input"
-    assert ask(client, "GET", f"/v1/timeline?cursor={cursor}", status=422)["code"] == "invalid_input"
+    assert ask(client, "GET", f"/v1/traces?cursor={cursor}", status=422)["code"] == "invalid_input"
 
 
 def test_search_relations_graph_exposures(client, shop):
     folder, ids = shop
-    hits = ask(client, "GET", f"/v1/search?text=billing port&cwd={folder}")["hits"]
-    assert hits[0]["memory"]["id"] == ids[1]
-    assert hits[0]["by_words"] == 1
-    told = ask(client, "GET", f"/v1/memories/{ids[0]}/relations")
-    assert (told["relations"][0]["type"], told["memories"][0]["id"]) == ("related_to", ids[1])
+    found = ask(client, "GET", f"/v1/memories?text=billing port&cwd={folder}")
+    assert (found["memories"][0]["id"], found["hits"][0]["by_words"]) == (ids[1], 1)
+    assert len(found["hits"]) == len(found["memories"])
+    assert ask(client, "GET", f"/v1/memories?cwd={folder}")["hits"] == []
+    told = ask(client, "GET", f"/v1/memories/{ids[0]}?relations=true")
+    assert (told["relations"][0]["type"], told["related"][0]["id"]) == ("related_to", ids[1])
+    plain = ask(client, "GET", f"/v1/memories/{ids[0]}")
+    assert (plain["relations"], plain["related"], plain["versions"]) == ([], [], [])
     graph = ask(client, "GET", f"/v1/graph?cwd={folder}&limit=3")["graph"]
     assert (len(graph["nodes"]), graph["total"], graph["truncated"]) == (3, 4, True)
     whole = ask(client, "GET", f"/v1/graph?cwd={folder}")["graph"]
@@ -191,10 +194,10 @@ def test_what_is_sent_twice_is_done_once(client, engine, shop):
 
 def test_replacing_and_merging_and_taking_back(client, shop):
     _, ids = shop
-    made = ask(
-        client, "POST", f"/v1/memories/{ids[1]}/supersede", status=201, json={"content": "The billing port is 9090."}
-    )  # fmt: skip
+    body = {"content": "The billing port is 9090.", "supersede": True}
+    made = ask(client, "PATCH", f"/v1/memories/{ids[1]}", json=body)
     (change,) = made["changes"]
+    assert (made["memory"]["id"], made["memory"]["status"]) == (ids[1], "superseded")
     assert (change["change"], change["old_id"], change["reason"]) == ("supersede", ids[1], "replaced by you")
     new = change["memory"]
     assert (new["provenance"]["tier"], new["status"], new["frequency"]) == ("user", "active", 1)
@@ -203,50 +206,53 @@ def test_replacing_and_merging_and_taking_back(client, shop):
     then = ask(client, "GET", f"/v1/memories/{ids[1]}?as_of_ms={new['created_at_ms'] - 1}")["memory"]
     assert then["status"] == "active"
     assert ask(client, "GET", f"/v1/memories/{ids[1]}?as_of_ms=5", status=404)["code"] == "not_found"
-    assert ask(client, "POST", f"/v1/memories/{ids[1]}/supersede", status=422, json={"content": "x"})
+    assert ask(client, "PATCH", f"/v1/memories/{ids[1]}", status=422, json={**body, "content": "x"})
+    for wrong in (
+        {"supersede": True},
+        {**body, "pinned": True},
+        {**body, "into": ids[2]},
+        {"into": ids[2], "kind": "fact"},
+    ):
+        assert (
+            ask(client, "PATCH", f"/v1/memories/{ids[1]}", status=422, json=wrong)["code"] == "invalid_input"
+        )
     ask(client, "POST", "/v1/undo", json={"id": made["change_id"]})
     assert ask(client, "GET", f"/v1/memories/{ids[1]}")["memory"]["status"] == "active"
-    merged = ask(client, "POST", f"/v1/memories/{ids[3]}/merge", json={"into": ids[2]})["changes"]
+    merged = ask(client, "PATCH", f"/v1/memories/{ids[3]}", json={"into": ids[2]})["changes"]
     assert [one["change"] for one in merged] == ["merge", "edit"]
-    assert ask(client, "POST", f"/v1/memories/{ids[2]}/merge", status=422, json={"into": ids[2]})
+    assert ask(client, "PATCH", f"/v1/memories/{ids[2]}", status=422, json={"into": ids[2]})
 
 
 def test_recalls_are_listed_shown_replayed_and_judged(client, engine, shop):
     folder, ids = shop
-    rows = ask(client, "GET", f"/v1/timeline?cwd={folder}&outcome=injected")["recalls"]
+    rows = ask(client, "GET", f"/v1/traces?cwd={folder}&outcome=injected")["recalls"]
     assert len(rows) == 1
     name = rows[0]["id"]
     assert ids[1] in rows[0]["injected"]
-    assert ask(client, "GET", f"/v1/timeline?cwd={folder}&outcome=silent")["recalls"] == []
-    assert ask(client, "GET", f"/v1/timeline?session={rows[0]['session']}&text=BILLING")["recalls"] == rows
-    assert ask(client, "GET", f"/v1/timeline?cwd={folder}&until_ms={rows[0]['at_ms']}")["recalls"] == []
-    assert ask(client, "GET", f"/v1/timeline?memory={ids[1]}")["recalls"] == rows
+    assert ask(client, "GET", f"/v1/traces?cwd={folder}&outcome=silent")["recalls"] == []
+    assert ask(client, "GET", f"/v1/traces?session={rows[0]['session']}&text=BILLING")["recalls"] == rows
+    assert ask(client, "GET", f"/v1/traces?cwd={folder}&until_ms={rows[0]['at_ms']}")["recalls"] == []
+    assert ask(client, "GET", f"/v1/traces?memory={ids[1]}")["recalls"] == rows
     other = ask(
         client, "POST", "/v1/memories", status=201, json={"content": "Bikes are red.", "scope": "universal"}
     )
     unasked = other["changes"][0]["memory"]["id"]
-    assert ask(client, "GET", f"/v1/timeline?memory={unasked}")["recalls"] == []
+    assert ask(client, "GET", f"/v1/traces?memory={unasked}")["recalls"] == []
     shown = ask(client, "GET", f"/v1/traces/{name}")
     assert [stage["stage"] for stage in shown["trace"]["stages"]][:2] == ["signal", "query"]
     gone = ask(client, "GET", f"/v1/traces/{name}?threshold=1.0")["replayed"]
     assert (gone["after"], sorted(gone["gone"])) == ([], sorted(rows[0]["injected"]))
     before = engine.show(ids[1]).use_count
     for _ in range(2):  # the second time it is no news
-        (said,) = ask(
-            client, "POST", f"/v1/traces/{name}/feedback", status=201, json={"useful": True, "memory_ids": [ids[1]]}
-        )["verdicts"]  # fmt: skip
+        told = ask(client, "POST", "/v1/feedback", json={"useful": True, "id": ids[1], "trace_id": name})
+        (said,) = told["verdicts"]
     assert (said["memory_id"], said["useful"], said["injected"]) == (ids[1], True, True)
     assert engine.show(ids[1]).use_count == before + 1
-    ask(
-        client,
-        "POST",
-        f"/v1/traces/{name}/feedback",
-        status=201,
-        json={"useful": False, "memory_ids": [ids[1]]},
-    )
+    ask(client, "POST", "/v1/feedback", json={"useful": False, "trace_id": name})  # all that it injected
     assert [one["useful"] for one in ask(client, "GET", f"/v1/traces/{name}")["verdicts"]] == [False]
-    wrong = {"useful": True, "memory_ids": ["mem_nobody"]}
-    assert ask(client, "POST", f"/v1/traces/{name}/feedback", status=422, json=wrong)
+    wrong = {"useful": True, "id": unasked, "trace_id": name}
+    assert ask(client, "POST", "/v1/feedback", status=422, json=wrong)
+    assert ask(client, "POST", "/v1/feedback", status=422, json={"useful": True})
     assert ask(client, "GET", "/v1/traces/trc_none", status=404)
 
 
@@ -289,19 +295,27 @@ def test_sessions_turn_by_turn(client, shop):
     assert ask(client, "GET", "/v1/sessions/plain/nobody", status=404)
 
 
-def test_charts_health_metrics_and_the_document(client, shop):
-    series = ask(client, "GET", "/v1/stats/timeline?bucket=hour")["series"]
+def test_stats_status_metrics_and_the_document(client, shop):
+    stats = ask(client, "GET", "/v1/stats?bucket=hour")
+    series = stats["series"]
+    assert stats["use"]["store"]["by_status"]["active"] >= 4
+    assert stats["holdout"]["share"] == 0.0
+    only = ask(client, "GET", "/v1/stats?part=series&bucket=hour")
+    assert (only["use"], only["holdout"], only["series"]["recalls"]) == (None, None, series["recalls"])
     assert sum(one["injections"] + one["silences"] for one in series["buckets"]) == series["recalls"] > 0
     assert series["latency"][0]["count"] > 0
-    health = ask(client, "GET", "/v1/health")
-    assert {one["name"] for one in health["checks"]} >= {"store", "warnings"}
+    status = ask(client, "GET", "/v1/status")
+    assert {one["name"] for one in status["checks"]} >= {"store", "warnings"}
+    assert status["ok"] is all(one["ok"] for one in status["checks"])
+    assert status["store"]["memories_active"] >= 4
     text = client.get("/v1/metrics")
     assert text.headers["content-type"].startswith("text/plain; version=0.0.4")
     assert "\ntacit_store_memories_active " in text.text
     document = ask(client, "GET", "/v1/openapi.json")
     assert document["openapi"] == "3.1.0"
-    assert ask(client, "GET", "/v1/kinds")["kinds"][0]["label"]
-    spaces = ask(client, "GET", "/v1/spaces")["spaces"]
+    kinds = ask(client, "GET", "/v1/kinds")
+    assert kinds["kinds"][0]["label"]
+    spaces = kinds["spaces"]
     assert [space["name"] for space in spaces] == list(SPACES)
     assert all(space["summary"] and space["low"] < space["high"] for space in spaces)
     no_topic = [space for space in spaces if not space["topic_weight"]]
@@ -315,7 +329,8 @@ def test_the_seeds_flow_over_http(client, engine):
     """Change the default: every agent without an override follows; override one: only it differs; revert: it follows again."""
 
     def most(name: str) -> int:
-        return ask(client, "GET", f"/v1/agents/{name}")["agent"]["memory_injection"]["max_items"]
+        (agent,) = ask(client, "GET", f"/v1/agents?name={name}")["agents"]
+        return agent["memory_injection"]["max_items"]
 
     def flags() -> dict[str, bool]:
         found = ask(client, "GET", "/v1/agents")["agents"]
@@ -345,8 +360,10 @@ def test_the_seeds_flow_over_http(client, engine):
     assert engine._settings_at("", "plan").recall.budgets.prompt == 90
     ask(client, "PATCH", "/v1/agents/plan", json={"reset_memory_injection_override": True})
     assert (most("plan"), flags()) == (6, {})
-    told = ask(client, "DELETE", "/v1/settings?key=recall.max_items")
-    assert told["reverted"]
+    for reverted in (True, False):
+        told = ask(client, "PATCH", "/v1/settings", json={"reset": ["recall.max_items"]})
+        assert told["reverted"] is reverted
+    assert ask(client, "PATCH", "/v1/settings", status=422, json={})["code"] == "invalid_input"
     assert (most("plan"), most("build")) == (8, 8)
     assert ask(client, "PATCH", "/v1/agents/plan", status=422, json={})["code"] == "invalid_input"
 
@@ -370,7 +387,8 @@ def test_settings_with_their_layers(client, shop, tmp_path):
     assert (near["code"], "recall.max_items" in near["hint"]) == ("unknown_setting", True)
     for wrong in ({"recall.max_items": 5000}, {"recal.max_items": 5}, {"": 1}, {"recall": 5}):
         assert ask(client, "PATCH", "/v1/settings", status=422, json={"values": wrong})["hint"]
-    assert ask(client, "DELETE", f"/v1/settings?holder=projects&name={folder}")["reverted"]
+    everything = {"holder": "projects", "name": str(folder), "reset": ["*"]}
+    assert ask(client, "PATCH", "/v1/settings", json=everything)["reverted"]
 
 
 def test_another_tier_and_scope_are_not_lost_in_the_list(client, engine, shop):
@@ -386,6 +404,11 @@ def test_digests_have_their_shape_and_their_reason(client, shop):
     assert "has none: it is still running" in answer["reason"]
     assert ask(client, "GET", "/v1/digests?session=nosuch/session", status=404)["code"] == "not_found"
     ask(client, "GET", "/v1/digests?limit=0", status=422)
+    assert answer["learned"] is None
+    learned = ask(client, "GET", f"/v1/digests?cwd={folder}&learned=true")["learned"]
+    assert learned["running"]
+    named = ask(client, "GET", f"/v1/digests?session={learned['session']}&learned=true")
+    assert named["learned"] == learned
 
 
 def test_long_work_is_begun_and_told_of(client):
@@ -398,6 +421,8 @@ def test_long_work_is_begun_and_told_of(client):
             break
         looks.wait(0.02)
     assert (job["state"], job["done"], job["problems"]) == ("done", job["whole"], [])
+    waited = ask(client, "POST", "/v1/jobs", json={"name": "check", "wait": True}, status=202)["job"]
+    assert (waited["state"], waited["problems"]) == ("done", [])
     assert ask(client, "POST", "/v1/jobs", json={"name": "wash"}, status=422)["code"] == "invalid_input"
 
 

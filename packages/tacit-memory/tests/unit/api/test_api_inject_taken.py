@@ -1,4 +1,4 @@
-"""What a program asked for with `POST /v1/inject` counts as given only where it was still there for the answer."""
+"""What a program asked for with `POST /v1/injections` counts as given only where it was still there for the answer."""
 
 from __future__ import annotations
 

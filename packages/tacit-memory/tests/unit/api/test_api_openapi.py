@@ -17,21 +17,16 @@ def document() -> dict[str, Any]:
 
 
 OPERATIONS = """
-    add_team begin_job begin_sign_in change_agent change_settings check_store create_backup
-    decide_reviews decide_share_request delete_item edit_memory export_memories finish_sign_in
-    forget_memory get_agent get_charts get_folder_project get_graph get_health get_holdout get_item
-    get_learned get_memories get_memory get_metrics get_openapi get_owned get_repository_team
-    get_session get_settings get_start_pack get_stats get_status get_sync get_trace import_memories
-    import_project_rules import_transcripts inject invite_device list_agents list_audit list_backups
-    list_changes list_devices list_digests list_exposures list_jobs list_kinds list_known_teams
-    list_members list_memories list_memory_relations list_memory_versions list_namespaces
-    list_projects list_recalls list_review list_sessions list_share_requests list_spaces list_teams
-    list_traces list_transcripts log_in log_out merge_memory mute_session purge_memories
-    put_folder_project put_item put_member put_membership put_repository_team put_service_account
-    put_team_project rate_memory rate_trace recall remember remove_member report_event
-    report_library_event request_sharing rescan restore_backup revert_settings revoke_device
-    search_items search_memories share_in_repository stream_traces supersede_memory sync tune
-    undo_change unshare_in_repository unshare_memory why_not write_export write_up_session
+    add_team begin_job change_agent change_devices change_settings change_team create_backup
+    decide_reviews decide_share_request delete_item edit_memory export_memories forget_memory
+    get_graph get_memories get_memory get_metrics get_openapi get_repository_team get_session
+    get_settings get_stats get_status get_sync get_trace import_memories import_project_rules
+    import_transcripts inject list_agents list_audit list_backups list_changes list_digests
+    list_exposures list_jobs list_kinds list_members list_memories list_projects list_review
+    list_sessions list_share_requests list_teams list_traces list_transcripts log_in log_out
+    mute_session purge_memories put_folder_project put_item put_member put_repository_team
+    rate_memory recall remember report_event report_library_event rescan restore_backup search_items
+    share_memory sign_in stream_traces sync tune undo_change why_not write_up_session
 """
 """The ids by which generated clients call the API: a name that goes away or changes breaks them, see docs/reference/api-conventions.md."""
 

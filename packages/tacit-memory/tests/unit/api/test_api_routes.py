@@ -94,10 +94,6 @@ class ListEngine:
             pack=Pack(surface=how["surface"], items=items, budget_tokens=1000), block=block, trace=TRACE
         )
 
-    def context(self, cwd):
-        self._called("context", cwd=cwd)
-        return Block(surface=Surface.START, text="hello", tokens=1)
-
     def scope_called(self, name, cwd):
         self.calls.append(("scope_called", {"name": name, "cwd": cwd}))
         return Scope.parse("project:shop" if name == "project" else name)
@@ -172,8 +168,12 @@ class ListEngine:
     def feedback(self, memory, *, useful):
         self._called("feedback", id=memory.id, useful=useful)
 
-    def why(self, **how):
-        self._called("why", **how)
+    @property
+    def recalls(self):
+        return self
+
+    def traces(self, where, **how):
+        self._called("traces", where=where, **how)
         return (TRACE,)
 
     def mute(self, session, *, muted):
@@ -207,9 +207,7 @@ class ListEngine:
             embedder="e",
         )
 
-    def check(self):
-        self._called("check")
-        return ("page 3 is damaged",)
+    damaged = False
 
     def backup(self, target):
         self._called("backup", target=target)
@@ -315,9 +313,11 @@ def test_recall_answers_with_block_memories_and_trace(client, engine):
     assert body["trace"]["stages"][0]["drops"][0]["reason"] == "quarantined"
 
 
-def test_context(client, engine):
-    assert client.get("/v1/context", params={"cwd": FOLDER}).json()["block"]["text"] == "hello"
-    assert engine.calls == [("context", {"cwd": FOLDER})]
+def test_what_a_session_starts_with_needs_no_text(client, engine):
+    body = {"surface": "start", "cwd": FOLDER, "store_trace": False}
+    assert client.post("/v1/recall", json=body).json()["block"]["text"] == "<memory>"
+    ((name, how),) = engine.calls
+    assert (name, how["text"], how["surface"], how["store_trace"]) == ("recall", "", Surface.START, False)
 
 
 def test_pages_follow_each_other_and_end(client):
@@ -348,7 +348,7 @@ def test_a_folder_limits_what_is_listed(client, engine):
 
 def test_one_memory_its_history_change_and_end(client, engine):
     assert client.get("/v1/memories/mem_0002").json()["memory"]["id"] == "mem_0002"
-    versions = client.get("/v1/memories/mem_0002/history").json()["versions"]
+    versions = client.get("/v1/memories/mem_0002", params={"versions": True}).json()["versions"]
     assert [v["content"] for v in versions] == ["Older.", "Statement 2."]
     changed = client.patch(
         "/v1/memories/mem_0002", json={"content": "New.", "pinned": False, "scope": "universal"}
@@ -361,33 +361,35 @@ def test_one_memory_its_history_change_and_end(client, engine):
     assert engine.calls[-1] == ("retire", {"id": "mem_0002", "reason": "wrong"})
 
 
-def test_feedback_has_no_content(client, engine):
-    answer = client.post("/v1/memories/mem_0001/feedback", json={"useful": False})
-    assert (answer.status_code, answer.content) == (204, b"")
-    assert engine.calls[-1] == ("feedback", {"id": "mem_0001", "useful": False})
+def test_feedback_answers_with_the_memory(client, engine):
+    answer = client.post("/v1/feedback", json={"id": "mem_0001", "useful": False}).json()
+    assert (answer["memory"]["id"], answer["counted"], answer["verdicts"]) == ("mem_0001", True, [])
+    assert ("feedback", {"id": "mem_0001", "useful": False}) in engine.calls
 
 
 def test_traces_and_mute(client, engine):
-    traces = client.get(
-        "/v1/traces", params={"session": "claude-code/s", "surface": "prompt", "limit": 3}
-    ).json()
-    assert traces["traces"][0]["id"] == "trc_1"
-    asked = {"session": "claude-code/s", "surface": Surface.PROMPT, "limit": 4, "speaker": Speaker.USER}
-    assert engine.calls[-1] == ("why", asked)
-    muted = client.post("/v1/sessions/claude-code/s 1/mute").json()
+    asked = {"session": "claude-code/s", "surface": "prompt", "limit": 3}
+    lines = client.get("/v1/traces", params=asked).json()
+    assert (lines["recalls"][0]["id"], lines["traces"], lines["replayed"]) == ("trc_1", [], [])
+    where, how = engine.calls[-1][1]["where"], engine.calls[-1][1]
+    assert (where.sessions, where.surface) == (("claude-code/s",), Surface.PROMPT)
+    assert (how["limit"], how["with_contents"]) == (4, False)
+    whole = client.get("/v1/traces", params={**asked, "whole": True}).json()
+    assert whole["traces"][0]["id"] == whole["recalls"][0]["id"] == "trc_1"
+    assert engine.calls[-1][1]["with_contents"]
+    muted = client.patch("/v1/sessions/claude-code/s 1").json()
     assert muted == {"session": "claude-code/s 1", "muted": True}
-    assert not client.post("/v1/sessions/claude-code/s/mute", json={"muted": False}).json()["muted"]
+    assert not client.patch("/v1/sessions/claude-code/s", json={"muted": False}).json()["muted"]
 
 
 def test_upkeep(client, engine, tmp_path):
-    assert client.post("/v1/projects/init", json={"cwd": FOLDER}).json() == {"files": [], "changes": []}
+    assert client.post("/v1/projects", json={"cwd": FOLDER}).json() == {"files": [], "changes": []}
     found = client.get("/v1/transcripts", params={"cwd": FOLDER}).json()["transcripts"]
     assert [t["path"] for t in found] == ["/t/a.jsonl", "/t/b.jsonl"]
     assert client.post("/v1/transcripts", json={"cwd": FOLDER}).json()["added"] == 2
     assert client.post("/v1/transcripts", json={"cwd": FOLDER, "paths": ["/t/b.jsonl"]}).json()["added"] == 1
     assert engine.calls[-1] == ("backfill", {"paths": ["/t/b.jsonl"]})
     assert client.get("/v1/status").json()["store"]["memories_active"] == 4
-    assert client.get("/v1/check").json() == {"problems": ["page 3 is damaged"]}
     target = str(tmp_path / "copy.db")
     assert client.post("/v1/backups", json={"target": target}).status_code == 201
     assert engine.calls[-1] == ("backup", {"target": Path(target)})
@@ -415,7 +417,7 @@ def test_the_daemon_may_bring_its_own_pool(engine):
         return work()
 
     with TestClient(spoken_by(Speaker.USER, Starlette(routes=build_routes(engine, run=run)))) as made:
-        assert made.get("/v1/check").status_code == 200
+        assert made.get("/v1/status").status_code == 200
     assert ran == [1]
 
 
@@ -432,10 +434,10 @@ def test_what_a_turn_waits_for_has_its_own_way(engine):
 
     routes = build_routes(engine, run=run, run_ahead=run_ahead)
     with TestClient(Starlette(routes=routes)) as made:
-        assert made.post("/v1/inject", json={}).status_code == 422  # checked where it runs
+        assert made.post("/v1/injections", json={}).status_code == 422  # checked where it runs
         assert made.get("/v1/status").status_code == 200
     assert ran == ["ahead", "behind"]
-    assert [one.path for one in ENDPOINTS if one.ahead] == ["/v1/inject"]
+    assert [one.path for one in ENDPOINTS if one.ahead] == ["/v1/injections"]
 
 
 def test_a_name_in_a_path_that_is_too_long_is_told_by_its_own_name(engine):

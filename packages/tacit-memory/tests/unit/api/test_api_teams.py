@@ -52,14 +52,16 @@ def test_joined_teams_are_known_without_a_server_with_the_memories_that_hold_her
         "acme": TeamState(role="reader", name="Ana Ruiz"),
     }
     engine._parts.store.apply([], values=TEAMS.change(states))
-    answer = client.get("/v1/teams/known").json()
+    answer = client.get("/v1/teams", params={"view": "home"}).json()
+    assert (answer["teams"], answer["owned"]) == ([], None)
     assert answer == {
-        "teams": [
+        **answer,
+        "known": [
             {"team": "acme", "role": "reader", "name": "Ana Ruiz", "memories": 0, "own": []},
             {"team": CORE, "role": "reviewer", "name": "Ana Ruiz", "memories": 3, "own": [own]},
-        ]
+        ],
     }
-    schema = {"$ref": "#/components/schemas/KnownTeamsView", **openapi_document()}
+    schema = {"$ref": "#/components/schemas/TeamsView", **openapi_document()}
     Draft202012Validator(schema).validate(answer)
 
 
@@ -67,11 +69,32 @@ def test_without_a_login_the_server_is_not_asked_and_the_answer_says_how_to_conn
     refused = client.get("/v1/teams")
     assert refused.status_code == 422
     assert "tacit login URL" in refused.json()["hint"]
-    assert client.get("/v1/teams/known").json() == {"teams": []}
+    assert client.get("/v1/teams", params={"view": "home"}).json()["known"] == []
+    assert client.get("/v1/teams", params={"view": "data"}).status_code == 422
 
 
 @pytest.mark.parametrize("named", [{}, {"cwd": "/work/shop", "remote": "example.org/shop"}])
 def test_a_project_is_removed_by_its_folder_or_its_remote(client, named):
-    refused = client.post("/v1/teams/projects", json={"team": "acme", "allowed": False, **named})
+    refused = client.patch("/v1/teams", json={"team": "acme", "project": {"allowed": False, **named}})
     assert refused.status_code == 422
     assert "either cwd or remote" in refused.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "expected"),
+    [
+        ("PATCH", "/v1/teams", {"team": "acme"}, "either joined or project"),
+        ("PATCH", "/v1/teams", {"team": "acme", "joined": True, "project": {"remote": "x"}}, "either joined or project"),
+        ("PUT", "/v1/teams/members", {"team": "acme", "principal": "ci", "service": True}, "for a service account"),
+        ("PUT", "/v1/shares", {"id": "mem_1", "cwd": "/w"}, "by together with cwd"),
+        ("PUT", "/v1/shares", {"id": "mem_1", "purge": True}, "purge without cwd"),
+        ("PUT", "/v1/shares", {"id": "mem_1", "shared": False, "team": "acme"}, "team without cwd"),
+        ("POST", "/v1/sync/sign-in", {"url": "https://x.example", "login": "l"}, "login and secret together"),
+    ],
+)  # fmt: skip
+def test_fields_that_do_not_fit_together_are_refused_before_the_server_is_asked(
+    client, method, path, body, expected
+):
+    refused = client.request(method, path, json=body)
+    assert (refused.status_code, refused.json()["code"]) == (422, "invalid_input")
+    assert expected in refused.json()["detail"]

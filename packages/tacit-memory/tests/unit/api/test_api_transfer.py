@@ -39,15 +39,16 @@ def contents(client, **where):
 
 def test_an_export_that_was_read_comes_back_without_loss(client):
     remember(client)
-    exported = client.get("/v1/export")
-    assert exported.headers["content-type"].startswith("text/plain")
+    exported = client.post("/v1/export")
+    text = exported.json()["text"]
+    assert exported.json() == {"target": "", "format": "jsonl", "bytes": len(text.encode()), "text": text}
     (memory,) = client.get("/v1/memories").json()["memories"]
     client.post("/v1/purge", json={"ids": [memory["id"]]})
     assert contents(client) == []
 
-    looked = take(client, content=exported.text, dry_run=True, again=True)
+    looked = take(client, content=text, dry_run=True, again=True)
     assert (looked["counts"], looked["dry_run"], contents(client)) == ({"add": 1}, True, [])
-    done = take(client, content=exported.text, again=True)
+    done = take(client, content=text, again=True)
     assert done["counts"] == {"add": 1}
     assert done["formats"] == [{"path": "memories.jsonl", "tool": "tacit export"}]
     assert (done["unconfirmed"], done["speaks_for_user"]) == (0, False)
@@ -59,10 +60,10 @@ def test_an_export_is_written_to_a_private_file_once(client, tmp_path):
     target = tmp_path / "all.md"
     request = {"target": str(target), "format": "markdown"}
     written = client.post("/v1/export", json=request)
-    assert written.status_code == 201
-    assert written.json() == {"target": str(target), "format": "markdown", "bytes": target.stat().st_size}
+    size = target.stat().st_size
+    assert written.json() == {"target": str(target), "format": "markdown", "bytes": size, "text": ""}
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
-    assert target.read_text() == client.get("/v1/export", params={"format": "markdown"}).text
+    assert target.read_text() == client.post("/v1/export", json={"format": "markdown"}).json()["text"]
     assert client.post("/v1/export", json=request).status_code == 422
 
     target.write_text(target.read_text().replace("integer cents", "integer euros"))
@@ -77,8 +78,8 @@ def test_only_a_folder_s_memories_are_exported_where_it_is_named(client, place, 
     other.mkdir()
     remember(client, "Deploys happen on Mondays.", cwd=str(other))
     remember(client, scope="universal")
-    assert "Mondays" in client.get("/v1/export").text
-    of_folder = client.get("/v1/export", params={"cwd": str(place)}).text
+    assert "Mondays" in client.post("/v1/export").json()["text"]
+    of_folder = client.post("/v1/export", json={"cwd": str(place)}).json()["text"]
     assert SECRET_FREE in of_folder
     assert "Mondays" not in of_folder
 
@@ -112,8 +113,8 @@ def test_an_agent_neither_imports_nor_sees_what_is_restricted(client, engine):
     with client_of(engine, Speaker.AGENT) as agent:
         for dry_run in (True, False):
             assert take(agent, 403, content=MEM0, dry_run=dry_run)["code"] == "refused_by_trust"
-        assert "launch" not in agent.get("/v1/export").text
-    assert "launch" in client.get("/v1/export").text
+        assert "launch" not in agent.post("/v1/export").json()["text"]
+    assert "launch" in client.post("/v1/export").json()["text"]
 
 
 def test_nothing_is_restored_without_a_daemon(client, engine, tmp_path):

@@ -89,8 +89,12 @@ def test_every_write_names_its_change_and_each_can_be_taken_back(client):
     other = remember(client, "Invoices are numbered per year.")["changes"][0]["memory"]["id"]
     writes = {
         "edit": ("PATCH", f"/v1/memories/{memory}", {"content": "The billing port is 9090."}),
-        "supersede": ("POST", f"/v1/memories/{memory}/supersede", {"content": "The billing port is 7070."}),
-        "merge": ("POST", f"/v1/memories/{other}/merge", {"into": memory}),
+        "supersede": (
+            "PATCH",
+            f"/v1/memories/{memory}",
+            {"content": "The billing port is 7070.", "supersede": True},
+        ),
+        "merge": ("PATCH", f"/v1/memories/{other}", {"into": memory}),
         "forget": ("DELETE", f"/v1/memories/{memory}", None),
     }
     before = client.get("/v1/memories?status=all&limit=50").json()["memories"]

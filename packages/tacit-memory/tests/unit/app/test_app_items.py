@@ -118,10 +118,13 @@ def test_the_api_keeps_finds_and_removes(client):
     put = client.put("/v1/items", json=body)
     assert put.status_code == 200
     asked = {"namespace": list(ANA), "key": "food"}
-    assert client.get("/v1/items", params=asked).json()["item"]["value"] == body["value"]
+    one = {"prefix": asked["namespace"], "key": asked["key"]}
+    (item,) = client.post("/v1/items/search", json=one).json()["items"]
+    assert item["value"] == body["value"]
     found = client.post("/v1/items/search", json={"prefix": ["memories"], "where": {"sure": {"$gt": 5}}})
     assert [item["key"] for item in found.json()["items"]] == ["food"]
-    assert client.get("/v1/items/namespaces").json() == {"namespaces": [list(ANA)], "next_cursor": None}
+    names = client.post("/v1/items/search", json={"namespaces": True}).json()
+    assert names == {"items": [], "namespaces": [list(ANA)], "next_cursor": None}
     assert client.post("/v1/items/search", json={"where": {"sure": {"$like": 5}}}).status_code == 422
     assert client.delete("/v1/items", params=asked).status_code == 204
-    assert client.get("/v1/items", params=asked).json() == {"item": None}
+    assert client.post("/v1/items/search", json=one).json()["items"] == []

@@ -108,7 +108,7 @@ def test_traces_of_hooks_asked_again_give_the_same_pack(engine, client):
             number += 1
             work(engine, chance, number)
         engine.flush()
-        rows = client.get("/v1/traces?limit=200").json()["traces"]
+        rows = client.get("/v1/traces?whole=true&limit=200").json()["traces"]
         traces = [one for one in rows if one["asked"] and one["surface"] != "start"]
     same = [
         asked_again(client, trace, engine.cwd)["trace"]["injected"] == trace["injected"]
@@ -151,7 +151,7 @@ def test_a_call_and_a_failure_can_be_tried_with_a_file_and_a_command(engine, cli
     name = {"action": "tool_start", "failure": "tool_failed"}[surface]
     assert event(engine, "c", name, **given) == answer["trace"]["injected"]
     engine.flush()
-    trace = client.get("/v1/traces?session=plain/c&limit=1").json()["traces"][0]
+    trace = client.get("/v1/traces?whole=true&session=plain/c&limit=1").json()["traces"][0]
     assert trace["asked"]["command"] == given.get("command", "")
     assert trace["asked"]["paths"] == given.get("paths", [])
 
@@ -162,7 +162,7 @@ def test_what_a_trace_holds_of_the_situation_is_redacted(engine, client):
     event(engine, "d", "prompt", text="yes, do it")
     event(engine, "d", "tool_start", tool="bash", command=f"git push https://{secret}@example.com/a.git")
     engine.flush()
-    told = client.get("/v1/traces?session=plain/d&limit=9").text
+    told = client.get("/v1/traces?whole=true&session=plain/d&limit=9").text
     assert "Shall I commit and push?" in told
     assert secret not in told
 

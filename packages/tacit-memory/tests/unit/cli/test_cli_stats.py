@@ -57,7 +57,8 @@ def test_what_happened_is_told_in_tables_and_as_json(tacit):
     worked(tacit)
     told_in_tables(tacit("status", "--stats", "--days", "7").out)
     found = tacit("status", "--stats", "--json").json
-    assert set(found) == {"store", "impact", "rate", "baseline", "series", "holdout"}
+    assert set(found) == {"use", "series", "holdout"}
+    assert set(found["use"]) == {"store", "impact", "rate", "baseline"}
     assert found["series"]["cache"][0]["share"] == 0.99
 
 

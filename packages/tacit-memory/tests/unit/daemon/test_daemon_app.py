@@ -453,7 +453,7 @@ def test_an_injection_is_owed_like_a_hook_and_other_calls_are_not():
 
     async def talk(client: httpx.AsyncClient) -> None:
         asked = {"text": "Fix the parser", "session_id": "s1"}
-        assert (await client.post("/v1/inject", json=asked)).status_code == 404
+        assert (await client.post("/v1/injections", json=asked)).status_code == 404
         assert (await client.get("/v1/status")).status_code == 404
 
     ask(parts, talk)

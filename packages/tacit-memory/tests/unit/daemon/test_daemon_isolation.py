@@ -117,7 +117,7 @@ def test_no_spelling_of_a_remote_and_no_git_file_shows_another_folder_the_memory
     ]
     for folder in outside:
         assert "heron" not in place.start(folder), folder
-        place.client.request("POST", "/v1/projects/init", {"cwd": str(folder)})
+        place.client.request("POST", "/v1/projects", {"cwd": str(folder)})
         assert "heron" not in place.start(folder), folder
     # Neither does what is said outside reach the project.
     place.client.request(

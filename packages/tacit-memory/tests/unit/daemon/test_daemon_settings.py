@@ -33,7 +33,9 @@ def test_default_override_and_revert_hold_soon_and_without_a_restart(tmp_path):
         until = time.monotonic() + 60
         while True:
             found = {
-                name: client.request("GET", f"/v1/agents/{name}")[1]["agent"]["memory_injection"]["max_items"]
+                name: client.request("GET", f"/v1/agents?name={name}")[1]["agents"][0]["memory_injection"][
+                    "max_items"
+                ]
                 for name in wanted
             }
             if found == wanted:

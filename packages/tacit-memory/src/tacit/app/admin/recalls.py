@@ -187,10 +187,19 @@ class Recalls:
         self._store = store
         self._settle = settle
 
-    def rows(
-        self, where: TraceFilter, *, root: str = "", limit: int, visibility: Visibility
-    ) -> tuple[RecallRow, ...]:
-        """List recalls, newest first; `root` = only of sessions of the project in that folder, "" = of all."""
+    def traces(
+        self,
+        where: TraceFilter,
+        *,
+        root: str = "",
+        limit: int,
+        visibility: Visibility,
+        with_contents: bool = False,
+    ) -> tuple[Trace, ...]:
+        """List recalls, newest first; `root` = only of sessions of the project in that folder, "" = of all.
+
+        With `with_contents` the texts of their candidates are filled in.
+        """
         self._settle()
         if root:
             states = self._store.list_sessions(limit=MOST_SESSIONS)
@@ -199,12 +208,12 @@ class Recalls:
             )
         # What a filter finds by words or outcome must not tell more than the row that is shown.
         looked_at = where if visibility.by_user else replace(where, injected=None, text=None, memory_id=None)
-        page = first_rows(
-            lambda most: self._store.find_traces(looked_at, limit=most),
-            lambda traces: [trace for trace in visibility.traces(traces) if _fits(trace, where)],
-            limit,
-        )
-        return tuple(row_of(trace) for trace in page)
+
+        def shown(traces: Sequence[Trace]) -> list[Trace]:
+            whole = with_memory_contents(self._store, traces) if with_contents else traces
+            return [trace for trace in visibility.traces(whole) if _fits(trace, where)]
+
+        return tuple(first_rows(lambda most: self._store.find_traces(looked_at, limit=most), shown, limit))
 
     def trace(self, trace_id: str) -> Trace:
         """Return one recall, with the texts of its memories.

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from threading import Event, RLock
+from threading import Condition, Event, RLock
 from typing import Literal, get_args
 
 from tacit.app.values import Parts
@@ -87,6 +87,7 @@ class Jobs:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
         self._lock = RLock()
+        self._ended = Condition(self._lock)
         self._leaving = Event()
         self._jobs: dict[JobName, Job] = {}
         self._waited_for: Counter[JobName] = Counter()
@@ -111,6 +112,17 @@ class Jobs:
             work = {"check": self._check, "reindex": self._reindex}[name]
             self._executor.submit(work, partial(self._tell, name)).add_done_callback(partial(self._end, name))
             return job
+
+    def run(self, name: BegunJob) -> Job:
+        """Start a job as `begin` does, and return it when it has ended.
+
+        Raises:
+            StoreError: if the store is being closed.
+        """
+        self.begin(name)
+        with self._ended:
+            self._ended.wait_for(lambda: self._jobs[name].state != "running")
+            return self._jobs[name]
 
     def all(self) -> tuple[Job, ...]:
         """Return the last job of each name since the store was opened, including the requests' work that runs now."""
@@ -175,6 +187,7 @@ class Jobs:
                 message, hint = _words_of(name, error)
                 job = replace(job, state="failed", error=message, hint=hint)
             self._jobs[name] = job
+            self._ended.notify_all()
 
 
 def _words_of(name: JobName, error: BaseException) -> tuple[str, str]:

@@ -16,7 +16,7 @@ from tacit.cli.terminal.arguments import (
     Here,
     Yes,
     drop_empty,
-    memory_path,
+    memory_name,
     session_key,
 )
 
@@ -273,7 +273,7 @@ def _decide_all(
         _decide(memories[0], {"action": action}, as_json=as_json)
         return
     if memories:
-        ids = [memory_path(memory).rpartition("/")[2] for memory in memories]
+        ids = [memory_name(memory) for memory in memories]
         answer = ask("POST", "/v1/review", {"action": action, "ids": ids})
     else:
         filters = {**filters, **drop_empty(cwd=folder)}
@@ -295,7 +295,7 @@ def _decide(memory: str, body: dict[str, object], *, as_json: bool) -> None:
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import print_json
 
-    answer = ask("POST", "/v1/review", {**body, "ids": [memory_path(memory).rpartition("/")[2]]})
+    answer = ask("POST", "/v1/review", {**body, "ids": [memory_name(memory)]})
     if as_json:
         print_json(answer)
         return

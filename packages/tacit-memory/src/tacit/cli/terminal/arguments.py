@@ -136,7 +136,12 @@ def session_key(session: str) -> dict[str, str] | None:
 
 
 def memory_path(memory: str) -> str:
-    """Return the API's path of one memory, from its id or the beginning or end of it.
+    """Return the API's path of one memory; `memory` is as for `memory_name`."""
+    return f"/v1/memories/{memory_name(memory)}"
+
+
+def memory_name(memory: str) -> str:
+    """Return the id of a memory, or the beginning or end of it, as a user typed it.
 
     Raises:
         NotFound: if `memory` cannot be an id.
@@ -150,4 +155,4 @@ def memory_path(memory: str) -> str:
         )
     if not (name.isascii() and name.replace("_", "").isalnum()):
         raise NotFound(f"No memory is called {name!r}.", hint="`tacit list` shows all memories.")
-    return f"/v1/memories/{name}"
+    return name

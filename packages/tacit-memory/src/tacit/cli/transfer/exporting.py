@@ -96,7 +96,7 @@ def _export_teams(output: Path | None, *, as_json: bool) -> None:
     from tacit.cli.terminal.output import format_count, print_json, print_line
     from tacit.errors import InvalidInput
 
-    owned = ask("GET", "/v1/teams/mine")["owned"]
+    owned = ask("GET", "/v1/teams", {"view": "data"})["owned"]
     if output is None:
         print_json(owned)
         return
