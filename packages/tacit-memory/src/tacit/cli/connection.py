@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
-from urllib.parse import urlencode
 
 from tacit.cli.context import current_context
+from tacit.client.http_request import filled
 
 START_TIMEOUT_S = 15.0
 LOOK_EVERY_S, LOOK_TIMEOUT_S = 0.15, 5.0
@@ -20,7 +20,7 @@ REQUEST_TIMEOUT_S = 600.0
 def ask(method: str, path: str, values: Mapping[str, object] | None = None) -> Any:
     """Send a request to the daemon and return its answer; starts a daemon if none runs.
 
-    `values` go into the query string for GET and DELETE (a list repeats its name), else into a JSON body.
+    `values` go into the braces of `path`, and into the query string or a JSON body.
 
     Raises:
         TacitError: what the daemon answered, or that none could be started.
@@ -78,15 +78,5 @@ def ask_running(
 ) -> Any:
     """Send a request to the running daemon and return its answer, as `ask` does, but start none."""
     place = current_context()
-    daemon = place.connect(place.home)
-    if method in ("GET", "DELETE"):
-        pairs = [(name, item) for name, value in (values or {}).items() for item in _parts(value)]
-        path = f"{path}?{urlencode(pairs, errors='replace')}" if pairs else path
-        _, answer = daemon.request(method, path, timeout_s=timeout_s)
-    else:
-        _, answer = daemon.request(method, path, dict(values or {}), timeout_s=timeout_s)
-    return answer
-
-
-def _parts(value: object) -> Sequence[object]:
-    return value if isinstance(value, list | tuple) else (value,)  # pyright: ignore[reportUnknownVariableType]
+    path, body = filled(method, path, values or {})
+    return place.connect(place.home).request(method, path, body, timeout_s=timeout_s)[1]

@@ -300,15 +300,14 @@ def _only_session(cwd: Path, *, muted: bool) -> str:
 
 
 def _set_muted(session: str, *, muted: bool, as_json: bool) -> None:
-    from urllib.parse import quote
-
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import print_json, print_line
 
     host, slash, name = session.partition("/")
     if not slash or not name:
         raise typer.BadParameter("Name a session as host/id; `tacit why` shows them.")
-    answer = ask("PATCH", f"/v1/sessions/{quote(host, safe='')}/{quote(name, safe='')}", {"muted": muted})
+    values = {"host": host, "session_id": name, "muted": muted}
+    answer = ask("PATCH", "/v1/sessions/{host}/{session_id}", values)
     if as_json:
         print_json(answer)
         return

@@ -12,11 +12,27 @@ import re
 import socket
 import time
 from collections.abc import Callable, Mapping
+from urllib.parse import quote, urlencode
 
 from tacit.system.transport import Transport
 
+_BRACES = re.compile(r"\{(\w+)\}")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _PART_BYTES = 65_536
+
+
+def filled(method: str, path: str, values: Mapping[str, object]) -> tuple[str, Mapping[str, object] | None]:
+    """Return the path and the JSON body of a request with `values`. None as a value = not given.
+
+    Values fill the braces of `path`; the others go into the query string for GET and DELETE (a list repeats its name), else into the body.
+    """
+    given = {name: value for name, value in values.items() if value is not None}
+    for name in _BRACES.findall(path):
+        path = path.replace(f"{{{name}}}", quote(str(given.pop(name)), safe=""))
+    if method not in ("GET", "DELETE"):
+        return path, given
+    query = urlencode(given, doseq=True, errors="replace")
+    return f"{path}?{query}" if query else path, None
 
 
 class _Connection(http.client.HTTPConnection):

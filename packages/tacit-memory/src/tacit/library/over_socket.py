@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import http.client
 import json
-import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, cast
-from urllib.parse import quote, urlencode
 
 from tacit.client.daemon_client import DaemonClient
+from tacit.client.http_request import filled
 from tacit.config.home import Home
 from tacit.errors import DaemonUnavailable, StoreReadOnly, error_of
 from tacit.library.engine_access import HOST
@@ -23,7 +22,6 @@ from tacit.library.engine_access import HOST
 if TYPE_CHECKING:
     from tacit.app.queries.injection import InjectionFailed, InjectionResult
 
-_BRACES = re.compile(r"\{(\w+)\}")
 REST_S, REST_LONG_S = 0.3, 3.0
 """Seconds in which no event is sent after one without an answer: after the first one in a row, and after further ones."""
 TIMEOUT_S = 30.0
@@ -85,13 +83,7 @@ class DaemonEngine:
 
     def ask(self, method: str, path: str, values: Mapping[str, object] | None = None) -> Any:
         """See `EngineAccess`."""
-        given = {name: value for name, value in (values or {}).items() if value is not None}
-        for name in _BRACES.findall(path):
-            path = path.replace(f"{{{name}}}", quote(str(given.pop(name)), safe=""))
-        body: object = given
-        if method in ("GET", "DELETE"):
-            query = urlencode([(name, part) for name, value in given.items() for part in _parts(value)])
-            path, body = f"{path}?{query}" if query else path, None
+        path, body = filled(method, path, values or {})
         return self._client.request(method, path, body, timeout_s=self._timeout_s, start=self._start)[1]
 
     def inject(
@@ -126,10 +118,6 @@ class DaemonEngine:
 
     def close(self) -> None:
         """Do nothing: no connection is held open."""
-
-
-def _parts(value: object) -> Sequence[object]:
-    return value if isinstance(value, list | tuple) else (value,)  # pyright: ignore[reportUnknownVariableType]
 
 
 def _result_from(value: object) -> InjectionResult:

@@ -162,8 +162,7 @@ def _tell_forgotten(engine: Engine, caller: Caller, request: Forget, answer: One
 
 
 def _tell_rated(engine: Engine, caller: Caller, request: MemoryFeedback, answer: Rated) -> ToolAnswer:  # noqa: ARG001
-    assert answer.memory is not None
-    name, verdict = answer.memory.id, "useful" if request.useful else "not useful"
+    name, verdict = answer.memory.id if answer.memory else "", "useful" if request.useful else "not useful"
     text = f"{name} counts as {verdict}." if answer.counted else f"{name} was called {verdict} before."
     return ToolAnswer(text=text, data={"id": name, "counted": answer.counted})
 

@@ -98,7 +98,7 @@ def edit_memory(engine: Engine, caller: Caller, request: Edit) -> Edited:
     """
     memory = engine.show(request.id)
     if request.into is not None:
-        return _edited(engine, memory, engine.admin.merge(memory, request.into))
+        return _edited(engine, memory, engine.review.decide(memory.id, "merge", into=request.into))
     scope = None if request.scope is None else engine.scope_called(request.scope, request.cwd)
     if request.supersede:
         changes = engine.memories.supersede(

@@ -10,16 +10,16 @@ from pydantic import Field, model_validator
 
 from tacit.app.engine import Engine
 from tacit.app.values import Caller
-from tacit.model.memory import Memory, MemoryStatus, Sensitivity, SensitivityName, TrustTier
+from tacit.model.memory import Memory, Sensitivity, SensitivityName, TrustTier
 from tacit.model.scope import Scope, ScopeFilter
 from tacit.ports.store import MemoryFilter
 from tacit.safety.trust import visible_levels
 from tacit.verbs.answers import GraphView, Hit, KindRow, Kinds, MemoryPage, SpaceRow
 from tacit.verbs.cursors import from_cursor, rows_before, to_cursor
-from tacit.verbs.requests import MOST_MS, Folder, NoBody, Place, Request, ScopeText, StoredStatus, scopes_of
+from tacit.verbs.requests import MOST_MS, Folder, NoBody, OfStatus, Place, ScopeText, StoredStatus, scopes_of
 
 
-class ListMemories(Request):
+class ListMemories(OfStatus):
     """A request for a page of memories, with filters and order."""
 
     cwd: Place = Field(
@@ -27,9 +27,6 @@ class ListMemories(Request):
     )
     path: tuple[str, ...] = Field(default=(), max_length=200, description="files in use, for path scopes")
     kind: tuple[str, ...] = Field(default=(), max_length=100, description="only these kinds")
-    status: tuple[StoredStatus, ...] = Field(
-        default=("active",), max_length=5, description="only these states; `all` for any"
-    )
     source: str | None = Field(default=None, max_length=200, description="only from this source")
     text: str | None = Field(
         default=None,
@@ -69,13 +66,6 @@ class ListMemories(Request):
         return self
 
     @property
-    def wanted_statuses(self) -> tuple[MemoryStatus, ...] | None:
-        """Return the statuses to list; None = any."""
-        if "all" in self.status:
-            return None
-        return tuple(status for status in self.status if status != "all")
-
-    @property
     def wanted_sensitivities(self) -> tuple[Sensitivity, ...] | None:
         """Return the sensitivities to list; None = any."""
         return tuple(Sensitivity.parse(level) for level in self.sensitivity) or None
@@ -86,7 +76,7 @@ class ListMemories(Request):
         return tuple(TrustTier[tier.upper()] for tier in self.tier) or None
 
 
-class AskGraph(Request):
+class AskGraph(OfStatus):
     """A request for a part of the graph of memories."""
 
     cwd: Folder = Field(default="", description="only memories visible from this folder; default: all")
@@ -102,11 +92,6 @@ class AskGraph(Request):
         description="only this memory and those at most two relations away, nearest first",
     )
     limit: int = Field(default=1000, ge=1, le=5000, description="most nodes, the newest")
-
-    @property
-    def wanted_statuses(self) -> tuple[MemoryStatus, ...] | None:
-        """Return the statuses to include; None = any."""
-        return None if "all" in self.status else tuple(status for status in self.status if status != "all")
 
 
 def list_memories(engine: Engine, caller: Caller, request: ListMemories) -> MemoryPage:

@@ -58,8 +58,7 @@ def put_folder_project(engine: Engine, caller: Caller, request: PutFolderProject
     becomes a project of its own; memories stay with the project that they were learned in. Each takes the
     other back.
     """
-    admin = engine.admin
-    return _folder_project(admin.join(request.cwd) if request.joined else admin.separate(request.cwd))
+    return _folder_project(engine.admin.share_project(request.cwd, joined=request.joined))
 
 
 def _folder_project(membership: Membership) -> FolderProject:

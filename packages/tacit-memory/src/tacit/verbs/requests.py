@@ -126,6 +126,19 @@ Whens = (
 )
 
 
+class OfStatus(Request):
+    """A request for memories of some states."""
+
+    status: tuple[StoredStatus, ...] = Field(
+        default=("active",), max_length=5, description="only these states; `all` for any"
+    )
+
+    @property
+    def wanted_statuses(self) -> tuple[MemoryStatus, ...] | None:
+        """Return the states asked for; None = any."""
+        return None if "all" in self.status else tuple(status for status in self.status if status != "all")
+
+
 class AtFolder(Request):
     """A request about the project of a folder."""
 

@@ -17,14 +17,12 @@ from tacit.app.admin.recalls import Recalls
 from tacit.app.admin.series import Charts
 from tacit.app.admin.settings import SettingsAdmin
 from tacit.app.maintenance.maintenance import Jobs
-from tacit.app.maintenance.review import Review
 from tacit.app.memories import Memories
 from tacit.app.projects import Membership, Projects
 from tacit.app.sessions import TraceFeed
 from tacit.app.values import Parts
 from tacit.app.visibility import MemorySearch
 from tacit.errors import InvalidInput
-from tacit.model.changes import Change
 from tacit.model.kinds import Kind
 from tacit.model.memory import Memory, MemoryStatus, Relation, RelationType, Sensitivity
 from tacit.model.scope import Scope, ScopeFilter, project_scope
@@ -157,7 +155,6 @@ class Admin:
         *,
         projects: Projects,
         memories: Memories,
-        review: Review,
         settle: Callable[[], None],
         changed: Callable[[], None],
         feed: TraceFeed,
@@ -169,7 +166,6 @@ class Admin:
         self._store = parts.store
         self._projects = projects
         self._memories = memories
-        self._review = review
         self._settle = settle
         self._changed = changed
         self.search = MemorySearch(parts.store, parts.embedder)
@@ -268,25 +264,11 @@ class Admin:
 
     # --- changing
 
-    def join(self, cwd: str) -> Membership:
-        """Let a folder share the memories that may belong to it; see `Projects.join`."""
-        joined = self._projects.join(cwd)
+    def share_project(self, cwd: str, *, joined: bool) -> Membership:
+        """Let a folder share the memories that may belong to it, or keep it apart; see `Projects.join` and `Projects.separate`."""
+        membership = self._projects.join(cwd) if joined else self._projects.separate(cwd)
         self._changed()
-        return joined
-
-    def separate(self, cwd: str) -> Membership:
-        """Keep a folder apart, or take it out of the project it shares; see `Projects.separate`."""
-        separated = self._projects.separate(cwd)
-        self._changed()
-        return separated
-
-    def merge(self, memory: Memory, into: str) -> tuple[Change, ...]:
-        """Merge `memory` into the memory `into`, which says the same; return the changes made.
-
-        Raises:
-            NotFound, InvalidInput: if there is no such memory, or it is the same or holds no more.
-        """
-        return self._review.decide(memory.id, "merge", into=into)
+        return membership
 
     def say(self, trace_id: str, memory_ids: Sequence[str], *, useful: bool) -> tuple[Verdict, ...]:
         """Store the owner's verdict on memories of a recall, and apply each new one to the memory as feedback; return the verdicts.

@@ -110,7 +110,6 @@ class Writing:
             self._parts,
             projects=self._made_of.projects,
             memories=self.memories,
-            review=self.review,
             settle=self._made_of.settle,
             changed=self._made_of.changed,
             feed=self._sessions.feed,
