@@ -282,6 +282,7 @@ def _shares(day: Recorder, site: Site, shop: Path) -> None:
     day.ask("change_team", team=organization, joined=True)
     day.ask("sync")
     invited = day.ask("change_devices")["code"]
+    del day.examples["change_devices"]  # the example is the one that sends something
     with closing(open_engine(shop.parent / "tablet")) as engine, client_of(engine) as client:
         Recorder(client).ask("log_in", url=site.url, code=invited, phrase=phrase, name="tablet")
     day.ask("get_sync", devices=True)

@@ -249,7 +249,8 @@ def test_recalls_are_listed_shown_replayed_and_judged(client, engine, shop):
     assert (said["memory_id"], said["useful"], said["injected"]) == (ids[1], True, True)
     assert engine.show(ids[1]).use_count == before + 1
     ask(client, "POST", "/v1/feedback", json={"useful": False, "trace_id": name})  # all that it injected
-    assert [one["useful"] for one in ask(client, "GET", f"/v1/traces/{name}")["verdicts"]] == [False]
+    verdicts = ask(client, "GET", f"/v1/traces/{name}")["verdicts"]
+    assert {one["memory_id"]: one["useful"] for one in verdicts} == dict.fromkeys(rows[0]["injected"], False)
     wrong = {"useful": True, "id": unasked, "trace_id": name}
     assert ask(client, "POST", "/v1/feedback", status=422, json=wrong)
     assert ask(client, "POST", "/v1/feedback", status=422, json={"useful": True})
