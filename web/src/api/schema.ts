@@ -1694,6 +1694,9 @@ export interface components {
         /**
          * ChangeDevices
          * @description A request to invite one more device to the account, or to refuse one.
+         * @example {
+         *       "revoked": "tablet"
+         *     }
          */
         ChangeDevices: {
             /**
@@ -1968,7 +1971,7 @@ export interface components {
          * @description A decision on one entry of the review queue, or the same on many as one change.
          * @example {
          *       "ids": [
-         *         "mem_1m8mhnr52t447n52"
+         *         "mem_1m8mk1g3vaz5t4ec"
          *       ],
          *       "action": "accept"
          *     }
@@ -2014,7 +2017,7 @@ export interface components {
          * DecideRequest
          * @description A request to accept, refuse or withdraw a share request.
          * @example {
-         *       "id": "req_1m8mhph7rygyvekj",
+         *       "id": "req_1m8mk2g8zr3n6cch",
          *       "decision": "accept"
          *     }
          */
@@ -2676,9 +2679,9 @@ export interface components {
          * Feedback
          * @description A request to report whether a memory was useful, or all that a recall injected.
          * @example {
-         *       "id": "mem_1m8mhncxbe1vxmh6",
+         *       "id": "mem_1m8mk16cxh7qjwaq",
          *       "useful": true,
-         *       "trace_id": "trc_1m8mhnmkkzteyzk1"
+         *       "trace_id": "trc_1m8mk1ckgz81wnsd"
          *     }
          */
         Feedback: {
@@ -2853,7 +2856,7 @@ export interface components {
          * @description A request for memories by their ids.
          * @example {
          *       "ids": [
-         *         "mem_1m8mhncxbe1vxmh6"
+         *         "mem_1m8mk16cxh7qjwaq"
          *       ],
          *       "cwd": "/work/shop"
          *     }
@@ -3746,7 +3749,7 @@ export interface components {
          * @description A request to join an account of a server.
          * @example {
          *       "url": "https://tacit.example.com",
-         *       "code": "ana-6c6d9nzj",
+         *       "code": "ana-6a9east8",
          *       "name": "laptop"
          *     }
          */
@@ -6100,7 +6103,7 @@ export interface components {
          * Share
          * @description A request to share a memory with a team, or to stop that.
          * @example {
-         *       "id": "mem_1m8mhncxbe1vxmh6",
+         *       "id": "mem_1m8mk16cxh7qjwaq",
          *       "cwd": "/work/shop",
          *       "by": "Ana Ruiz"
          *     }
@@ -8096,7 +8099,7 @@ export interface components {
          * Undo
          * @description A request to take back one change, or all that was learned from a session.
          * @example {
-         *       "id": "chg_1m8mhnj15msawqx6"
+         *       "id": "chg_1m8mk1aex66kxsh0"
          *     }
          */
         Undo: {
@@ -8200,7 +8203,7 @@ export interface components {
          * WhyNotRequest
          * @description A request to explain why a recall does not give a memory.
          * @example {
-         *       "memory": "mem_1m8mhncxbe1vxmh6",
+         *       "memory": "mem_1m8mk16cxh7qjwaq",
          *       "text": "What is a depot?",
          *       "cwd": "/work/shop"
          *     }
@@ -8565,6 +8568,8 @@ export interface operations {
     list_memories: {
         parameters: {
             query?: {
+                /** @description only these states; `all` for any */
+                status?: (("active" | "quarantined" | "superseded" | "retired") | "all")[];
                 /**
                  * @description only memories visible from this folder, or to `user:NAME`; default: all
                  * @example /work/shop
@@ -8580,8 +8585,6 @@ export interface operations {
                  *     ]
                  */
                 kind?: string[];
-                /** @description only these states; `all` for any */
-                status?: (("active" | "quarantined" | "superseded" | "retired") | "all")[];
                 /** @description only from this source */
                 source?: string;
                 /** @description search text: words in any order, misspelled, or by meaning; at most 200 results, best first unless `order` is set */
@@ -8626,7 +8629,7 @@ export interface operations {
                      * @example {
                      *       "memories": [
                      *         {
-                     *           "id": "mem_1m8mhng45s0j6bvb",
+                     *           "id": "mem_1m8mk1983jf8n8m9",
                      *           "kind": "decision",
                      *           "content": "Amounts are integer cents; never floats.",
                      *           "scope": "project:shop-73774d71f4",
@@ -8643,13 +8646,13 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795985948701,
+                     *             "valid_from_ms": 1795987383543,
                      *             "valid_to_ms": null,
                      *             "superseded_by": null,
                      *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795985948805,
-                     *           "updated_at_ms": 1795985948805,
+                     *           "created_at_ms": 1795987383555,
+                     *           "updated_at_ms": 1795987383555,
                      *           "importance": 0.8,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -8693,7 +8696,7 @@ export interface operations {
                      *           "branch": null,
                      *           "headline": "",
                      *           "content_hash": "f1efd5c10485a0bd",
-                     *           "etag": "e29d6e3952418f54147f"
+                     *           "etag": "22950b7b1a94fc0335ba"
                      *         }
                      *       ],
                      *       "hits": [],
@@ -8754,7 +8757,7 @@ export interface operations {
                      *           "reason": "new",
                      *           "cause": "new",
                      *           "memory": {
-                     *             "id": "mem_1m8mhncxbe1vxmh6",
+                     *             "id": "mem_1m8mk16cxh7qjwaq",
                      *             "kind": "fact",
                      *             "content": "Run `make lint` before every commit.",
                      *             "scope": "project:shop-73774d71f4",
@@ -8771,13 +8774,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795985945410,
+                     *               "valid_from_ms": 1795987380604,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795985945515,
-                     *             "updated_at_ms": 1795985945515,
+                     *             "created_at_ms": 1795987380637,
+                     *             "updated_at_ms": 1795987380637,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -8819,11 +8822,11 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "c30b9ad7b69a6ea9",
-                     *             "etag": "5da117406d2f818f0515"
+                     *             "etag": "a049952c81c14370fe3f"
                      *           }
                      *         }
                      *       ],
-                     *       "change_id": "chg_1m8mhneztjbx7z5k"
+                     *       "change_id": "chg_1m8mk18abff19kt1"
                      *     }
                      */
                     "application/json": components["schemas"]["Changed"];
@@ -8886,7 +8889,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory, or its beginning or ending, where that is unique
-                 * @example mem_1m8mhnh0q8dhkr91
+                 * @example mem_1m8mk19y7z6gd4a3
                  */
                 id: string;
             };
@@ -8903,7 +8906,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8mhnh0q8dhkr91",
+                     *         "id": "mem_1m8mk19y7z6gd4a3",
                      *         "kind": "fact",
                      *         "content": "The billing port is 8080.",
                      *         "scope": "project:shop-73774d71f4",
@@ -8920,13 +8923,13 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795985949718,
-                     *           "valid_to_ms": 1795985949824,
-                     *           "superseded_by": "mem_1m8mhnh40pbtjr2g",
+                     *           "valid_from_ms": 1795987384262,
+                     *           "valid_to_ms": 1795987384390,
+                     *           "superseded_by": "mem_1m8mk1a26wtx4p4q",
                      *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795985949719,
-                     *         "updated_at_ms": 1795985949942,
+                     *         "created_at_ms": 1795987384263,
+                     *         "updated_at_ms": 1795987384477,
                      *         "importance": 0.5,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -8970,12 +8973,12 @@ export interface operations {
                      *         "branch": null,
                      *         "headline": "",
                      *         "content_hash": "c18b84153cb3522e",
-                     *         "etag": "a82190eea7852904c52e"
+                     *         "etag": "513727ded2d216cbf4c0"
                      *       },
                      *       "change_id": null,
                      *       "versions": [
                      *         {
-                     *           "id": "mem_1m8mhnh0q8dhkr91",
+                     *           "id": "mem_1m8mk19y7z6gd4a3",
                      *           "kind": "fact",
                      *           "content": "The billing port is 8080.",
                      *           "scope": "project:shop-73774d71f4",
@@ -8992,13 +8995,13 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795985949718,
+                     *             "valid_from_ms": 1795987384262,
                      *             "valid_to_ms": null,
                      *             "superseded_by": null,
                      *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795985949719,
-                     *           "updated_at_ms": 1795985949719,
+                     *           "created_at_ms": 1795987384263,
+                     *           "updated_at_ms": 1795987384263,
                      *           "importance": 0.5,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -9042,10 +9045,10 @@ export interface operations {
                      *           "branch": null,
                      *           "headline": "",
                      *           "content_hash": "c18b84153cb3522e",
-                     *           "etag": "8ea45e4632cdf9e29e86"
+                     *           "etag": "6f143c562c8b6632e1bf"
                      *         },
                      *         {
-                     *           "id": "mem_1m8mhnh0q8dhkr91",
+                     *           "id": "mem_1m8mk19y7z6gd4a3",
                      *           "kind": "fact",
                      *           "content": "The billing port is 8080.",
                      *           "scope": "project:shop-73774d71f4",
@@ -9062,13 +9065,13 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795985949718,
-                     *             "valid_to_ms": 1795985949824,
-                     *             "superseded_by": "mem_1m8mhnh40pbtjr2g",
+                     *             "valid_from_ms": 1795987384262,
+                     *             "valid_to_ms": 1795987384390,
+                     *             "superseded_by": "mem_1m8mk1a26wtx4p4q",
                      *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795985949719,
-                     *           "updated_at_ms": 1795985949942,
+                     *           "created_at_ms": 1795987384263,
+                     *           "updated_at_ms": 1795987384477,
                      *           "importance": 0.5,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -9112,20 +9115,20 @@ export interface operations {
                      *           "branch": null,
                      *           "headline": "",
                      *           "content_hash": "c18b84153cb3522e",
-                     *           "etag": "a82190eea7852904c52e"
+                     *           "etag": "513727ded2d216cbf4c0"
                      *         }
                      *       ],
                      *       "relations": [
                      *         {
-                     *           "source_id": "mem_1m8mhnh40pbtjr2g",
-                     *           "target_id": "mem_1m8mhnh0q8dhkr91",
+                     *           "source_id": "mem_1m8mk1a26wtx4p4q",
+                     *           "target_id": "mem_1m8mk19y7z6gd4a3",
                      *           "type": "updates",
                      *           "weight": 1
                      *         }
                      *       ],
                      *       "related": [
                      *         {
-                     *           "id": "mem_1m8mhnh40pbtjr2g",
+                     *           "id": "mem_1m8mk1a26wtx4p4q",
                      *           "kind": "fact",
                      *           "content": "The billing port is 9090.",
                      *           "scope": "project:shop-73774d71f4",
@@ -9142,13 +9145,13 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795985949824,
+                     *             "valid_from_ms": 1795987384390,
                      *             "valid_to_ms": null,
                      *             "superseded_by": null,
                      *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795985949824,
-                     *           "updated_at_ms": 1795985949824,
+                     *           "created_at_ms": 1795987384390,
+                     *           "updated_at_ms": 1795987384390,
                      *           "importance": 0.5,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -9192,7 +9195,7 @@ export interface operations {
                      *           "branch": null,
                      *           "headline": "",
                      *           "content_hash": "ed22aecd32dd5d1e",
-                     *           "etag": "84e2d0736a25c5bf9931"
+                     *           "etag": "09cf0aab11b54ff3865f"
                      *         }
                      *       ]
                      *     }
@@ -9237,7 +9240,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory, or its beginning or ending, where that is unique
-                 * @example mem_1m8mhng45s0j6bvb
+                 * @example mem_1m8mk1983jf8n8m9
                  */
                 id: string;
             };
@@ -9254,7 +9257,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8mhng45s0j6bvb",
+                     *         "id": "mem_1m8mk1983jf8n8m9",
                      *         "kind": "decision",
                      *         "content": "Amounts are integer cents; never floats.",
                      *         "scope": "project:shop-73774d71f4",
@@ -9271,13 +9274,13 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795985948701,
+                     *           "valid_from_ms": 1795987383543,
                      *           "valid_to_ms": null,
                      *           "superseded_by": null,
                      *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795985948805,
-                     *         "updated_at_ms": 1795985950379,
+                     *         "created_at_ms": 1795987383555,
+                     *         "updated_at_ms": 1795987384697,
                      *         "importance": 0.8,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -9323,9 +9326,9 @@ export interface operations {
                      *         "branch": null,
                      *         "headline": "",
                      *         "content_hash": "f1efd5c10485a0bd",
-                     *         "etag": "3aff82dcdcfa23662801"
+                     *         "etag": "f964b289a32530f9c7ee"
                      *       },
-                     *       "change_id": "chg_1m8mhnj15msawqx6"
+                     *       "change_id": "chg_1m8mk1aex66kxsh0"
                      *     }
                      */
                     "application/json": components["schemas"]["OneMemory"];
@@ -9371,7 +9374,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory, or its beginning or ending, where that is unique
-                 * @example mem_1m8mhncxbe1vxmh6
+                 * @example mem_1m8mk16cxh7qjwaq
                  */
                 id: string;
             };
@@ -9393,7 +9396,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8mhncxbe1vxmh6",
+                     *         "id": "mem_1m8mk16cxh7qjwaq",
                      *         "kind": "fact",
                      *         "content": "Run `make check` before every commit.",
                      *         "scope": "project:shop-73774d71f4",
@@ -9410,13 +9413,13 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795985945410,
+                     *           "valid_from_ms": 1795987380604,
                      *           "valid_to_ms": null,
                      *           "superseded_by": null,
                      *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795985945515,
-                     *         "updated_at_ms": 1795985949482,
+                     *         "created_at_ms": 1795987380637,
+                     *         "updated_at_ms": 1795987384027,
                      *         "importance": 0.5,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -9458,16 +9461,16 @@ export interface operations {
                      *         "branch": null,
                      *         "headline": "",
                      *         "content_hash": "bd0c11895683366d",
-                     *         "etag": "5864553b33d1d0b846c0"
+                     *         "etag": "1e59384fc0d2b4e5cd15"
                      *       },
-                     *       "change_id": "chg_1m8mhngt3rk82r46",
+                     *       "change_id": "chg_1m8mk19q1v0wdnyp",
                      *       "changes": [
                      *         {
                      *           "change": "edit",
                      *           "reason": "edited",
                      *           "cause": "edited",
                      *           "memory": {
-                     *             "id": "mem_1m8mhncxbe1vxmh6",
+                     *             "id": "mem_1m8mk16cxh7qjwaq",
                      *             "kind": "fact",
                      *             "content": "Run `make check` before every commit.",
                      *             "scope": "project:shop-73774d71f4",
@@ -9484,13 +9487,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795985945410,
+                     *               "valid_from_ms": 1795987380604,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795985945515,
-                     *             "updated_at_ms": 1795985949482,
+                     *             "created_at_ms": 1795987380637,
+                     *             "updated_at_ms": 1795987384027,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -9532,7 +9535,7 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "bd0c11895683366d",
-                     *             "etag": "5864553b33d1d0b846c0"
+                     *             "etag": "1e59384fc0d2b4e5cd15"
                      *           }
                      *         }
                      *       ]
@@ -9601,7 +9604,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8mhncxbe1vxmh6",
+                     *         "id": "mem_1m8mk16cxh7qjwaq",
                      *         "kind": "fact",
                      *         "content": "Run `make lint` before every commit.",
                      *         "scope": "project:shop-73774d71f4",
@@ -9618,13 +9621,13 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795985945410,
+                     *           "valid_from_ms": 1795987380604,
                      *           "valid_to_ms": null,
                      *           "superseded_by": null,
                      *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795985945515,
-                     *         "updated_at_ms": 1795985949692,
+                     *         "created_at_ms": 1795987380637,
+                     *         "updated_at_ms": 1795987384218,
                      *         "importance": 0.5,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -9666,19 +9669,19 @@ export interface operations {
                      *         "branch": null,
                      *         "headline": "",
                      *         "content_hash": "c30b9ad7b69a6ea9",
-                     *         "etag": "04549049034f275f23c5"
+                     *         "etag": "81985dcb40dc4aeecee6"
                      *       },
                      *       "verdicts": [
                      *         {
-                     *           "trace_id": "trc_1m8mhnmkkzteyzk1",
-                     *           "memory_id": "mem_1m8mhncxbe1vxmh6",
+                     *           "trace_id": "trc_1m8mk1ckgz81wnsd",
+                     *           "memory_id": "mem_1m8mk16cxh7qjwaq",
                      *           "useful": true,
                      *           "injected": true,
                      *           "surface": "prompt",
                      *           "relevance": 0.3468,
                      *           "threshold": 0.25,
-                     *           "trace_at_ms": 1795985953393,
-                     *           "at_ms": 1795985956683
+                     *           "trace_at_ms": 1795987386966,
+                     *           "at_ms": 1795987389324
                      *         }
                      *       ],
                      *       "counted": true,
@@ -9730,7 +9733,7 @@ export interface operations {
                 session_id?: string;
                 /**
                  * @description only of this memory
-                 * @example mem_1m8mhncxbe1vxmh6
+                 * @example mem_1m8mk16cxh7qjwaq
                  */
                 memory?: string;
             };
@@ -9751,22 +9754,22 @@ export interface operations {
                      *       "exposures": [
                      *         {
                      *           "session": "plain/s-41",
-                     *           "memory_id": "mem_1m8mhncxbe1vxmh6",
+                     *           "memory_id": "mem_1m8mk16cxh7qjwaq",
                      *           "surface": "on_demand",
                      *           "turn": 1,
                      *           "epoch": 0,
                      *           "tokens": 9,
-                     *           "at_ms": 1795985954588,
+                     *           "at_ms": 1795987387448,
                      *           "used": null
                      *         },
                      *         {
                      *           "session": "plain/s-41",
-                     *           "memory_id": "mem_1m8mhncxbe1vxmh6",
+                     *           "memory_id": "mem_1m8mk16cxh7qjwaq",
                      *           "surface": "start",
                      *           "turn": 0,
                      *           "epoch": 0,
                      *           "tokens": 23,
-                     *           "at_ms": 1795985951550,
+                     *           "at_ms": 1795987385360,
                      *           "used": null
                      *         }
                      *       ],
@@ -9796,6 +9799,8 @@ export interface operations {
     get_graph: {
         parameters: {
             query?: {
+                /** @description only these states; `all` for any */
+                status?: (("active" | "quarantined" | "superseded" | "retired") | "all")[];
                 /**
                  * @description only memories visible from this folder; default: all
                  * @example /work/shop
@@ -9805,8 +9810,6 @@ export interface operations {
                 scope?: string[];
                 /** @description only these kinds */
                 kind?: string[];
-                /** @description only these states; `all` for any */
-                status?: (("active" | "quarantined" | "superseded" | "retired") | "all")[];
                 /** @description only this memory and those at most two relations away, nearest first */
                 around?: string;
                 /**
@@ -9832,24 +9835,24 @@ export interface operations {
                      *       "graph": {
                      *         "nodes": [
                      *           {
-                     *             "id": "mem_1m8mhnh40pbtjr2g",
+                     *             "id": "mem_1m8mk1a26wtx4p4q",
                      *             "kind": "fact",
                      *             "label": "The billing port is 9090.",
                      *             "scope": "project:shop-73774d71f4",
                      *             "status": "active",
                      *             "importance": 0.5,
                      *             "use_count": 0,
-                     *             "created_at_ms": 1795985949824
+                     *             "created_at_ms": 1795987384390
                      *           },
                      *           {
-                     *             "id": "mem_1m8mhng45s0j6bvb",
+                     *             "id": "mem_1m8mk1983jf8n8m9",
                      *             "kind": "decision",
                      *             "label": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
                      *             "status": "active",
                      *             "importance": 0.8,
                      *             "use_count": 0,
-                     *             "created_at_ms": 1795985948805
+                     *             "created_at_ms": 1795987383555
                      *           }
                      *         ],
                      *         "edges": [],
@@ -9922,12 +9925,12 @@ export interface operations {
                      * @example {
                      *       "changes": [
                      *         {
-                     *           "change_id": "chg_1m8mhnj15msawqx6",
-                     *           "at_ms": 1795985950757,
+                     *           "change_id": "chg_1m8mk1aex66kxsh0",
+                     *           "at_ms": 1795987384797,
                      *           "reason": "no longer true",
                      *           "cause": "forgotten",
                      *           "memory": {
-                     *             "id": "mem_1m8mhng45s0j6bvb",
+                     *             "id": "mem_1m8mk1983jf8n8m9",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
@@ -9944,13 +9947,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795985948701,
-                     *               "valid_to_ms": 1795985950756,
+                     *               "valid_from_ms": 1795987383543,
+                     *               "valid_to_ms": 1795987384796,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795985948805,
-                     *             "updated_at_ms": 1795985950757,
+                     *             "created_at_ms": 1795987383555,
+                     *             "updated_at_ms": 1795987384797,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -9996,10 +9999,10 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "f1efd5c10485a0bd",
-                     *             "etag": "e0bcb9bf8b9ba05f35a2"
+                     *             "etag": "0c4ca92209d5475924cd"
                      *           },
                      *           "before": {
-                     *             "id": "mem_1m8mhng45s0j6bvb",
+                     *             "id": "mem_1m8mk1983jf8n8m9",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
@@ -10016,13 +10019,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795985948701,
+                     *               "valid_from_ms": 1795987383543,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795985948805,
-                     *             "updated_at_ms": 1795985950379,
+                     *             "created_at_ms": 1795987383555,
+                     *             "updated_at_ms": 1795987384697,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -10068,16 +10071,16 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "f1efd5c10485a0bd",
-                     *             "etag": "3aff82dcdcfa23662801"
+                     *             "etag": "f964b289a32530f9c7ee"
                      *           }
                      *         },
                      *         {
-                     *           "change_id": "chg_1m8mhnhnckf22m3y",
-                     *           "at_ms": 1795985950380,
-                     *           "reason": "merged into mem_1m8mhng45s0j6bvb in review",
+                     *           "change_id": "chg_1m8mk1abtpvhf1h6",
+                     *           "at_ms": 1795987384698,
+                     *           "reason": "merged into mem_1m8mk1983jf8n8m9 in review",
                      *           "cause": "merged_into",
                      *           "memory": {
-                     *             "id": "mem_1m8mhnheq3wdcrjy",
+                     *             "id": "mem_1m8mk1a8hyr8efzp",
                      *             "kind": "fact",
                      *             "content": "Prices are kept as whole cents.",
                      *             "scope": "project:shop-73774d71f4",
@@ -10094,13 +10097,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795985950150,
-                     *               "valid_to_ms": 1795985950379,
-                     *               "superseded_by": "mem_1m8mhng45s0j6bvb",
+                     *               "valid_from_ms": 1795987384592,
+                     *               "valid_to_ms": 1795987384697,
+                     *               "superseded_by": "mem_1m8mk1983jf8n8m9",
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795985950167,
-                     *             "updated_at_ms": 1795985950379,
+                     *             "created_at_ms": 1795987384593,
+                     *             "updated_at_ms": 1795987384697,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -10144,10 +10147,10 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "7f83a6156f1e3d27",
-                     *             "etag": "c547e8538ec725f3ef43"
+                     *             "etag": "0b973d815eab6be17fa4"
                      *           },
                      *           "before": {
-                     *             "id": "mem_1m8mhnheq3wdcrjy",
+                     *             "id": "mem_1m8mk1a8hyr8efzp",
                      *             "kind": "fact",
                      *             "content": "Prices are kept as whole cents.",
                      *             "scope": "project:shop-73774d71f4",
@@ -10164,13 +10167,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795985950150,
+                     *               "valid_from_ms": 1795987384592,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795985950167,
-                     *             "updated_at_ms": 1795985950167,
+                     *             "created_at_ms": 1795987384593,
+                     *             "updated_at_ms": 1795987384593,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -10214,11 +10217,11 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "7f83a6156f1e3d27",
-                     *             "etag": "113c339038f2f83cf3f3"
+                     *             "etag": "de5ea93dad611d501ecf"
                      *           }
                      *         }
                      *       ],
-                     *       "next_cursor": "WzAsIjhkN2U3NDMwODFkMzc3ZjdlZWE3NmJhYyJd"
+                     *       "next_cursor": "WzAsIjQ4MmUxMjdkNzkzMzI4M2IzYzFhNDk0NCJd"
                      *     }
                      */
                     "application/json": components["schemas"]["ChangeLog"];
@@ -10268,7 +10271,7 @@ export interface operations {
                      *           "reason": "undone: no longer true",
                      *           "cause": "undone",
                      *           "memory": {
-                     *             "id": "mem_1m8mhng45s0j6bvb",
+                     *             "id": "mem_1m8mk1983jf8n8m9",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
@@ -10285,13 +10288,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795985948701,
+                     *               "valid_from_ms": 1795987383543,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795985948805,
-                     *             "updated_at_ms": 1795985950978,
+                     *             "created_at_ms": 1795987383555,
+                     *             "updated_at_ms": 1795987385095,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -10337,11 +10340,11 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "f1efd5c10485a0bd",
-                     *             "etag": "6bcec41b5ec0f83d6d74"
+                     *             "etag": "484e61563d7151c46dfc"
                      *           }
                      *         }
                      *       ],
-                     *       "change_id": "chg_1m8mhnj82afe6kxz"
+                     *       "change_id": "chg_1m8mk1ar734j49x0"
                      *     }
                      */
                     "application/json": components["schemas"]["Changed"];
@@ -10408,7 +10411,7 @@ export interface operations {
                      * @example {
                      *       "memories": [
                      *         {
-                     *           "id": "mem_1m8mhnje8gpyd6zk",
+                     *           "id": "mem_1m8mk1axf1cnjczs",
                      *           "kind": "fact",
                      *           "scope": "agent:store/shop/ana",
                      *           "status": "retired",
@@ -10507,7 +10510,7 @@ export interface operations {
                      *       "review": [
                      *         {
                      *           "memory": {
-                     *             "id": "mem_1m8mhnr52t447n52",
+                     *             "id": "mem_1m8mk1g3vaz5t4ec",
                      *             "kind": "fact",
                      *             "content": "Parcels go by freight.",
                      *             "scope": "project:shop-73774d71f4",
@@ -10529,8 +10532,8 @@ export interface operations {
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795985957026,
-                     *             "updated_at_ms": 1795985957026,
+                     *             "created_at_ms": 1795987390587,
+                     *             "updated_at_ms": 1795987390587,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -10574,7 +10577,7 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "92dd783c82978c94",
-                     *             "etag": "bcc6e01f39b3eded5e57"
+                     *             "etag": "29e443667be6dba5e893"
                      *           },
                      *           "other": null,
                      *           "cause": "import",
@@ -10583,7 +10586,7 @@ export interface operations {
                      *         },
                      *         {
                      *           "memory": {
-                     *             "id": "mem_1m8mhnr3130rdw0q",
+                     *             "id": "mem_1m8mk1g09mn01k4b",
                      *             "kind": "fact",
                      *             "content": "The depot opens at nine.",
                      *             "scope": "project:shop-73774d71f4",
@@ -10605,8 +10608,8 @@ export interface operations {
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795985956961,
-                     *             "updated_at_ms": 1795985956961,
+                     *             "created_at_ms": 1795987390473,
+                     *             "updated_at_ms": 1795987390473,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -10650,7 +10653,7 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "32faef70f6833cc8",
-                     *             "etag": "d58e4441d0ee8601a730"
+                     *             "etag": "c4f3566e722bbd4ebdd8"
                      *           },
                      *           "other": null,
                      *           "cause": "import",
@@ -10734,7 +10737,7 @@ export interface operations {
                      *           "reason": "accepted in review",
                      *           "cause": "accepted",
                      *           "memory": {
-                     *             "id": "mem_1m8mhnr52t447n52",
+                     *             "id": "mem_1m8mk1g3vaz5t4ec",
                      *             "kind": "fact",
                      *             "content": "Parcels go by freight.",
                      *             "scope": "project:shop-73774d71f4",
@@ -10756,8 +10759,8 @@ export interface operations {
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795985957026,
-                     *             "updated_at_ms": 1795985957200,
+                     *             "created_at_ms": 1795987390587,
+                     *             "updated_at_ms": 1795987390736,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -10801,11 +10804,11 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "92dd783c82978c94",
-                     *             "etag": "d0f5091bd111daf6cf64"
+                     *             "etag": "0920e03b02701551ee25"
                      *           }
                      *         }
                      *       ],
-                     *       "change_id": "chg_1m8mhnragb4nxxym"
+                     *       "change_id": "chg_1m8mk1g8hxyffn4h"
                      *     }
                      */
                     "application/json": components["schemas"]["Decided"];
@@ -10943,7 +10946,7 @@ export interface operations {
                      *         "text": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Fact] Run `make lint` before every commit. (2026-11-29)\n</tacit-memory>",
                      *         "tokens": 55,
                      *         "memory_ids": [
-                     *           "mem_1m8mhncxbe1vxmh6"
+                     *           "mem_1m8mk16cxh7qjwaq"
                      *         ],
                      *         "placement": "message",
                      *         "refuses": false,
@@ -10951,7 +10954,7 @@ export interface operations {
                      *       },
                      *       "memories": [
                      *         {
-                     *           "id": "mem_1m8mhncxbe1vxmh6",
+                     *           "id": "mem_1m8mk16cxh7qjwaq",
                      *           "kind": "fact",
                      *           "content": "Run `make lint` before every commit.",
                      *           "scope": "project:shop-73774d71f4",
@@ -10968,13 +10971,13 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795985945410,
+                     *             "valid_from_ms": 1795987380604,
                      *             "valid_to_ms": null,
                      *             "superseded_by": null,
                      *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795985945515,
-                     *           "updated_at_ms": 1795985949692,
+                     *           "created_at_ms": 1795987380637,
+                     *           "updated_at_ms": 1795987384218,
                      *           "importance": 0.5,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -11016,7 +11019,7 @@ export interface operations {
                      *           "branch": null,
                      *           "headline": "",
                      *           "content_hash": "c30b9ad7b69a6ea9",
-                     *           "etag": "04549049034f275f23c5",
+                     *           "etag": "81985dcb40dc4aeecee6",
                      *           "text": "Run `make lint` before every commit.",
                      *           "text_tokens": 23,
                      *           "shortened": false,
@@ -11035,12 +11038,12 @@ export interface operations {
                      *       ],
                      *       "budget_tokens": 800,
                      *       "trace": {
-                     *         "id": "trc_1m8mhnmkkzteyzk1",
+                     *         "id": "trc_1m8mk1ckgz81wnsd",
                      *         "session": "/",
                      *         "turn": 0,
                      *         "epoch": 0,
                      *         "surface": "prompt",
-                     *         "at_ms": 1795985953393,
+                     *         "at_ms": 1795987386966,
                      *         "preset": "focused",
                      *         "text": "commit the fix",
                      *         "situation": {
@@ -11086,7 +11089,7 @@ export interface operations {
                      *         "stages": [
                      *           {
                      *             "stage": "signal",
-                     *             "took_ms": 0.076,
+                     *             "took_ms": 0.077,
                      *             "kept": [],
                      *             "drops": [],
                      *             "losses": [],
@@ -11105,7 +11108,7 @@ export interface operations {
                      *           },
                      *           {
                      *             "stage": "query",
-                     *             "took_ms": 2.323,
+                     *             "took_ms": 26.356,
                      *             "kept": [],
                      *             "drops": [],
                      *             "losses": [],
@@ -11133,7 +11136,7 @@ export interface operations {
                      *         ],
                      *         "candidates": [
                      *           {
-                     *             "memory_id": "mem_1m8mhncxbe1vxmh6",
+                     *             "memory_id": "mem_1m8mk16cxh7qjwaq",
                      *             "kind": "fact",
                      *             "content": "Run `make lint` before every commit.",
                      *             "scores": [
@@ -11154,7 +11157,7 @@ export interface operations {
                      *             ]
                      *           },
                      *           {
-                     *             "memory_id": "mem_1m8mhnh40pbtjr2g",
+                     *             "memory_id": "mem_1m8mk1a26wtx4p4q",
                      *             "kind": "fact",
                      *             "content": "The billing port is 9090.",
                      *             "scores": [
@@ -11173,13 +11176,13 @@ export interface operations {
                      *           }
                      *         ],
                      *         "injected": [
-                     *           "mem_1m8mhncxbe1vxmh6"
+                     *           "mem_1m8mk16cxh7qjwaq"
                      *         ],
                      *         "threshold": 0.25,
                      *         "block": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Fact] Run `make lint` before every commit. (2026-11-29)\n</tacit-memory>",
                      *         "tokens": 55,
                      *         "budget_tokens": 800,
-                     *         "took_ms": 812.377,
+                     *         "took_ms": 147.791,
                      *         "project_id": "",
                      *         "asked": {
                      *           "text": "commit the fix",
@@ -11262,9 +11265,9 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "text": "- mem_1m8mhncxbe1vxmh6 [fact] Run `make lint` before every commit. (user, 2026-11-29)",
+                     *       "text": "- mem_1m8mk16cxh7qjwaq [fact] Run `make lint` before every commit. (user, 2026-11-29)",
                      *       "ids": [
-                     *         "mem_1m8mhncxbe1vxmh6"
+                     *         "mem_1m8mk16cxh7qjwaq"
                      *       ],
                      *       "unknown": []
                      *     }
@@ -11314,7 +11317,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8mhncxbe1vxmh6",
+                     *         "id": "mem_1m8mk16cxh7qjwaq",
                      *         "kind": "fact",
                      *         "content": "Run `make lint` before every commit.",
                      *         "scope": "project:shop-73774d71f4",
@@ -11331,13 +11334,13 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795985945410,
+                     *           "valid_from_ms": 1795987380604,
                      *           "valid_to_ms": null,
                      *           "superseded_by": null,
                      *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795985945515,
-                     *         "updated_at_ms": 1795985949692,
+                     *         "created_at_ms": 1795987380637,
+                     *         "updated_at_ms": 1795987384218,
                      *         "importance": 0.5,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -11379,7 +11382,7 @@ export interface operations {
                      *         "branch": null,
                      *         "headline": "",
                      *         "content_hash": "c30b9ad7b69a6ea9",
-                     *         "etag": "04549049034f275f23c5"
+                     *         "etag": "81985dcb40dc4aeecee6"
                      *       },
                      *       "surface": "prompt",
                      *       "preset": "focused",
@@ -11494,7 +11497,7 @@ export interface operations {
                      *         "session_summary_included": false,
                      *         "temporal_badges": [],
                      *         "memories_included": [],
-                     *         "latency_ms": 102
+                     *         "latency_ms": 96
                      *       },
                      *       "failure": null
                      *     }
@@ -11620,8 +11623,8 @@ export interface operations {
                 content: {
                     /**
                      * @example event: trace
-                     *     id: trc_1m8mhnmkkzteyzk1
-                     *     data: {"id": "trc_1m8mhnmkkzteyzk1", "surface": "prompt", "session": "plain/s-41"}
+                     *     id: trc_1m8mk1ckgz81wnsd
+                     *     data: {"id": "trc_1m8mk1ckgz81wnsd", "surface": "prompt", "session": "plain/s-41"}
                      */
                     "text/event-stream": string;
                 };
@@ -11644,7 +11647,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a trace
-                 * @example trc_1m8mhnmkkzteyzk1
+                 * @example trc_1m8mk1ckgz81wnsd
                  */
                 id: string;
             };
@@ -11661,12 +11664,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "trace": {
-                     *         "id": "trc_1m8mhnmkkzteyzk1",
+                     *         "id": "trc_1m8mk1ckgz81wnsd",
                      *         "session": "/",
                      *         "turn": 0,
                      *         "epoch": 0,
                      *         "surface": "prompt",
-                     *         "at_ms": 1795985953393,
+                     *         "at_ms": 1795987386966,
                      *         "preset": "focused",
                      *         "text": "commit the fix",
                      *         "situation": {
@@ -11712,7 +11715,7 @@ export interface operations {
                      *         "stages": [
                      *           {
                      *             "stage": "signal",
-                     *             "took_ms": 0.076,
+                     *             "took_ms": 0.077,
                      *             "kept": [],
                      *             "drops": [],
                      *             "losses": [],
@@ -11731,7 +11734,7 @@ export interface operations {
                      *           },
                      *           {
                      *             "stage": "query",
-                     *             "took_ms": 2.323,
+                     *             "took_ms": 26.356,
                      *             "kept": [],
                      *             "drops": [],
                      *             "losses": [],
@@ -11759,7 +11762,7 @@ export interface operations {
                      *         ],
                      *         "candidates": [
                      *           {
-                     *             "memory_id": "mem_1m8mhncxbe1vxmh6",
+                     *             "memory_id": "mem_1m8mk16cxh7qjwaq",
                      *             "kind": "fact",
                      *             "content": "Run `make lint` before every commit.",
                      *             "scores": [
@@ -11780,7 +11783,7 @@ export interface operations {
                      *             ]
                      *           },
                      *           {
-                     *             "memory_id": "mem_1m8mhnh40pbtjr2g",
+                     *             "memory_id": "mem_1m8mk1a26wtx4p4q",
                      *             "kind": "fact",
                      *             "content": "The billing port is 9090.",
                      *             "scores": [
@@ -11799,13 +11802,13 @@ export interface operations {
                      *           }
                      *         ],
                      *         "injected": [
-                     *           "mem_1m8mhncxbe1vxmh6"
+                     *           "mem_1m8mk16cxh7qjwaq"
                      *         ],
                      *         "threshold": 0.25,
                      *         "block": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Fact] Run `make lint` before every commit. (2026-11-29)\n</tacit-memory>",
                      *         "tokens": 55,
                      *         "budget_tokens": 800,
-                     *         "took_ms": 812.377,
+                     *         "took_ms": 147.791,
                      *         "project_id": "shop-73774d71f4",
                      *         "asked": {
                      *           "text": "commit the fix",
@@ -12000,8 +12003,8 @@ export interface operations {
                      *           "agent": "",
                      *           "turn": 1,
                      *           "epoch": 0,
-                     *           "started_at_ms": 1795985954613,
-                     *           "last_signal_at_ms": 1795985954613,
+                     *           "started_at_ms": 1795987387486,
+                     *           "last_signal_at_ms": 1795987387486,
                      *           "muted": false,
                      *           "incognito": false,
                      *           "ended": false,
@@ -12020,8 +12023,8 @@ export interface operations {
                      *           "agent": "",
                      *           "turn": 1,
                      *           "epoch": 0,
-                     *           "started_at_ms": 1795985951360,
-                     *           "last_signal_at_ms": 1795985952866,
+                     *           "started_at_ms": 1795987385351,
+                     *           "last_signal_at_ms": 1795987386503,
                      *           "muted": false,
                      *           "incognito": false,
                      *           "ended": false,
@@ -12084,8 +12087,8 @@ export interface operations {
                      *           "agent": "",
                      *           "turn": 1,
                      *           "epoch": 0,
-                     *           "started_at_ms": 1795985951360,
-                     *           "last_signal_at_ms": 1795985952866,
+                     *           "started_at_ms": 1795987385351,
+                     *           "last_signal_at_ms": 1795987386503,
                      *           "muted": false,
                      *           "incognito": false,
                      *           "ended": false,
@@ -12096,20 +12099,20 @@ export interface operations {
                      *           {
                      *             "turn": 0,
                      *             "epoch": 0,
-                     *             "at_ms": 1795985951550,
+                     *             "at_ms": 1795987385360,
                      *             "recalls": [
                      *               {
-                     *                 "id": "trc_1m8mhnjtrf0qhh5c",
+                     *                 "id": "trc_1m8mk1b0hbg09hq2",
                      *                 "session": "plain/s-41",
                      *                 "turn": 0,
                      *                 "epoch": 0,
                      *                 "surface": "start",
-                     *                 "at_ms": 1795985951550,
+                     *                 "at_ms": 1795987385360,
                      *                 "preset": "focused",
                      *                 "text": "startup",
                      *                 "injected": [
-                     *                   "mem_1m8mhncxbe1vxmh6",
-                     *                   "mem_1m8mhng45s0j6bvb"
+                     *                   "mem_1m8mk16cxh7qjwaq",
+                     *                   "mem_1m8mk1983jf8n8m9"
                      *                 ],
                      *                 "candidates": 3,
                      *                 "silence": "",
@@ -12117,7 +12120,7 @@ export interface operations {
                      *                 "shadow": false,
                      *                 "tokens": 93,
                      *                 "budget_tokens": 2000,
-                     *                 "took_ms": 470.93,
+                     *                 "took_ms": 103.078,
                      *                 "threshold": 0,
                      *                 "best_relevance": 0.7575333524469359
                      *               }
@@ -12125,22 +12128,22 @@ export interface operations {
                      *             "exposures": [
                      *               {
                      *                 "session": "plain/s-41",
-                     *                 "memory_id": "mem_1m8mhnh40pbtjr2g",
+                     *                 "memory_id": "mem_1m8mk1a26wtx4p4q",
                      *                 "surface": "start",
                      *                 "turn": 0,
                      *                 "epoch": 0,
                      *                 "tokens": 22,
-                     *                 "at_ms": 1795985951550,
+                     *                 "at_ms": 1795987385360,
                      *                 "used": null
                      *               },
                      *               {
                      *                 "session": "plain/s-41",
-                     *                 "memory_id": "mem_1m8mhng45s0j6bvb",
+                     *                 "memory_id": "mem_1m8mk1983jf8n8m9",
                      *                 "surface": "start",
                      *                 "turn": 0,
                      *                 "epoch": 0,
                      *                 "tokens": 14,
-                     *                 "at_ms": 1795985951550,
+                     *                 "at_ms": 1795987385360,
                      *                 "used": null
                      *               }
                      *             ]
@@ -12148,45 +12151,45 @@ export interface operations {
                      *           {
                      *             "turn": 1,
                      *             "epoch": 0,
-                     *             "at_ms": 1795985951910,
+                     *             "at_ms": 1795987385495,
                      *             "recalls": [
                      *               {
-                     *                 "id": "trc_1m8mhnkhxdtcr5qe",
+                     *                 "id": "trc_1m8mk1b9cw5mq3p8",
                      *                 "session": "plain/s-41",
                      *                 "turn": 1,
                      *                 "epoch": 0,
                      *                 "surface": "prompt",
-                     *                 "at_ms": 1795985951910,
+                     *                 "at_ms": 1795987385495,
                      *                 "preset": "focused",
                      *                 "text": "Fix the rounding of discounts, then commit.",
                      *                 "injected": [],
-                     *                 "candidates": 0,
-                     *                 "silence": "no candidate was found",
-                     *                 "cause": "nothing_found",
+                     *                 "candidates": 3,
+                     *                 "silence": "no candidate passed the gate",
+                     *                 "cause": "not_relevant",
                      *                 "shadow": false,
                      *                 "tokens": 0,
                      *                 "budget_tokens": 800,
-                     *                 "took_ms": 444.459,
+                     *                 "took_ms": 434.966,
                      *                 "threshold": 0.25,
-                     *                 "best_relevance": null
+                     *                 "best_relevance": 0.1576
                      *               },
                      *               {
-                     *                 "id": "trc_1m8mhnm1507116et",
+                     *                 "id": "trc_1m8mk1btcehhwmhc",
                      *                 "session": "plain/s-41",
                      *                 "turn": 1,
                      *                 "epoch": 0,
                      *                 "surface": "action",
-                     *                 "at_ms": 1795985952407,
+                     *                 "at_ms": 1795987385949,
                      *                 "preset": "focused",
                      *                 "text": "git commit -m 'Fix rounding'",
                      *                 "injected": [],
-                     *                 "candidates": 1,
+                     *                 "candidates": 2,
                      *                 "silence": "everything that passed is in context already",
                      *                 "cause": "in_context",
                      *                 "shadow": false,
                      *                 "tokens": 0,
                      *                 "budget_tokens": 200,
-                     *                 "took_ms": 474.334,
+                     *                 "took_ms": 521.795,
                      *                 "threshold": 0.5,
                      *                 "best_relevance": 1
                      *               }
@@ -12194,12 +12197,12 @@ export interface operations {
                      *             "exposures": [
                      *               {
                      *                 "session": "plain/s-41",
-                     *                 "memory_id": "mem_1m8mhncxbe1vxmh6",
+                     *                 "memory_id": "mem_1m8mk16cxh7qjwaq",
                      *                 "surface": "on_demand",
                      *                 "turn": 1,
                      *                 "epoch": 0,
                      *                 "tokens": 9,
-                     *                 "at_ms": 1795985954588,
+                     *                 "at_ms": 1795987387448,
                      *                 "used": null
                      *               }
                      *             ]
@@ -12343,7 +12346,7 @@ export interface operations {
                      *         "statements": [
                      *           {
                      *             "memory": {
-                     *               "id": "mem_1m8mhnsrj64zrr8g",
+                     *               "id": "mem_1m8mk1h1a4kfnswc",
                      *               "kind": "preference",
                      *               "content": "From now on always write tests first",
                      *               "scope": "project:shop-73774d71f4",
@@ -12365,8 +12368,8 @@ export interface operations {
                      *                 "superseded_by": null,
                      *                 "offset_ms": 0
                      *               },
-                     *               "created_at_ms": 1795985958674,
-                     *               "updated_at_ms": 1795985958674,
+                     *               "created_at_ms": 1795987391530,
+                     *               "updated_at_ms": 1795987391530,
                      *               "importance": 0.8,
                      *               "confidence": 0.85,
                      *               "trigger": {
@@ -12407,7 +12410,7 @@ export interface operations {
                      *               "branch": null,
                      *               "headline": "",
                      *               "content_hash": "cae78799c76de2e2",
-                     *               "etag": "b929ccae29aa9f028162"
+                     *               "etag": "716eb5399bb48f20da56"
                      *             },
                      *             "fate": "new",
                      *             "believed": "your word",
@@ -12496,7 +12499,7 @@ export interface operations {
                      *           "host": "claude-code",
                      *           "path": "/home/ana/s-40.jsonl",
                      *           "size_bytes": 512,
-                     *           "modified_ms": 1795985958176,
+                     *           "modified_ms": 1795987391267,
                      *           "sessions": 1,
                      *           "session_ids": [],
                      *           "cwd": "",
@@ -12695,7 +12698,7 @@ export interface operations {
                      *             "name": "shop",
                      *             "root": "/work/shop",
                      *             "remote": "example.org/shop",
-                     *             "first_seen_ms": 1795985945410,
+                     *             "first_seen_ms": 1795987380604,
                      *             "links": [],
                      *             "key": "remote:example.org/shop",
                      *             "folders": [
@@ -12709,7 +12712,7 @@ export interface operations {
                      *       ],
                      *       "here": {
                      *         "project": {
-                     *           "id": "second-clone-573f5cbd1b",
+                     *           "id": "second-clone-391ae82c1e",
                      *           "name": "second-clone",
                      *           "root": "/home/ana/second-clone",
                      *           "remote": "",
@@ -12728,7 +12731,7 @@ export interface operations {
                      *               "name": "shop",
                      *               "root": "/work/shop",
                      *               "remote": "example.org/shop",
-                     *               "first_seen_ms": 1795985945410,
+                     *               "first_seen_ms": 1795987380604,
                      *               "links": [],
                      *               "key": "remote:example.org/shop",
                      *               "folders": [
@@ -12782,7 +12785,7 @@ export interface operations {
                      *         "name": "shop",
                      *         "root": "/home/ana/second-clone",
                      *         "remote": "example.org/shop",
-                     *         "first_seen_ms": 1795985945410,
+                     *         "first_seen_ms": 1795987380604,
                      *         "links": [],
                      *         "key": "remote:example.org/shop",
                      *         "folders": [
@@ -12850,10 +12853,10 @@ export interface operations {
                      *       "changes": [
                      *         {
                      *           "change": "merge",
-                     *           "reason": "says the same as mem_1m8mhncxbe1vxmh6",
+                     *           "reason": "says the same as mem_1m8mk16cxh7qjwaq",
                      *           "cause": "says_same",
                      *           "memory": {
-                     *             "id": "mem_1m8mhncxbe1vxmh6",
+                     *             "id": "mem_1m8mk16cxh7qjwaq",
                      *             "kind": "fact",
                      *             "content": "Run `make lint` before every commit",
                      *             "scope": "project:shop-73774d71f4",
@@ -12870,13 +12873,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795985945410,
+                     *               "valid_from_ms": 1795987380604,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795985945515,
-                     *             "updated_at_ms": 1795985957645,
+                     *             "created_at_ms": 1795987380637,
+                     *             "updated_at_ms": 1795987391007,
                      *             "importance": 0.85,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -12920,7 +12923,7 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "c30b9ad7b69a6ea9",
-                     *             "etag": "cb3a29641e923dc0452f"
+                     *             "etag": "3daba936234474f602a3"
                      *           }
                      *         },
                      *         {
@@ -12928,7 +12931,7 @@ export interface operations {
                      *           "reason": "new",
                      *           "cause": "new",
                      *           "memory": {
-                     *             "id": "mem_1m8mhnrtadpdwkqp",
+                     *             "id": "mem_1m8mk1ghtyt9mm4c",
                      *             "kind": "fact",
                      *             "content": "Amounts are integer cents",
                      *             "scope": "project:shop-73774d71f4",
@@ -12945,13 +12948,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795985957412,
+                     *               "valid_from_ms": 1795987390930,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795985957706,
-                     *             "updated_at_ms": 1795985957706,
+                     *             "created_at_ms": 1795987391034,
+                     *             "updated_at_ms": 1795987391034,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -12995,7 +12998,7 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "260301c6b8472a59",
-                     *             "etag": "c8369f45120e797485ca"
+                     *             "etag": "a0dcdd366d2cf15ba317"
                      *           }
                      *         }
                      *       ]
@@ -13052,7 +13055,7 @@ export interface operations {
                      *         "name": "shop",
                      *         "root": "/work/shop",
                      *         "remote": "example.org/shop",
-                     *         "first_seen_ms": 1795985945410,
+                     *         "first_seen_ms": 1795987380604,
                      *         "links": [],
                      *         "key": "remote:example.org/shop",
                      *         "folders": [
@@ -13065,12 +13068,12 @@ export interface operations {
                      *       "joined": true,
                      *       "files": [
                      *         {
-                     *           "path": ".tacit/team/run-make-lint-before-every-commit-1vxmh6.md",
+                     *           "path": ".tacit/team/run-make-lint-before-every-commit-7qjwaq.md",
                      *           "merged": true,
                      *           "kind": "fact",
                      *           "by": "Ana Ruiz",
                      *           "day": "2026-11-29",
-                     *           "memory_id": "mem_1m8mhncxbe1vxmh6",
+                     *           "memory_id": "mem_1m8mk16cxh7qjwaq",
                      *           "problem": ""
                      *         }
                      *       ],
@@ -13115,7 +13118,7 @@ export interface operations {
                      *         "name": "shop",
                      *         "root": "/work/shop",
                      *         "remote": "example.org/shop",
-                     *         "first_seen_ms": 1795985945410,
+                     *         "first_seen_ms": 1795987380604,
                      *         "links": [],
                      *         "key": "remote:example.org/shop",
                      *         "folders": [
@@ -13128,12 +13131,12 @@ export interface operations {
                      *       "joined": true,
                      *       "files": [
                      *         {
-                     *           "path": ".tacit/team/run-make-lint-before-every-commit-1vxmh6.md",
+                     *           "path": ".tacit/team/run-make-lint-before-every-commit-7qjwaq.md",
                      *           "merged": true,
                      *           "kind": "fact",
                      *           "by": "Ana Ruiz",
                      *           "day": "2026-11-29",
-                     *           "memory_id": "mem_1m8mhncxbe1vxmh6",
+                     *           "memory_id": "mem_1m8mk16cxh7qjwaq",
                      *           "problem": ""
                      *         }
                      *       ],
@@ -13186,12 +13189,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "file": {
-                     *         "path": ".tacit/team/run-make-lint-before-every-commit-1vxmh6.md",
+                     *         "path": ".tacit/team/run-make-lint-before-every-commit-7qjwaq.md",
                      *         "merged": false,
                      *         "kind": "fact",
                      *         "by": "Ana Ruiz",
                      *         "day": "2026-11-29",
-                     *         "memory_id": "mem_1m8mhncxbe1vxmh6",
+                     *         "memory_id": "mem_1m8mk16cxh7qjwaq",
                      *         "problem": ""
                      *       },
                      *       "request": null,
@@ -13494,7 +13497,7 @@ export interface operations {
                      *           "name": "Ana Ruiz",
                      *           "role": "admin",
                      *           "added_by": "",
-                     *           "added_at_ms": 1795985978791,
+                     *           "added_at_ms": 1795987417483,
                      *           "joined": true,
                      *           "until_ms": 0
                      *         },
@@ -13503,7 +13506,7 @@ export interface operations {
                      *           "name": "Bo Li",
                      *           "role": "reviewer",
                      *           "added_by": "ana",
-                     *           "added_at_ms": 1795985981012,
+                     *           "added_at_ms": 1795987420827,
                      *           "joined": false,
                      *           "until_ms": 0
                      *         }
@@ -13566,11 +13569,11 @@ export interface operations {
                      *           "name": "Bo Li",
                      *           "role": "reviewer",
                      *           "added_by": "ana",
-                     *           "added_at_ms": 1795985981012,
+                     *           "added_at_ms": 1795987420827,
                      *           "joined": false,
                      *           "until_ms": 0
                      *         },
-                     *         "code": "bo-6sdx9kwh",
+                     *         "code": "bo-h9m4ma9h",
                      *         "token": ""
                      *       },
                      *       "members": []
@@ -13648,11 +13651,11 @@ export interface operations {
                      * @example {
                      *       "requests": [
                      *         {
-                     *           "id": "req_1m8mhph7rygyvekj",
+                     *           "id": "req_1m8mk2g8zr3n6cch",
                      *           "team": "acme/core",
                      *           "author": "ana",
                      *           "name": "Ana Ruiz",
-                     *           "created_at_ms": 1795985982712,
+                     *           "created_at_ms": 1795987423519,
                      *           "state": "waiting",
                      *           "statement": {
                      *             "content": "Run `make lint` before every commit",
@@ -13664,7 +13667,7 @@ export interface operations {
                      *             ],
                      *             "files": [],
                      *             "tier": "teammate",
-                     *             "said_at_ms": 1795985945410
+                     *             "said_at_ms": 1795987380604
                      *           },
                      *           "warning": "",
                      *           "own": true,
@@ -13728,11 +13731,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "request": {
-                     *         "id": "req_1m8mhph7rygyvekj",
+                     *         "id": "req_1m8mk2g8zr3n6cch",
                      *         "team": "acme/core",
                      *         "author": "ana",
                      *         "name": "ana",
-                     *         "created_at_ms": 1795985982712,
+                     *         "created_at_ms": 1795987423519,
                      *         "state": "accepted",
                      *         "statement": null,
                      *         "warning": "",
@@ -13741,7 +13744,7 @@ export interface operations {
                      *         "near": [],
                      *         "decided_by": "bo",
                      *         "comment": "",
-                     *         "memory_id": "mem_98n5pbw4hm3bd7gk"
+                     *         "memory_id": "mem_n7r9vcr0q4h6yrpb"
                      *       }
                      *     }
                      */
@@ -13819,19 +13822,19 @@ export interface operations {
                      *       "entries": [
                      *         {
                      *           "number": 9,
-                     *           "at_ms": 1795985988887,
+                     *           "at_ms": 1795987430300,
                      *           "principal": "ana",
-                     *           "device": "939bb81580baa6e3ddd3ce1dc1e9ba43ad39ab5af8fe973d5ce834a278c4e9a5",
+                     *           "device": "96db7caeda612920722ebed4dde5fdfc50979420a180b8a32e7d8c656d77ad81",
                      *           "action": "unshared",
-                     *           "subject": "mem_98n5pbw4hm3bd7gk"
+                     *           "subject": "mem_n7r9vcr0q4h6yrpb"
                      *         },
                      *         {
                      *           "number": 8,
-                     *           "at_ms": 1795985987850,
+                     *           "at_ms": 1795987429005,
                      *           "principal": "bo",
-                     *           "device": "a5fbf442029cfe73565c11e6dede8b2f878279b2c8b661eecd1dfdb840fc3f2c",
+                     *           "device": "d972c00cde2244872e7c212eba1438ec5022623b8966fb0685d9ea87c3a04066",
                      *           "action": "accepted",
-                     *           "subject": "req_1m8mhph7rygyvekj"
+                     *           "subject": "req_1m8mk2g8zr3n6cch"
                      *         }
                      *       ],
                      *       "next_cursor": "WzgsIiJd"
@@ -13897,29 +13900,29 @@ export interface operations {
                      *         "url": "https://tacit.example.com",
                      *         "account": "ana",
                      *         "name": "laptop",
-                     *         "device": "939bb81580baa6e3ddd3ce1dc1e9ba43ad39ab5af8fe973d5ce834a278c4e9a5",
+                     *         "device": "96db7caeda612920722ebed4dde5fdfc50979420a180b8a32e7d8c656d77ad81",
                      *         "entries": 10,
                      *         "waiting": 0,
                      *         "changed": false,
-                     *         "synced_at_ms": 1795985973857,
+                     *         "synced_at_ms": 1795987410869,
                      *         "sign_in_by_ms": 0,
                      *         "error": ""
                      *       },
                      *       "devices": [
                      *         {
-                     *           "device": "939bb81580baa6e3ddd3ce1dc1e9ba43ad39ab5af8fe973d5ce834a278c4e9a5",
+                     *           "device": "96db7caeda612920722ebed4dde5fdfc50979420a180b8a32e7d8c656d77ad81",
                      *           "name": "laptop",
-                     *           "created_at_ms": 1795985969317,
-                     *           "seen_at_ms": 1795985973669,
+                     *           "created_at_ms": 1795987404518,
+                     *           "seen_at_ms": 1795987410572,
                      *           "revoked_at_ms": null,
                      *           "entries": 10,
                      *           "behind": 0
                      *         },
                      *         {
-                     *           "device": "50bb9b427f1d3f0689c94dfde3075319e44b252f1ece269548851f6e71a7f22f",
+                     *           "device": "342b567ef0e2f84ef30dbe114fd6cf8510427368896ca9926b349ab2f7529838",
                      *           "name": "tablet",
-                     *           "created_at_ms": 1795985975627,
-                     *           "seen_at_ms": 1795985977375,
+                     *           "created_at_ms": 1795987413258,
+                     *           "seen_at_ms": 1795987415507,
                      *           "revoked_at_ms": null,
                      *           "entries": 0,
                      *           "behind": 0
@@ -13971,8 +13974,8 @@ export interface operations {
                      *       "shared": 10,
                      *       "login": {
                      *         "account": "ana",
-                     *         "device": "939bb81580baa6e3ddd3ce1dc1e9ba43ad39ab5af8fe973d5ce834a278c4e9a5",
-                     *         "phrase": "2kpss p5hek dsr30 63m17 evrbs 8kwv7 mhdtc kanbn"
+                     *         "device": "96db7caeda612920722ebed4dde5fdfc50979420a180b8a32e7d8c656d77ad81",
+                     *         "phrase": "8w93n gt4mz pyh7y 1h0jz 4dgn6 05qks zdcy3 6kef7"
                      *       }
                      *     }
                      */
@@ -14021,11 +14024,11 @@ export interface operations {
                      *         "url": "https://tacit.example.com",
                      *         "account": "ana",
                      *         "name": "laptop",
-                     *         "device": "939bb81580baa6e3ddd3ce1dc1e9ba43ad39ab5af8fe973d5ce834a278c4e9a5",
+                     *         "device": "96db7caeda612920722ebed4dde5fdfc50979420a180b8a32e7d8c656d77ad81",
                      *         "entries": 10,
                      *         "waiting": 0,
                      *         "changed": false,
-                     *         "synced_at_ms": 1795985973857,
+                     *         "synced_at_ms": 1795987410869,
                      *         "sign_in_by_ms": 0,
                      *         "error": ""
                      *       },
@@ -14202,8 +14205,27 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "code": "ana-g5hh3hd2",
-                     *       "devices": []
+                     *       "code": "",
+                     *       "devices": [
+                     *         {
+                     *           "device": "96db7caeda612920722ebed4dde5fdfc50979420a180b8a32e7d8c656d77ad81",
+                     *           "name": "laptop",
+                     *           "created_at_ms": 1795987404518,
+                     *           "seen_at_ms": 1795987434492,
+                     *           "revoked_at_ms": null,
+                     *           "entries": 10,
+                     *           "behind": 0
+                     *         },
+                     *         {
+                     *           "device": "342b567ef0e2f84ef30dbe114fd6cf8510427368896ca9926b349ab2f7529838",
+                     *           "name": "tablet",
+                     *           "created_at_ms": 1795987413258,
+                     *           "seen_at_ms": 1795987415507,
+                     *           "revoked_at_ms": 1795987435681,
+                     *           "entries": 0,
+                     *           "behind": 0
+                     *         }
+                     *       ]
                      *     }
                      */
                     "application/json": components["schemas"]["DevicesView"];
@@ -14259,9 +14281,9 @@ export interface operations {
                      *         "value": {
                      *           "name": "dark"
                      *         },
-                     *         "created_at_ms": 1795985951173,
-                     *         "updated_at_ms": 1795985951173,
-                     *         "memory_id": "mem_1m8mhnje8gpyd6zk",
+                     *         "created_at_ms": 1795987385260,
+                     *         "updated_at_ms": 1795987385260,
+                     *         "memory_id": "mem_1m8mk1axf1cnjczs",
                      *         "score": null
                      *       }
                      *     }
@@ -14359,9 +14381,9 @@ export interface operations {
                      *           "value": {
                      *             "name": "dark"
                      *           },
-                     *           "created_at_ms": 1795985951173,
-                     *           "updated_at_ms": 1795985951173,
-                     *           "memory_id": "mem_1m8mhnje8gpyd6zk",
+                     *           "created_at_ms": 1795987385260,
+                     *           "updated_at_ms": 1795987385260,
+                     *           "memory_id": "mem_1m8mk1axf1cnjczs",
                      *           "score": 0.500068
                      *         }
                      *       ],
@@ -15160,7 +15182,7 @@ export interface operations {
                      *           "where": "mem0.json, entry 1",
                      *           "text": "Prefers tabs over spaces",
                      *           "before": "",
-                     *           "memory_id": "mem_1m8mhnqzdcvaqq1d",
+                     *           "memory_id": "mem_1m8mk1fwgemwqypb",
                      *           "reason": ""
                      *         }
                      *       ],
@@ -15232,7 +15254,7 @@ export interface operations {
                      *           "path": "/home/ana/tacit-2026-11-26.db",
                      *           "origin": "requested",
                      *           "bytes": 372736,
-                     *           "at_ms": 1795985996144
+                     *           "at_ms": 1795987436272
                      *         }
                      *       ]
                      *     }
@@ -15438,8 +15460,8 @@ export interface operations {
                      *           "state": "done",
                      *           "done": 0,
                      *           "whole": 0,
-                     *           "began_ms": 1795985965638,
-                     *           "ended_ms": 1795985965643,
+                     *           "began_ms": 1795987401143,
+                     *           "ended_ms": 1795987401147,
                      *           "problems": [],
                      *           "error": "",
                      *           "hint": ""
@@ -15484,7 +15506,7 @@ export interface operations {
                      *         "state": "running",
                      *         "done": 0,
                      *         "whole": 0,
-                     *         "began_ms": 1795985965638,
+                     *         "began_ms": 1795987401143,
                      *         "ended_ms": null,
                      *         "problems": [],
                      *         "error": "",
@@ -15537,7 +15559,7 @@ export interface operations {
                      *         "handovers_pending": 0,
                      *         "vectors": 10,
                      *         "vectors_missing": 0,
-                     *         "size_bytes": 2521448,
+                     *         "size_bytes": 2533808,
                      *         "schema_version": 1
                      *       },
                      *       "embedder": "all-minilm-l6-v2-int8@1/384",
@@ -15546,7 +15568,7 @@ export interface operations {
                      *         {
                      *           "surface": "prompt",
                      *           "cause": "not_relevant",
-                     *           "count": 1
+                     *           "count": 2
                      *         },
                      *         {
                      *           "surface": "action",
@@ -15659,7 +15681,7 @@ export interface operations {
                      *       },
                      *       "series": {
                      *         "since_ms": 1793318400000,
-                     *         "until_ms": 1795985964948,
+                     *         "until_ms": 1795987400507,
                      *         "bucket_ms": 86400000,
                      *         "recalls": 6,
                      *         "complete": true,
@@ -15693,9 +15715,9 @@ export interface operations {
                      *           {
                      *             "surface": "action",
                      *             "count": 1,
-                     *             "p50_ms": 474.334,
-                     *             "p95_ms": 474.334,
-                     *             "p99_ms": 474.334
+                     *             "p50_ms": 521.795,
+                     *             "p95_ms": 521.795,
+                     *             "p99_ms": 521.795
                      *           },
                      *           {
                      *             "surface": "on_demand",
@@ -15707,13 +15729,13 @@ export interface operations {
                      *         ],
                      *         "silences": [
                      *           {
-                     *             "reason": "everything that passed is in context already",
-                     *             "cause": "in_context",
-                     *             "count": 1
-                     *           },
-                     *           {
                      *             "reason": "no candidate passed the gate",
                      *             "cause": "not_relevant",
+                     *             "count": 2
+                     *           },
+                     *           {
+                     *             "reason": "everything that passed is in context already",
+                     *             "cause": "in_context",
                      *             "count": 1
                      *           }
                      *         ],
@@ -15736,7 +15758,7 @@ export interface operations {
                      *         "cache": [],
                      *         "marks": [
                      *           {
-                     *             "at_ms": 1795985956996,
+                     *             "at_ms": 1795987390554,
                      *             "what": "import",
                      *             "about": [
                      *               "mem0"
@@ -15744,7 +15766,7 @@ export interface operations {
                      *             "count": 1
                      *           },
                      *           {
-                     *             "at_ms": 1795985957067,
+                     *             "at_ms": 1795987390656,
                      *             "what": "import",
                      *             "about": [
                      *               "mem0"
