@@ -129,6 +129,7 @@ def test_the_recency_factor_has_six_tiers():
     assert [recency_factor(m, WEIGHTS) for m in marks] == [1.2, 1.1, 1.0, 0.9, 0.8]
 
 
+@acceptance("multispace", "REQ-P5-01")
 def test_relevance_is_what_reaches_over_the_marks_by_topic_weight():
     topics = {name: space for name, space in SPACES.items() if space.topic_weight}
     marks = {name: 0.5 if space.high > 1 else space.high for name, space in topics.items()}
@@ -256,6 +257,7 @@ def test_the_largest_similarity_of_recent_work_decides_and_one_memory_or_three_t
     assert divergences(query("go on"), window(0.0, 0.05, 0.1), spaces=["semantic"]) == ()
 
 
+@acceptance("multispace", "ALERT-once")
 def test_words_alone_tell_of_no_shift():
     """No piece of work shares a word with the query; the semantic space sees the same work."""
     asked = query("deploy the helm chart")
@@ -264,6 +266,7 @@ def test_words_alone_tell_of_no_shift():
     assert spaces == ["semantic"]  # the fact is the same, and told once
 
 
+@acceptance("multispace", "ALERT-topic")
 def test_an_alert_never_quotes_small_talk():
     """What tells no topic is no work, however far it is from the words."""
     asked, talk = query("deploy the helm chart"), ("Done with that.", "Thanks a lot, that looks great!")
@@ -441,6 +444,7 @@ def test_a_hint_comes_once_a_session_and_never_alone(lab):
     assert ask(lab, "How does JWT login authentication work?", session="s2").temporal_badges
 
 
+@acceptance("multispace", "REQ-P5-09")
 def test_a_hint_alone_is_no_block(lab):
     other = lab.agent("earlier")
     other.start()
@@ -489,6 +493,7 @@ SAME, HABIT = (
 )
 
 
+@acceptance("multispace", "REQ-P5-09")
 @pytest.mark.parametrize(
     ("ages", "found"),
     [
@@ -555,6 +560,7 @@ def test_setters_change_budgets_and_recency(lab):
     assert (recall.candidates_per_space, preset_of("multispace").shortlist) == (100, 100)
 
 
+@acceptance("multispace", "FLOOR")
 @pytest.mark.parametrize(
     ("scores", "comes"),
     [
@@ -571,6 +577,26 @@ def test_what_is_far_in_meaning_needs_words_or_the_agreement_of_spaces(scores, c
     assert multispace_relevance(query(surface=Surface.ON_DEMAND), found, None)[0] > 0
 
 
+@acceptance("multispace", "DEDUP")
+def test_two_memories_that_differ_in_one_word_both_come(lab):
+    for when in ("before", "after"):
+        lab.know(
+            f"Run the database migrations {when} the new version of the web service is deployed",
+            "fact",
+            days_ago=1,
+        )
+    block = lab.agent().prompt("When do the database migrations of the web service run?")
+    assert "migrations before the new" in block
+    assert "migrations after the new" in block
+
+
+@acceptance("multispace", "START-none")
+def test_a_session_starts_in_silence_and_the_trace_says_why(lab):
+    know_auth(lab)
+    assert lab.agent().start() == ""
+    assert lab.engine.settings.recall.budgets.start == 0
+
+
 # --- edge cases and errors -----------------------------------------------------------------------------------------
 
 
@@ -583,6 +609,7 @@ def test_a_new_topic_is_said_to_be_one_once(lab):
     assert "No relevant memories found" in lab.agent("s2").prompt("Implement the chess opening book")
 
 
+@acceptance("multispace", "EC-P5-01")
 def test_the_second_prompt_about_a_topic_is_no_new_topic(lab):
     lab.know("Authentication issues JWT tokens after the login flow", "fact", days_ago=2)
     agent = lab.agent()
@@ -591,6 +618,7 @@ def test_the_second_prompt_about_a_topic_is_no_new_topic(lab):
     assert "new topic" in agent.prompt("Implement the violin string catalogue page")
 
 
+@acceptance("multispace", "EXAMPLE-OUTPUT")
 def test_the_last_session_is_told_as_an_activity():
     assert as_activity("Implement the login form") == "implementing the login form"
     assert as_activity("Set the session cookie") == "setting the session cookie"

@@ -308,6 +308,25 @@ def test_reading_never_deletes(lab):
     assert ("digest", CODES) in lab.kinds_stored()
 
 
+@acceptance("scoped", "ORDER-newest")
+def test_of_equals_the_newest_come(lab):
+    know_all(
+        lab,
+        [
+            (f"{' '.join(f'rule{n}x{i}' for i in range(14))}", "decision", {"days_ago": 1 - n / 100})
+            for n in range(60)
+        ],
+    )
+    lines = under(lab.agent().start(), "### Shop Decisions")
+    assert 20 <= len(lines) < 60
+    assert [line.split("x")[0] for line in lines] == [f"- rule{n}" for n in range(59, 59 - len(lines), -1)]
+
+
+@acceptance("scoped", "EMPTY-start")
+def test_without_memories_the_start_is_silent(lab):
+    assert lab.agent().start() == ""
+
+
 # --- scenarios -----------------------------------------------------------------------------------------------------
 
 
@@ -403,6 +422,13 @@ def test_answers_are_found_by_words_scope_and_category(lab):
     assert "swallow" in found
     assert "garden" not in found
     assert "swallow" not in ask(lab, "error handling", category="decision").block.text
+    lab.know("Error handling: read the log before you guess", "guideline")
+    ruled = ask(
+        lab, "error handling", category="rule", session=SessionKey(host="t", session_id="3")
+    ).block.text
+    assert "read the log" in ruled
+    assert "typed errors" not in ruled
+    assert "(id " in ruled  # so that the agent can end or change it
     python = ask(lab, scope="language:python", session=SessionKey(host="t", session_id="2")).block.text
     assert "swallow" in python
     assert "typed errors" not in python
