@@ -15,6 +15,7 @@ from samples import DAY_MS, NOW_MS, candidate, query
 from tacit.app.queries.injection import InjectionFailed, InjectionResult
 from tacit.app.wiring import open_injection
 from tacit.errors import StoreError
+from tacit.model.memory import Entity
 from tacit.model.pack import DivergenceAlert, PackItem, Surface
 from tacit.model.trigger import Situation, Trigger
 from tacit.presets import preset_of
@@ -277,22 +278,23 @@ def test_an_alert_never_quotes_small_talk():
 
 
 @acceptance("multispace", "EC-P5-03")
-def test_at_most_three_alerts_of_several_spaces_quote_a_piece_each():
-    near = {"semantic": 0, "late": 1, "intent": 2, "causal": 3}
+def test_topic_files_and_error_are_a_fact_each_and_other_spaces_add_none():
+    near = {"semantic": 0, "late": 1, "intent": 2, "causal": 3, "code": 4}
     pieces = [
         candidate(
             f"Discussing authentication, part {n}", id=f"mem_{n}", trigger=Trigger(actions=(("run_tests", 0.9),)),
-            scores=tuple((space, 0.1 - 0.02 * at if at == n else 0.0) for space, at in near.items()),
+            scores=tuple((space, 0.1 - 0.02 * at if at == n else 0.0) for space, at in near.items() if space != "code"),
         )
-        for n in range(4)
+        for n in range(5)
     ]  # fmt: skip
     asked = query(
         "deploy the helm chart",
         situation=Situation(actions=(("edit_code", 0.9),)),
         error_signature="Err: connection reset",
+        entities=(Entity(kind="file", key="chart.yaml"),),
     )
     alerts = divergences(asked, pieces, spaces=list(near))
-    assert [(a.space, a.similarity) for a in alerts] == [("causal", 0.04), ("intent", 0.06), ("late", 0.08)]
+    assert [(a.space, a.similarity) for a in alerts] == [("code", 0.0), ("causal", 0.04), ("semantic", 0.1)]
 
 
 def test_current_work_begins_where_a_turn_left_the_work_before_it():

@@ -18,6 +18,7 @@ from tacit.text.tokens import WORD
 FINISHED = 0.6
 LEAST_PART_STEMS = 2
 _JOINT = re.compile(r"(?:[,;]\s+(?:and\s+)?(?:then\s+)?|\s+(?:and|then)\s+(?:then\s+)?)(?=\S)")
+_COMMIT = re.compile(r" \([0-9a-f]{7,12}\)$")
 _FAILS = re.compile(r"(`.+`) still fails")
 _LINE = re.compile(r"(?:^|(?<=\s))(impl|dec|block|next|done|fix):\s+")
 
@@ -108,5 +109,5 @@ def focus_of(content: str) -> str:
     ]
     for wanted in ("done", "fix", "impl"):
         if found := [text for code, text in lines if code == wanted]:
-            return found[0]
+            return _COMMIT.sub("", found[0])
     return ([text for _, text in lines] or [" ".join(content.split())])[0]

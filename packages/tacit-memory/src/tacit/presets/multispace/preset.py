@@ -135,7 +135,8 @@ def _of_category(items: Sequence[PackItem], name: str) -> tuple[PackItem, ...]:
 # the space's `low`. The other spaces of meaning, those with a topic weight of 1, join it where their largest similarity is below
 # their own `low`. BM25 has no end and falls with how common a word is in the store, which is no distance: such a space joins only
 # where no piece shares a word with the query. Each alert quotes the piece that is nearest in its space, of equally near ones the
-# nearest in meaning; of alerts that quote one piece only one is told. Lowest similarity first, ties in the fixed order of the spaces.
+# nearest in meaning. What the words are about is one fact, whatever number of spaces sees it, and told by the space that decides; that the files
+# or the error are others are facts of their own. Lowest similarity first, ties in the fixed order of the spaces.
 #
 # A shift is told once: where an earlier turn had left the work before it already, only what came since counts as work. What tells
 # no topic is no work: less than three stems ("and now the tests"), thanks, and a prompt that accepts a proposal. One memory
@@ -153,6 +154,8 @@ UNIT_SCALE_MAX = 1.0
 SEMANTIC_TOPIC_WEIGHT = 1.0
 """Topic weight of the spaces that measure meaning."""
 DECIDING = "semantic"
+OWN_FACTS = ("code", "causal")
+"""Spaces that see something else than what the words are about: files and names in code, errors."""
 WORK_SOURCES = frozenset({"session", "cli", "api", "mcp", "agent", "library", "command", "page", "edited"})
 """Sources of what was stated or learned in work; files and other stores have names of their own."""
 TURN = "turn"
@@ -230,15 +233,11 @@ def divergences(
         return ()
     topics = [piece for piece in work if tells_topic(piece.memory.content)]
     alerts = [alert for name in spaces if (alert := _alert(query, topics, name)) is not None]
-    # One fact is told once, by the space that decides.
-    by_piece: dict[str, DivergenceAlert] = {}
-    for alert in sorted(alerts, key=lambda alert: alert.space != DECIDING):
-        by_piece.setdefault(alert.summary, alert)
-    if all(alert.space != DECIDING for alert in by_piece.values()):
+    if all(alert.space != DECIDING for alert in alerts):
         return ()
     order = list(SPACES)
-    told = sorted(by_piece.values(), key=lambda alert: (alert.similarity, order.index(alert.space)))
-    return tuple(told[:MOST_ALERTS])
+    told = [alert for alert in alerts if alert.space == DECIDING or alert.space in OWN_FACTS]
+    return tuple(sorted(told, key=lambda alert: (alert.similarity, order.index(alert.space)))[:MOST_ALERTS])
 
 
 def _alert(query: Query, work: Sequence[Candidate], name: str) -> DivergenceAlert | None:
