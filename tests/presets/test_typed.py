@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from dataclasses import replace
 
 import pytest
@@ -14,9 +15,10 @@ from tacit.app.reasons import reason_text, silence_text
 from tacit.app.stats import stats_of
 from tacit.app.values import Caller
 from tacit.capture.prepare import importance_of
+from tacit.capture.transcript import TranscriptSource
 from tacit.config.fields import check_layer
 from tacit.config.settings import EmbedderSettings
-from tacit.errors import InvalidSetting
+from tacit.errors import InvalidSetting, TacitError
 from tacit.mcp.tools import call
 from tacit.model.changes import Draft, Edit
 from tacit.model.kinds import KindRegistry
@@ -1090,3 +1092,149 @@ def test_a_tool_gathers_what_a_task_needs(lab):
     less = use_tool(lab, "get_context_for_task", include_error_patterns=False, **given)
     assert "gateway.py" in less
     assert "401 when" not in less
+
+
+@acceptance("typed", "3.2-recent")
+def test_without_a_topic_a_tool_gives_recent_context(lab):
+    lab.know("The gateway signs requests with Ed25519", "decision")
+    assert "Ed25519" in use_tool(lab, "inject_context")
+
+
+@acceptance("typed", "3.2-unknown")
+def test_an_unknown_type_is_refused(lab):
+    with pytest.raises(TacitError, match="nonsense") as refused:
+        use_tool(lab, "inject_context", topic="the gateway", memory_types="nonsense")
+    assert "file_context" in refused.value.hint
+
+
+@acceptance("typed", "2.2-entities")
+def test_a_name_in_the_prompt_finds_what_names_it(lab):
+    told = "sign_request() in gateway.py needs a clock in UTC"
+    lab.engine.remember(told, kind="file_context", cwd=str(lab.place))
+    lab.engine.flush()
+    lab.agent().prompt("please have a look at gateway.py for me")
+    assert dict(traced(lab, told).scores)["entity"] > 0
+
+
+@acceptance("typed", "2.2-files")
+@pytest.mark.parametrize(
+    ("prompt", "joins"),
+    [("please explain this file to me in one line", True), ("which harbors do we sail to in winter?", False)],
+)
+def test_the_file_at_hand_joins_a_query_that_points_at_one(lab, prompt, joins):
+    lab.know("cart.py keeps the basket in the session", "file_context")
+    agent = lab.agent()
+    agent.edited("cart.py")
+    agent.prompt(prompt)
+    found = [c for c in lab.last_trace().candidates if dict(c.scores).get("lexical", 0) > 0]
+    assert bool(found) is joins
+
+
+@acceptance("typed", "4.2-outcome")
+@pytest.mark.parametrize("kinds", [(), ("decision", "preference")])
+def test_what_was_done_is_an_outcome(open_workplace, kinds):
+    """`capture_outcomes: false` leaves `outcome` and `digest` out of `capture.kinds` (section 6.1)."""
+    lab = open_workplace("typed", capture={"kinds": list(kinds)}, recall={"kinds": ["decision", "outcome"]})
+    edit = {
+        "type": "tool_use",
+        "id": "t1",
+        "name": "Edit",
+        "input": {"file_path": str(lab.place / "cart.py")},
+    }
+    done = {"type": "tool_result", "tool_use_id": "t1", "content": "ok"}
+    messages = [
+        {"role": "user", "content": "Please add the basket to the page"},
+        {"role": "assistant", "content": [edit]},
+        {"role": "user", "content": [done]},
+        {"role": "assistant", "content": "The basket is on the page."},
+    ]
+    source = TranscriptSource(
+        host="claude-code", session_id="s0", cwd=str(lab.place), messages=messages, ended=True
+    )
+    lab.engine.capture.capture_said(source)
+    outcomes = [content for kind, content in lab.kinds_stored() if kind == "digest"]
+    assert bool(outcomes) is (not kinds)
+    assert all("cart.py" in content for content in outcomes)
+
+
+@acceptance("typed", "7.3-remote")
+def test_two_clones_of_a_remote_are_one_project(lab, tmp_path):
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        for words in (("init", "-q"), ("remote", "add", "origin", "git@code.test:ferry/booking.git")):
+            subprocess.run(["git", *words], cwd=tmp_path / name, check=True)
+    one, two = (lab.engine.project(str(tmp_path / name)) for name in ("one", "two"))
+    assert one.id == two.id != lab.project.id
+
+
+NOISE_MEMORIES = [
+    ("decision", "Session tokens are signed with Ed25519 and live for ten minutes"),
+    ("decision", "Text messages go through Vonage; Twilio was dropped because of its price"),
+    ("decision", "Seats are locked with PostgreSQL advisory locks during checkout"),
+    ("preference", "Money is stored in cents, never as a float"),
+    ("preference", "Test names say what the visitor experiences"),
+    ("preference", "Every public endpoint returns times in UTC"),
+    ("file_context", "mailer/templates.py renders the confirmation mails"),
+    ("file_context", "web/map.ts draws the plan of the hall"),
+    ("error_pattern", "The PDF export failed because fonts were missing in the container"),
+    ("error_pattern", "Logins fail when a server's clock runs late"),
+]
+NEEDS = [
+    ("Which provider sends our text messages to visitors?", "Vonage"),
+    ("How do we prevent two visitors from getting the same seat?", "advisory locks"),
+    ("Please fix the PDF export, it fails in the container", "fonts"),
+    ("Add a field for the price to the order, in which unit?", "cents"),
+    ("Where are the confirmation mails rendered?", "mailer/templates.py"),
+    ("In which time zone do endpoints return times?", "UTC"),
+]
+IDLE = [
+    "What is the difference between a mutex and a semaphore?",
+    "Please fix the typo in the heading of the page",
+    "Thank you very much, that looks good to me",
+    "Can you explain how a binary search works?",
+    "Please rename the variable to something shorter",
+    "Write a haiku about autumn leaves, please",
+    "Which version of Python is installed here?",
+    "Undo your last edit and start over, please",
+    "How many lines of code does the project have?",
+    "Go on with the next step of your plan, please",
+]
+
+
+@acceptance("typed", "11-noise")
+@pytest.mark.slow
+def test_what_comes_unasked_belongs_to_the_prompt(open_workplace, minilm):
+    lab = open_workplace("typed", embedder=minilm)
+    for kind, content in NOISE_MEMORIES:
+        lab.know(content, kind)
+    given, wanted = [], 0
+    for number, (prompt, word) in enumerate([*NEEDS, *((prompt, "") for prompt in IDLE)]):
+        lines = lines_of(lab.agent(f"s{number}").prompt(prompt))
+        given += lines
+        wanted += sum(bool(word) and word in line for line in lines)
+    assert wanted >= 4, "most needs are met"
+    assert wanted / len(given) > 0.8
+
+
+@acceptance("typed", "12.3")
+@pytest.mark.slow
+def test_two_that_contradict_without_saying_so_stand_together_the_newer_first(open_workplace, minilm):
+    lab = open_workplace("typed", embedder=minilm)
+    lab.know("Access tokens are signed with RS256", "decision", days_ago=9)
+    lab.know("Invoices are printed on Fridays", "decision", days_ago=5)
+    lab.know("Access tokens are signed with HS256", "decision", days_ago=2)
+    for block in (
+        lab.agent("a").start(),
+        lab.agent("b").prompt("How are our access tokens signed at present?"),
+    ):
+        lines = [line for line in lines_of(block) if "Access" in line or "Invoices" in line]
+        assert ["HS256" in lines[0], "RS256" in lines[1]] == [True, True]
+        assert lines[0].rpartition("(")[2] != lines[1].rpartition("(")[2], "each has its day"
+
+
+def test_an_agents_own_notes_stand_behind_what_people_said(lab):
+    lab.know("Always use type hints.", days_ago=3)
+    lab.know("The style is two spaces.", tier=TrustTier.ASSISTANT, said=BY_AGENT_HERE)
+    first, second = lines_of(lab.agent().start())
+    assert "type hints" in first
+    assert "agent's note" in second

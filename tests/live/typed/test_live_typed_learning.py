@@ -112,8 +112,12 @@ def test_an_error_pattern_says_message_cause_and_remedy(typed):
     session.runs("pytest tests/test_sign_in.py")
     session.stops("They pass now. The issue was a missing await in front of verify().")
     session.end()
-    (fix,) = typed.learned("error_pattern")
-    assert fix["content"] == (
+    told = {one["content"] for one in typed.learned("error_pattern", 2)}
+    assert (
         "`pytest tests/test_sign_in.py` failed with: sign_in.py:40: RuntimeWarning: coroutine 'verify' was never awaited. "
         "Cause: a missing await in front of verify(). Fixed by editing verify.py."
-    )
+    ) in told
+    # One success proves nothing yet, so that the next session has the agent's own words, marked.
+    block = typed.session("next").start()
+    assert "- [ERR] The issue was a missing await in front of verify() (agent's note" in block
+    assert "Fixed by editing" not in block

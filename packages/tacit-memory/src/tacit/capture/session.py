@@ -172,7 +172,6 @@ def extract_learnings(
             heard_draft(each, place)
             for each in find_heard(turns, patterns)
             if not _gives_away(each.turn, each.content, redact)
-            and not any(fix.failure.cause and fix.failure.cause in each.span for fix in fixes)
             and not (echoes.of_user(each.span) if each.turn.role == "user" else known.of_agent(each.span))
         ]
     work = extend_work(

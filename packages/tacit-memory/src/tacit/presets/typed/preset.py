@@ -328,9 +328,10 @@ def section_of(kind: str) -> str:
     return next((title for title, kinds in SECTIONS if kind in kinds), OTHER)
 
 
-def _rank(item: PackItem) -> tuple[float, float, tuple[int, str]]:
-    candidate = item.candidate
-    return (-candidate.relevance, -candidate.fused, candidate.memory.newest_first)
+def _rank(item: PackItem) -> tuple[bool, float, float, tuple[int, str]]:
+    """Return the place of a line: what people said, best first, then the agent's own notes."""
+    candidate, memory = item.candidate, item.candidate.memory
+    return (memory.provenance.own_note, -candidate.relevance, -candidate.fused, memory.newest_first)
 
 
 def _delimiters(surface: Surface) -> tuple[str, str]:
@@ -371,7 +372,7 @@ def typed_start(
     Source: the typed seed, section 8.1: preferences (20), decisions of the last 30 days (10), file contexts (10, the most
     used), error patterns of the last 60 days (5); each only where the settings turn its type on. Research, where it is on, has
     a section and a share at the start in the seed (3.3, 5.2) and no list: it gets that of error patterns, 5 of two half-lives.
-    Ties are broken by memory id.
+    An agent's own notes come behind what people said; of equals the newest comes first.
     """
     weights, enabled = settings.typed, settings.kinds
     candidates: list[Candidate] = []
@@ -384,7 +385,13 @@ def typed_start(
         fit = [m for m in memories if m.validity.holds_at(at_ms) and _within(m, at_ms, listing.days)]
         scored = [(start_relevance(m, kinds.of_stored(m.kind), at_ms=at_ms, weights=weights), m) for m in fit]
         scored.sort(
-            key=lambda entry: (-entry[0], -entry[1].importance, -entry[1].use_count, entry[1].newest_first)
+            key=lambda entry: (
+                entry[1].provenance.own_note,
+                -entry[0],
+                -entry[1].importance,
+                -entry[1].use_count,
+                entry[1].newest_first,
+            )
         )
         candidates += [
             Candidate(memory=m, scores=(("recent", 1.0),), fused=s, relevance=s)
