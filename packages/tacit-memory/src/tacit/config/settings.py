@@ -448,7 +448,9 @@ class ProjectSettings(Section):
     @property
     def lent(self) -> tuple[Lent, ...]:
         """What is seen of other projects, for a scope filter."""
-        return {"nothing": (), "public": ("public",), "preferences": ("public", "preferences")}[self.others]
+        if self.others == "preferences":
+            return ("public", "preferences")
+        return ("public",) if self.others == "public" else ()
 
 
 class Settings(Section):
