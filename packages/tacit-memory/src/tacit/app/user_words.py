@@ -21,9 +21,10 @@ from tacit.reading.named import means_something, names_untyped, typed_words
 from tacit.reading.prose import Sentence, hide_quotes, spoken_sentences
 from tacit.safety.danger import danger_of
 from tacit.statements.same import same_statement
-from tacit.text.lazy_regex import lazy_regex
+from tacit.text.lazy_regex import wording
 from tacit.text.stemming import statement_stem
 
+_ENDINGS = wording("endings")
 Failed = NotMeant | Literal["short", "not_typed", "wording"]
 
 LEAST_WORDS = 3
@@ -41,29 +42,8 @@ _NEGATIONS = frozenset((
     "pas", "jamais", "sans", "aucun", "aucune", "rien", "plus", "nunca", "jamás", "sin", "não",
 ))  # fmt: skip
 _IN_PLACE_OF = frozenset(("instead", "than", "statt", "anstatt", "lieu"))
-_OPENS_WITH_NO = lazy_regex(r"^\W*(?:no+|nope|nah|nein|nee|non)\b[\s,.:!\u2026-]*", re.IGNORECASE)
-_DO_NOT_FORGET = lazy_regex(
-    r"\b(?:(?:do not|don['\u2019]?t|never) forget|vergiss (?:bitte )?nicht|n['\u2019]oublie(?:z)? (?:pas|jamais))\b",
-    re.IGNORECASE,
-)
 _NUMBER = re.compile(r"\d+(?:\.\d+)*")
 _CLAUSES = re.compile(r"[,;:\u2026]|\.{2,}")
-_AND_NOW = lazy_regex(r",?\s+(?:and now|und jetzt|et maintenant)\b", re.IGNORECASE)
-_ENDS = lazy_regex(
-    r"\b(?:forget|remove|drop(?:ped)?|delet\w+|scrap(?:ped)?|discard|retire|obsolete|outdated|no longer|(?:any ?more|any longer)|never ?mind|lifted|revoked?|undo|cancel\w*|abolish\w*|get rid of|does(?:n'?t| not) (?:hold|apply|count)"
-    r"|vergiss|streich\w*|l\u00f6sch\w*|entfern\w*|nicht mehr|gilt nicht|hinf\u00e4llig|veraltet|aufgehoben|oubli\w+|supprim\w+|retir\w+|ne \w+ plus|n['\u2019]est plus|p\u00e9rim\u00e9\w*|abandonn\w+|annul\w+)\b",
-    re.IGNORECASE,
-)
-_ASKED_END = lazy_regex(
-    r"(?<!don't )(?<!dont )(?<!do not )(?<!never )(?<!n')(?<!n\u2019)\b(?:forget|remove|drop|delete|scrap|discard|retire|undo|cancel|get rid of|never ?mind|obsolete|outdated|lifted|revoked?|vergiss(?! nicht| bitte nicht)|streich\w*|l\u00f6sch\w*|entfern\w*|hinf\u00e4llig|veraltet|aufgehoben|oublie\w*(?! pas)|supprim\w+|annul\w+|p\u00e9rim\u00e9\w*"
-    r"|does(?:n'?t| not) (?:hold|apply|count)|gilt nicht)\b",
-    re.IGNORECASE,
-)
-_CHANGES = lazy_regex(
-    r"\b(?:instead|rather than|switch(?:ed|ing)?|mov(?:e|ed|ing)|chang\w+|renam\w+|migrat(?:e|ed|es|ing)|replac\w+|now|actually|back|zur\u00fcck|retour|remet\w*|from now on|no more|statt|anstatt|stattdessen|jetzt|ab (?:jetzt|sofort)|doch|wieder|umgestellt|gewechselt|umgezogen"
-    r"|au lieu de|plut\u00f4t|maintenant|d\u00e9sormais|dor\u00e9navant|finalement|pass\u00e9s? (?:\u00e0|sur))\b",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,7 +154,7 @@ def asks_to_end(sentences: Sequence[str], memory: str) -> bool:
     for sentence in sentences:
         if not about & _content(sentence) or same_statement(sentence, memory):
             continue
-        if _ASKED_END.search(sentence):
+        if _ENDINGS.asked_end.search(sentence):
             return True
         denies = _denials(sentence) % 2 != _denials(memory) % 2
         if denies and len(about & _content(sentence)) >= MOST_OF_IT * len(about):
@@ -191,10 +171,13 @@ def gives_new_value(sentences: Sequence[str], memory: str) -> bool:
         shared = about & _content(sentence)
         if not shared or same_statement(sentence, memory):
             continue
-        changes = _CHANGES.search(sentence) or _ENDS.search(sentence)
+        changes = _ENDINGS.changes.search(sentence) or _ENDINGS.ends.search(sentence)
         new = _values(sentence) - values
         if changes and (
-            len(shared) >= LEAST_SHARED or new or _ENDS.search(sentence) or "instead" in sentence.lower()
+            len(shared) >= LEAST_SHARED
+            or new
+            or _ENDINGS.ends.search(sentence)
+            or "instead" in sentence.lower()
         ):
             return True
         if len(shared) >= LEAST_SHARED and new and values:
@@ -214,13 +197,13 @@ def says_which(prompts: Sequence[str], *, holds: str, ends: str, on_record: bool
     for number, prompt in enumerate(prompts):
         sentences = spoken_sentences(prompt)
         for at, sentence in enumerate(sentences):
-            text = _OPENS_WITH_NO.sub("", sentence.text)
+            text = _ENDINGS.opens_with_no.sub("", sentence.text)
             why = why_not_meant(sentences, at, clause=text)
             later = prompts[number + 1 :]
             if why not in ("", "for_once") or taken_back_later(text, later, alone=len(sentences) == 1):
                 continue
             new, old = _affirmed(text, kept - over), _affirmed(text, over - kept)
-            changes = bool(_CHANGES.search(text) or _ENDS.search(text))
+            changes = bool(_ENDINGS.changes.search(text) or _ENDINGS.ends.search(text))
             shared = _content(text) & kept & over
             apart = on_record and kept & over and (new & values or len(new) >= LEAST_SHARED)
             states = not why and new and (shared or apart) and (changes or not old)
@@ -272,7 +255,7 @@ def _own_sentences(prompts: Sequence[str]) -> list[str]:
 
 def _first_part(sentence: Sentence, words: Sequence[str]) -> Sentence:
     """Return a sentence without the order for now that follows the quoted words: "we deploy with x, and now fix the page"."""
-    head = _AND_NOW.split(sentence.text, maxsplit=1)[0]
+    head = _ENDINGS.and_now.split(sentence.text, maxsplit=1)[0]
     return replace(sentence, text=head) if head != sentence.text and _covered(words, [head]) else sentence
 
 
@@ -341,7 +324,7 @@ def _values(text: str) -> frozenset[str]:
 
 
 def _denials(text: str) -> int:
-    return sum(word in _NEGATIONS for word in typed_words(_DO_NOT_FORGET.sub(" ", text)))
+    return sum(word in _NEGATIONS for word in typed_words(_ENDINGS.do_not_forget.sub(" ", text)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -535,5 +535,10 @@ def has_leading_reference(content: str) -> bool:
 
 
 def word_count(text: str) -> int:
-    """Return the number of words separated by white space; a path and a code span count as one."""
-    return len(_CODE_SPAN.sub("`", text).split())
+    """Return the number of words separated by white space; a path counts as one."""
+    return len(text.split())
+
+
+def length_in_words(text: str) -> int:
+    """Return how long a statement is to read: its number of words, a code span counted as one. For upper bounds."""
+    return word_count(_CODE_SPAN.sub("`", text))

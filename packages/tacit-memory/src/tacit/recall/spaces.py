@@ -30,11 +30,12 @@ from tacit.ports.store import MemoryStore
 from tacit.reading.match import Matcher, MatchModel, relative_strengths
 from tacit.reading.memory_vectors import unread_language
 from tacit.recall.stage import Outcome, Tools
-from tacit.text.lazy_regex import lazy_regex
+from tacit.text.lazy_regex import lazy_regex, wording
 from tacit.text.natural_language import ENGLISH, natural_language_of
 from tacit.text.stemming import content_words, stem_list, stems
 from tacit.text.tokens import segmented
 
+_CAUSES = wording("causes")
 Family = Literal["meaning", "words", "situation", "things", "time"]
 
 
@@ -660,24 +661,6 @@ _LEAST_SHOWN = 3
 """Stems of a symptom that a query without a direction has to hold: fewer may only name the thing that fails."""
 _MAX_CHARS = 1200
 
-_DIRECTION = lazy_regex(
-    r"\b(?:error|exception|traceback|fail\w*|crash\w*|broken|breaks|bug|panic\w*|hang(?:s|ing)|stuck|timed? ?out|refused"
-    r"|denied|why|cause[sd]?|wrong|doesn'?t work|does not work|not working|isn'?t working|won'?t|cannot|can'?t|unable)\b",
-    re.IGNORECASE,
-)
-_EFFECT_FIRST = lazy_regex(
-    r"^(?P<symptom>.+?)(?:\bbecause\b|\b(?:is |was |are )?(?:caused by|due to|fixed by|solved by|resolved by|cured by)\b"
-    r"|\bcomes? from\b|\s(?:->|=>|→)\s|[.;:,]\s*(?:the )?(?:fix|solution|remedy|cause|workaround)\b(?: is)?:?)",
-    re.IGNORECASE | re.DOTALL,
-)
-_CONDITION = lazy_regex(
-    r"\b(?:when|if|whenever|on)\b(?P<symptom>[^,:;]+?)(?:[,:;]|\bthen\b)", re.IGNORECASE | re.DOTALL
-)
-_EFFECT_LAST = lazy_regex(
-    r"\b(?:fix(?:es|ed)?|solve[sd]?|resolve[sd]?|cure[sd]?|avoid(?:s|ed)?|prevent(?:s|ed)?|causes?|leads? to|results? in)\b"
-    r"(?P<symptom>.+?)(?=[.;!?](?:\s|$)|$)",
-    re.IGNORECASE | re.DOTALL,
-)
 _LABEL = lazy_regex(r"^(?P<symptom>[^:]{8,200}):\s")
 
 
@@ -690,11 +673,15 @@ def symptom_of(content: str, *, explains: bool) -> frozenset[str]:
         explains: whether its kind explains errors: then "X: do Y" and, failing all else, the first sentence is the symptom.
     """
     text = content[:_MAX_CHARS]
-    patterns = (_EFFECT_FIRST, _EFFECT_LAST, _LABEL) if explains else (_EFFECT_FIRST, _EFFECT_LAST)
+    patterns = (
+        (_CAUSES.effect_first, _CAUSES.effect_last, _LABEL)
+        if explains
+        else (_CAUSES.effect_first, _CAUSES.effect_last)
+    )
     for pattern in patterns:
         if match := pattern.search(text):
             return stems(match["symptom"])
-    if (match := _CONDITION.search(text)) and (explains or _DIRECTION.search(match["symptom"])):
+    if (match := _CAUSES.condition.search(text)) and (explains or _CAUSES.direction.search(match["symptom"])):
         return stems(match["symptom"])
     return stems(re.split(r"(?<=[.!?])\s", text, maxsplit=1)[0]) if explains else frozenset()
 
@@ -706,7 +693,7 @@ def has_direction(query: Query) -> bool:
 
 @lru_cache(maxsize=64)
 def _directed(text: str) -> bool:
-    return _DIRECTION.search(text) is not None
+    return _CAUSES.direction.search(text) is not None
 
 
 def causal_overlap(query: Query, memory: Memory) -> float:

@@ -35,6 +35,12 @@ def test_what_is_shown_and_not_said_is_no_rule(text):
     assert [content for _, content in rules(text) if "TLS" in content] == []
 
 
+@pytest.mark.parametrize("command", ["uv run pytest", "step " * 70])
+def test_code_makes_a_statement_neither_too_short_nor_too_long(command):
+    text = f"- Use `{command}`\n- Always run `{command}` before a release.\n"
+    assert [line for line, _ in rules(text)] == [1, 2]
+
+
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [

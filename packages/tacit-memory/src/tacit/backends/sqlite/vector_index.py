@@ -20,7 +20,6 @@ from collections import OrderedDict
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,26 +76,6 @@ def widen(vectors: HalfVectors) -> Vectors:
     wide = moved.view(np.float32)
     np.multiply(wide, _BIAS, out=wide)
     return wide
-
-
-class VectorRows(Protocol):
-    """A vector index: the vectors of a scope's memories, at the same positions as in `rows`."""
-
-    rows: Rows
-
-    def append(self, vectors: HalfVectors) -> None:
-        """Append the vectors, shape (k, d), of the k memories that were just appended to `rows`."""
-        ...
-
-    def nearest(
-        self, vector: Vectors, want: int, now_ms: int, kinds: Kinds | None = None
-    ) -> tuple[Positions, Scores]:
-        """Return positions and cosines of the `want` rows nearest to `vector` that are valid at `now_ms` and of `kinds` (None = any), in no order."""
-        ...
-
-    def sampled(self, vector: Vectors) -> Scores:
-        """Return the cosines of `vector` with about `SAMPLED` evenly spread rows, removed ones included; with every row of a small scope."""
-        ...
 
 
 class ExactVectors:
@@ -268,6 +247,10 @@ MAX_PARTITIONS = 512
 """Most vector indexes kept in memory; the least recently used one is dropped first."""
 
 _BATCH = 4096
+
+
+VectorRows = ExactVectors | SignBitVectors
+"""The vectors of a scope's memories, at the same positions as in `rows`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,7 +22,14 @@ from markdown_it.tree import SyntaxTreeNode
 
 from tacit.config.yaml_file import parse_settings
 from tacit.errors import InvalidSetting
-from tacit.reading.marks import has_leading_reference, imperative, read_marked, rule_like, word_count
+from tacit.reading.marks import (
+    has_leading_reference,
+    imperative,
+    length_in_words,
+    read_marked,
+    rule_like,
+    word_count,
+)
 from tacit.reading.sentences import split_sentences
 from tacit.text.lazy_regex import lazy_regex, wording
 
@@ -260,7 +267,7 @@ def _text(node: SyntaxTreeNode, place: _Place) -> Iterator[Block]:
 
 def _is_paragraph(heading: SyntaxTreeNode, text: str) -> bool:
     """Whether a "heading" is really a paragraph with a ruler below it, which Markdown takes for an underline."""
-    long = "\n" in text or text.rstrip().endswith((".", ":")) or word_count(text) > _MAX_HEADING_WORDS
+    long = "\n" in text or text.rstrip().endswith((".", ":")) or length_in_words(text) > _MAX_HEADING_WORDS
     return heading.markup in ("-", "=") and long
 
 
@@ -410,13 +417,13 @@ def _take_text(reader: _Reader, block: Block) -> None:
         reader.leads.clear()
     lead = reader.leads[-1][1] if reader.leads else ""
     reader.last_text = text
-    if text.endswith(":") and word_count(text) <= 16:
+    if text.endswith(":") and length_in_words(text) <= 16:
         reader.leads = [entry for entry in reader.leads if entry[0] < block.level] if item else []
         reader.leads.append((block.level if item else -1, _joined(lead, text.rstrip(": "))))
         return
     if item:
         reader.leads.append((block.level, _label(text)))
-    if item and word_count(text) <= MAX_WORDS:
+    if item and length_in_words(text) <= MAX_WORDS:
         passages: tuple[str, ...] = (text,)
     else:
         passages = _grouped(split_sentences(text)) if item else split_sentences(text)
@@ -430,7 +437,7 @@ def _grouped(sentences: tuple[str, ...]) -> tuple[str, ...]:
     """Join neighboring sentences of a long list item into groups of at most `MAX_WORDS` words."""
     groups: list[str] = []
     for sentence in sentences:
-        if groups and word_count(groups[-1]) + word_count(sentence) <= MAX_WORDS:
+        if groups and length_in_words(groups[-1]) + length_in_words(sentence) <= MAX_WORDS:
             groups[-1] += " " + sentence
         else:
             groups.append(sentence)
@@ -462,7 +469,7 @@ def _self_contained(reader: _Reader, lead: str, text: str) -> str:
 def _heading(reader: _Reader) -> str:
     for _, text in reversed(reader.headings):
         bare = re.sub(r"^(?:\d+(?:\.\d+)*[.)]?\s+|step \d+:?\s*)", "", text, flags=re.IGNORECASE)
-        if not _RULES.dull.match(bare) and word_count(bare) <= 8:
+        if not _RULES.dull.match(bare) and length_in_words(bare) <= 8:
             return bare.rstrip(":")
     return ""
 
@@ -471,7 +478,8 @@ def _worth(content: str, passage: str, *, rules_only: bool, item: bool) -> bool:
     bare = passage.strip(" .`*_")
     if passage.startswith("(") or re.fullmatch(r"`[^`]+`\W*", passage.strip()):
         return False
-    if not MIN_WORDS <= word_count(content) <= MAX_WORDS or passage.rstrip().endswith(("?", ":")):
+    too_long = length_in_words(content) > MAX_WORDS
+    if word_count(content) < MIN_WORDS or too_long or passage.rstrip().endswith(("?", ":")):
         return False
     if (
         _RULES.see_only.match(bare)
@@ -530,7 +538,7 @@ def _keep_command(reader: _Reader, description: str, command: str, line: int, sp
     text = plain_text(description).rstrip(".: ")
     if text and command and "`" not in command:
         content = f"{text}: `{command}`"
-        if word_count(content) <= MAX_WORDS and len(text.split()) >= 2:
+        if length_in_words(content) <= MAX_WORDS and len(text.split()) >= 2:
             reader.found.append(RuleLine(content=content, line=line, span=span.strip(), command=True))
 
 
@@ -545,7 +553,7 @@ def _label(text: str) -> str:
     The subject is the part before its colon or dash, else the whole text.
     """
     head = re.split(r":\s|\s[\u2013\u2014-]\s", text, maxsplit=1)[0]
-    return head.rstrip(".:") if word_count(head) <= 8 else ""
+    return head.rstrip(".:") if length_in_words(head) <= 8 else ""
 
 
 def _joined(outer: str, inner: str) -> str:

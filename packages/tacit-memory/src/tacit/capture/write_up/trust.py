@@ -25,7 +25,7 @@ from tacit.model.memory import Provenance, TrustTier
 from tacit.model.trigger import Trigger
 from tacit.reading.digest_lines import stems
 from tacit.reading.explicit import normalize_statement
-from tacit.reading.marks import word_count
+from tacit.reading.marks import length_in_words, word_count
 from tacit.reading.prompts import is_objection, read_reply
 from tacit.reading.prose import (
     asks_about_text,
@@ -99,7 +99,7 @@ def find_ungrounded_reason(
         sent_texts: all that was sent of the session.
         other_names: names that it may use without the session saying them, such as the project's.
     """
-    if not LEAST_WORDS <= word_count(content) <= MOST_WORDS:
+    if word_count(content) < LEAST_WORDS or length_in_words(content) > MOST_WORDS:
         return ChangeCause.WRONG_LENGTH
     whole = "\n".join((*sent_texts, *other_names)).casefold()
     for name in names_in(content):

@@ -36,11 +36,12 @@ from tacit.recall.pipelines import hand_over, second_stage
 from tacit.recall.retrieve import ask, embed, fuse, load, measure
 from tacit.recall.score import judged, with_armed
 from tacit.recall.stage import Judgment, Kit, Outcome, Pipeline, RecallState
-from tacit.text.lazy_regex import lazy_regex
+from tacit.text.lazy_regex import lazy_regex, wording
 from tacit.text.stemming import light_stem
 from tacit.text.stop_words import ERROR_STOP_WORDS, FUNCTION_WORDS
 from tacit.text.tokens import SIGNATURE_WORD, WORD
 
+_CAUSES = wording("causes")
 EXACT_SIGNATURE_RELEVANCE = 0.95
 STATED = 0.9
 MIN_SIGNATURE_OVERLAP = 0.4
@@ -95,12 +96,6 @@ _CONDITIONS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("too many files", r"emfile|too many open files"),
     )
 )  # fmt: skip
-_TELLS = lazy_regex(
-    r"\b(?:fail\w*|crash\w*|hangs?|hung|breaks?|broke\w*|panics?|throws?|raises?|errors?|otherwise|without|unless|leaks?|flaky|stuck|dies|killed|reject\w*|refus\w*"
-    r"|times? out|timed out|ran out|runs? out|needs?|missing|too (?:old|new|small|large|slow|many|few)|workaround|corrupt\w*|loses?|lost|does(?:n't| not)|can(?:not|'t)|won't"
-    r"|schlägt fehl|bricht ab|abstürz\w*|stürzt|hängt|sonst|braucht|échoue\w*|plante\w*|sinon|falla\w*|si no|fallisce|altrimenti|falha\w*|senão)\b",
-    re.IGNORECASE,
-)
 _GENERIC_TEXT = """
 abort aborted access action actual address all already argument arguments array assert assertion at attempt bad branch build built cache call called cannot cat
 check class client close closed code command commit compile compiled complete config connect connection could create data debug default denied dependency
@@ -258,7 +253,7 @@ def _evidence(names: Names, rarity: Mapping[str, float], candidate: Candidate) -
     for name, (weight, group) in names.items():
         best[group] = max(best.get(group, 0.0), weight * rarity[name])
     told = sum(best.values())
-    if told >= BROAD and _TELLS.search(candidate.memory.content):
+    if told >= BROAD and _CAUSES.tells_of_failure.search(candidate.memory.content):
         told += TELLS_OF_FAILURE
     return told
 
