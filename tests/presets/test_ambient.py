@@ -148,6 +148,27 @@ def test_importance_alone_relates_nothing(lab):
     assert "timer" in block
 
 
+@acceptance("ambient", "NOISE")
+def test_common_words_admit_nothing_that_the_meaning_does_not(open_workplace):
+    lab = open_workplace("ambient", recall={"candidates_per_space": 2})
+    for name in ("a timer", "a worker"):
+        lab.know(f"tokens of the auth module are refreshed by {name}", "fact")
+    far = lab.know("please water the plants of the office", "fact")
+    block = lab.agent().prompt(ASK)
+    assert "timer" in block
+    assert "plants" not in block
+    assert far.id not in lab.last_trace().injected
+    assert far.id in stage(lab, "fuse").kept, "the words found it"
+
+
+@acceptance("ambient", "ADR-compacted")
+def test_after_a_compaction_the_context_is_back(lab):
+    lab.know(ABOUT, "fact")
+    agent = lab.agent()
+    assert "timer" in agent.prompt(ASK)
+    assert "timer" in agent.start("compact")
+
+
 @acceptance("ambient", "P9", "TRACE-memory", "TRACE-summary")
 def test_the_trace_tells_source_score_kind_and_time(pinned):
     goal = pinned.know("Ship version 2.", "goal")

@@ -9,7 +9,9 @@ import pytest
 from presets.acceptance import acceptance
 from presets.driving import Failing, workplace
 from samples import DAY_MS, NOW_MS, candidate, query
+from shared_data import shared_data
 from tacit.app.values import Caller
+from tacit.config.settings import EmbedderSettings
 from tacit.errors import RefusedByRedaction
 from tacit.mcp.server import listed_tools
 from tacit.mcp.tools import call
@@ -17,8 +19,12 @@ from tacit.model.memory import Speaker
 from tacit.model.scope import UNIVERSAL
 from tacit.model.session import SessionKey
 from tacit.presets.refresh.preset import similarity_relevance
+from tacit.providers.embedding import make_embedder
+from tacit.safety.escape import escape_text
 from tacit.verbs.asking import ask_verb
 from tacit.verbs.remember import Remember, remember
+from tacit_evals.data import load_everyday
+from tacit_evals.everyday import among
 
 pytestmark = pytest.mark.timeout(60)
 JWT = "How auth is handled: auth uses JWT tokens in httpOnly cookies"
@@ -335,3 +341,80 @@ def test_nothing_piles_up_and_the_block_keeps_to_its_budget(lab):
         assert client.system.count("[MEMORY]") == 1
         sizes.append(lab.engine._parts.tokens.count(client.system))
     assert 1000 < max(sizes) <= 3000
+
+
+# --- rows of the audit that had no test of their own ----------------------------------------------------------------
+
+
+@acceptance("refresh", "EXAMPLE-query")
+def test_the_designs_example_query_finds_the_conventions(lab):
+    for words in (
+        "PR conventions: a pull request has fewer than 400 lines",
+        "Commit workflow: the subject is `area: what` in lower case",
+        "The mail queue has a retry after an outage",
+        "Logs are structured with structlog",
+    ):
+        lab.know(words, "fact")
+    found = call(
+        lab.engine,
+        Caller(cwd=str(lab.place)),
+        "memory_search",
+        {"query": "PR conventions and commit workflow"},
+    ).text
+    assert "400 lines" in found
+    assert "lower case" in found
+    assert found.index("400 lines") < (found.find("structlog") + 1 or len(found))
+
+
+@acceptance("refresh", "NO-SYSTEM")
+def test_where_the_host_has_no_place_the_section_comes_with_each_prompt(lab):
+    lab.know("Prices are integers in cents", "decision")
+    agent = lab.agent()
+    assert "## Architecture\n- Prices are integers in cents" in agent.start()
+    lab.know(JWT, "fact")
+    lab.know(HELM, "fact")
+    for words, word in (
+        ("How is auth handled with JWT tokens in cookies?", "JWT"),
+        ("How is the deployment pipeline handled with Helm?", "Helm"),
+    ):
+        block = agent.prompt(words)
+        assert block.startswith("[MEMORY]\n## Relevant to Current Task\n")
+        assert word in block
+    assert agent.prompt("thanks") == ""
+
+
+@acceptance("refresh", "LOG")
+def test_the_log_has_a_line_for_each_refresh(shop, caplog):
+    caplog.set_level("INFO")
+    client = Client(shop)
+    client.start()
+    caplog.clear()
+    client.turn("How is auth handled?")
+    client.turn("Implement the watercolour page of the violin shop")
+    first, second = [line for line in caplog.messages if line.startswith("injection: ")]
+    assert first.startswith("injection: 1 memory, ")
+    assert second.startswith("injection: nothing, ")
+
+
+@acceptance("refresh", "LARGE-store")
+@pytest.mark.shared_data
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_among_three_hundred_memories_the_block_holds_what_most_prompts_need(tmp_path):
+    data = shared_data()
+    project = among(load_everyday(data, kinds=True), data, 300)
+    with workplace(tmp_path, "refresh", embedder=make_embedder(EmbedderSettings())) as lab:
+        for row in project.memories:
+            lab.know(row.content, row.kind, id=row.id)
+        client = Client(lab)
+        client.start()
+        client.turn("Good morning, what is on the list for today?")
+        content = {row.id: row.content for row in project.memories}
+        asked = [prompt for prompt in project.prompts if not prompt.judgment.nothing]
+        held = [
+            prompt.id
+            for block, prompt in ((client.turn(prompt.text), prompt) for prompt in asked)
+            if any(escape_text(content[name]) in block for name in prompt.judgment.needed)
+        ]
+        assert len(asked) == 25
+        assert len(held) >= 20, held

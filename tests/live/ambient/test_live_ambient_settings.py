@@ -42,7 +42,15 @@ def ask_as(machine: Machine, agent: str, text: str, message: str) -> str:
 
 
 @acceptance(
-    "ambient", "NAMES", "CFG-enabled", "CFG-pinned", "CFG-sort", "CFG-total", "S9-budget", "BUDGET-pinned"
+    "ambient",
+    "NAMES",
+    "D-api",
+    "CFG-enabled",
+    "CFG-pinned",
+    "CFG-sort",
+    "CFG-total",
+    "S9-budget",
+    "BUDGET-pinned",
 )
 def test_every_key_of_the_design_holds_under_its_own_name(live):
     section = {name: value for name, (value, _) in DESIGN.items()}
@@ -63,6 +71,12 @@ def test_every_key_of_the_design_holds_under_its_own_name(live):
     machine.tacit("config", "set", "memory_injection.enabled", "false")
     wait_for(lambda: ask_as(machine, "build", ASKED[0][1], f"m{next(new)}") == "")
     machine.tacit("config", "reset", "memory_injection.max_total")
+    machine.request("PATCH", "/v1/agents/plan", {"memory_injection": {"max_total": 7}})
+    plan = machine.request("GET", "/v1/agents/plan")["agent"]
+    assert (plan["memory_injection"]["max_items"], plan["memory_injection_overridden"]) == (7, True)
+    machine.request("PATCH", "/v1/agents/plan", {"reset_memory_injection_override": True})
+    plan = machine.request("GET", "/v1/agents/plan")["agent"]
+    assert (plan["memory_injection"]["max_items"], plan["memory_injection_overridden"]) == (25, False)
     assert machine.ask("config", "get", "--why", "recall.max_items")["value"] == 25
 
 

@@ -37,7 +37,7 @@ def served():
 
 def memory_block(request) -> str:
     """The one `[MEMORY]` block of a request; it stands in a system message."""
-    (place,) = find_places(request.body, r"\[MEMORY\][^\[]")
+    (place,) = find_places(request.body, r"\[MEMORY\]\n")
     index = int(place.path.partition("[")[2].partition("]")[0])
     assert request.messages[index]["role"] == "system"
     return place.text[place.offset :].partition("[/MEMORY]")[0] + "[/MEMORY]"

@@ -705,6 +705,7 @@ def reach_cosine(
         floor=floor_of(state.settings),
         named=state.named,
         relations=state.shortlist.relations if state.shortlist is not None else (),
+        unread=state.unread_ids,
     )
     return Outcome(kept=state.changed(reached=done.kept), drops=done.drops)
 
@@ -716,13 +717,17 @@ def reach_floor(
     floor: CosineFloor,
     named: Mapping[str, str] = _NO_NAMES,
     relations: Sequence[Relation] = (),
+    unread: Collection[str] = (),
 ) -> Outcome[tuple[Candidate, ...]]:
     """Keep the candidates of enabled kinds whose cosine reaches the floor; the others are drops.
 
     A memory below it passes if it shares a rare name with the prompt (`named`), or if the graph found it and one of
-    `relations` joins it to a memory that passed.
+    `relations` joins it to a memory that passed. Words alone are enough for what the embedder cannot read (`unread`),
+    and for all where it gave no cosine; else a memory without one is farther than all that were found by meaning.
     """
     kinds = floor.kinds
+    if all(candidate.score("semantic") is None for candidate in scored):
+        unread = {candidate.memory.id for candidate in scored}
     best = max((similarity_of(query, c) for c in scored if not kinds or c.memory.kind in kinds), default=0.0)
     kept: list[Candidate] = []
     drops: list[Drop] = []
@@ -731,7 +736,7 @@ def reach_floor(
         if kinds and kind not in kinds:
             reason: DropReason | None = DropReason(cause=DropCause.KIND_OFF, detail=kind)
         else:
-            reason = _objection(candidate, query, floor, best)
+            reason = _objection(candidate, query, floor, best, unread)
         name = named.get(candidate.memory.id, "")
         if reason and reason.cause in _BY_COSINE and name:
             kept.append(replace(candidate, reasons=(*candidate.reasons, f"name: {name}")))
@@ -749,11 +754,13 @@ def similarity_of(query: Query, candidate: Candidate) -> float:
     return min(1.0, max(0.0, candidate.score("semantic") or 0.0))
 
 
-def _objection(candidate: Candidate, query: Query, floor: CosineFloor, best: float) -> DropReason | None:
+def _objection(
+    candidate: Candidate, query: Query, floor: CosineFloor, best: float, unread: Collection[str]
+) -> DropReason | None:
     if not (floor.ratio or floor.cosine):
         return None
     similar = similarity_of(query, candidate)
-    if candidate.score("semantic") is None and similar == 0.0:
+    if candidate.memory.id in unread and similar == 0.0:
         real = any((candidate.score(space) or 0.0) > 0 for space in REAL_HITS)
         return None if real else DropReason(cause=DropCause.NO_HIT)
     least = max(floor.ratio * best, floor.cosine)

@@ -408,7 +408,7 @@ class RefreshBlock:
                     message_id=RELEVANT_BLOCK,
                     at_ms=query.at_ms,
                 )
-        moved = {e.memory_id for e in state.ledger if e.surface is Surface.PROMPT}
+        moved = {e.memory_id for e in state.ledger if relevant and e.surface is Surface.PROMPT}
         text = memory_text(sections_without(sections, moved), relevant)
         if not text and shown:
             text = EMPTY  # what a host is not told anew stays in its system prompt
