@@ -16,12 +16,12 @@ from tacit.backends.sqlite.writing import ALWAYS_WEIGHT
 from tacit.errors import EmbedderMismatch, InvalidInput
 from tacit.model.changes import Add, Edit, Retire
 from tacit.model.evidence import Ranking
-from tacit.model.memory import Entity, Memory, Validity
-from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter, project_scope
+from tacit.model.memory import Entity, Memory, Provenance, Sensitivity, TrustTier, Validity
+from tacit.model.scope import UNIVERSAL, Lent, Scope, ScopeFilter, project_scope
 from tacit.model.trigger import Trigger
 from tacit.ports.models import EmbedderIdentity
 from tacit.ports.search import Search
-from tacit.ports.store import Store
+from tacit.ports.store import MemoryFilter, Store
 from tacit.providers.clock import FakeClock
 from tacit.text.stemming import porter_stem
 from tacit.text.tokens import code_query_words, code_words, fold_word, index_words, query_words
@@ -182,6 +182,34 @@ class TestEverySpace:
         store.apply([Edit(memory=findable("mem_a"))])
         for space, ranking in every_space(store.search, VISIBLE, 9).items():
             assert ids(ranking) == ["mem_a"], space
+
+    @pytest.mark.parametrize(
+        ("lent", "seen"), [((), ""), (("public",), "mem_c"), (("public", "preferences"), "mem_c mem_b")]
+    )
+    def test_what_another_project_lends_is_found_and_nothing_else_of_it(
+        self, store: Store, lent: tuple[Lent, ...], seen: str
+    ) -> None:
+        """See `Memory.lent`; every store keeps to it in lists, reads and searches."""
+        said = Provenance(tier=TrustTier.USER, source="session")
+        own = memory("mem_a", "linters here")
+        rule = memory("mem_b", "linters there", scope=BETA, kind="preference", provenance=said)
+        public = memory(
+            "mem_c", "public linters", scope=BETA, provenance=said, sensitivity=Sensitivity.PUBLIC
+        )
+        plain = memory("mem_d", "linters of beta", scope=BETA, provenance=said)
+        secret = replace(rule, id="mem_e", sensitivity=Sensitivity.RESTRICTED)
+        add(store, own, rule, public, plain, secret)
+        scope, wanted = ScopeFilter.of(ALPHA, lent=lent), {"mem_a", *seen.split()}
+        every = ["mem_a", "mem_b", "mem_c", "mem_d", "mem_e"]
+        assert set(ids(store.search.lexical("linters", scope=scope, limit=9))) == wanted
+        assert {one.id for one in store.get(every, scope=scope)} == wanted
+        assert {one.id for one in store.list_memories(MemoryFilter(), scope=scope, limit=9)} == wanted
+        assert store.count_active(scope=scope) == len(wanted)
+        store.apply([Edit(memory=replace(public, sensitivity=Sensitivity.SESSION))])
+        assert set(ids(store.search.lexical("linters", scope=scope, limit=9))) == wanted - {"mem_c"}
+        assert set(ids(store.search.lexical("linters", scope=ScopeFilter.of(BETA), limit=9))) == {*every} - {
+            "mem_a"
+        }
 
     def test_several_scopes_are_searched_as_one(self, store: Store) -> None:
         add_findable(

@@ -9,12 +9,12 @@ from tacit.app.user_words import (
     asks_to_end,
     fair_headline,
     gives_new_value,
-    names_untyped,
     note_of,
     says_which,
     vouch,
 )
 from tacit.model.memory import TrustTier
+from tacit.reading.named import names_untyped
 
 RULE = "ok and dont touch the billing module, its being rewritten next month"
 
