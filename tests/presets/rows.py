@@ -46,6 +46,8 @@ class Row:
 class Outcomes(dict[str, str]):
     """A plugin of pytest: how each test ended, the worst of its parameters."""
 
+    __hash__ = object.__hash__  # a plugin is looked up by itself
+
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Note how a phase of a test ended."""
         test = report.nodeid.partition("[")[0]
