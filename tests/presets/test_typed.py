@@ -1238,3 +1238,19 @@ def test_an_agents_own_notes_stand_behind_what_people_said(lab):
     first, second = lines_of(lab.agent().start())
     assert "type hints" in first
     assert "agent's note" in second
+
+
+@pytest.mark.parametrize("by_user", [True, False])
+def test_an_agents_own_notes_stay_off_tool_calls_failures_and_subagents(open_workplace, by_user):
+    """The table of trust (`safety/trust.py`) holds in a preset that gives these surfaces tokens."""
+    lab = open_workplace("typed", recall={"budgets": {"action": 300}, "thresholds": {"action": 0.0}})
+    whose = {} if by_user else {"tier": TrustTier.ASSISTANT, "said": BY_AGENT_HERE}
+    lab.know("make migrate locks the orders table", "error_pattern", **whose)
+    agent = lab.agent()
+    before = agent.tool("PreToolUse", "Bash", command="make migrate locks the orders table")
+    failed = agent.failed("make migrate", "make migrate locks the orders table")
+    agent = lab.agent("s2")
+    task = "fix what make migrate locks, the orders table"
+    agent.tool("PreToolUse", "Agent", "t9", description="work", prompt=task)
+    helper = agent.send("SubagentStart", agent_id="a1", agent_type="general-purpose")
+    assert ["locks the orders" in block for block in (before + failed, helper)] == [by_user, by_user]
