@@ -71,11 +71,9 @@ def test_every_key_of_the_design_holds_under_its_own_name(live):
     machine.tacit("config", "set", "memory_injection.enabled", "false")
     wait_for(lambda: ask_as(machine, "build", ASKED[0][1], f"m{next(new)}") == "")
     machine.tacit("config", "reset", "memory_injection.max_total")
-    machine.request("PATCH", "/v1/agents/plan", {"memory_injection": {"max_total": 7}})
-    plan = machine.request("GET", "/v1/agents/plan")["agent"]
+    plan = machine.request("PATCH", "/v1/agents/plan", {"memory_injection": {"max_total": 7}})["agent"]
     assert (plan["memory_injection"]["max_items"], plan["memory_injection_overridden"]) == (7, True)
-    machine.request("PATCH", "/v1/agents/plan", {"reset_memory_injection_override": True})
-    plan = machine.request("GET", "/v1/agents/plan")["agent"]
+    plan = machine.request("PATCH", "/v1/agents/plan", {"reset_memory_injection_override": True})["agent"]
     assert (plan["memory_injection"]["max_items"], plan["memory_injection_overridden"]) == (25, False)
     assert machine.ask("config", "get", "--why", "recall.max_items")["value"] == 25
 
@@ -116,6 +114,7 @@ def test_the_page_groups_them_and_lets_a_whole_agent_follow_again(live):
         pinned = page.get_by_role("region", name="Ambient awareness", exact=True).locator(
             "li.setting", has_text="recall.ambient.pinned_kinds"
         )
+        assert page.get_by_text("Experimental", exact=True).count() == 1
         assert "override" in pinned.inner_text()
         assert "Pin few kinds" in pinned.inner_text()
         page.get_by_role("button", name="Revert 3 overrides").click()

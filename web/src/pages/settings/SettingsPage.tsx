@@ -198,6 +198,7 @@ function Section({ section, rows, place, levels }: { section: string; rows: Sett
       <h2 className="settings-title" id={`title-${section}`}>
         {titleOf(section)} {!isGroup(section) && section !== "" && <span className="mono faint">{section}</span>}
       </h2>
+      {section === "ambient_awareness" && <p className="faint">Experimental</p>}
       {near ? (
         <ul className="setting-list">
           {rows.map((row) => (
