@@ -616,8 +616,8 @@ def test_the_second_prompt_about_a_topic_is_no_new_topic(lab):
     lab.know("Authentication issues JWT tokens after the login flow", "fact", days_ago=2)
     agent = lab.agent()
     assert "JWT tokens" in agent.prompt(AUTH)
-    assert agent.prompt("How does the login flow end?") == ""
-    assert "new topic" in agent.prompt("Implement the violin string catalogue page")
+    assert agent.prompt("Implement the green button for the login") == ""
+    assert "new topic" in agent.prompt("Catalogue all violin strings of the shop")
 
 
 @acceptance("multispace", "EXAMPLE-OUTPUT")

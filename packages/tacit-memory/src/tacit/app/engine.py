@@ -336,9 +336,8 @@ class Engine:
         waits = isinstance(signal, PromptSubmitted)
         own_ms = prompt_ms(settings.recall) if waits else settings.recall.deadline_ms
         budget_ms = min(deadline_ms, own_ms)
-        if (
-            deadline_ms < settings.recall.deadline_ms
-        ):  # what a recall says of its deadline is the one that it had
+        if deadline_ms < settings.recall.deadline_ms:
+            # What a recall says of its deadline is the one that it had.
             recall = settings.recall.model_copy(update={"deadline_ms": max(0, round(deadline_ms))})
             settings = settings.model_copy(update={"recall": recall})
         return self._signals.handle(
