@@ -10,6 +10,7 @@ import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,7 +31,7 @@ from tacit.app.values import Caller, Delivery, EngineStatus, Parts, RecallAsked,
 from tacit.app.visibility import Visibility
 from tacit.config.home import Home
 from tacit.config.settings import Notes, Settings
-from tacit.errors import InvalidInput, NotFound, RefusedByTrust
+from tacit.errors import EmbedderMismatch, InvalidInput, NotFound, RefusedByTrust
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Change
 from tacit.model.ids import new_id
@@ -927,11 +928,15 @@ class Engine:
         return report
 
     def warm(self) -> None:
-        """Load the model, the fitted values, patterns and the write side, so that no prompt need wait for them.
+        """Load the model, the vectors of the last session's project, the fitted values, patterns and the write side, so that no prompt waits for them.
 
         The patterns of the write side stay uncompiled until they are used: no prompt needs them.
         """
-        self._parts.embedder.embed(["warm"])
+        (vector,) = self._parts.embedder.embed(["warm"])
+        for state in self.store.list_sessions(limit=1):
+            with suppress(EmbedderMismatch):
+                scope, identity = self.visible(state.folder), self._parts.embedder.identity
+                self.store.search.semantic(vector, identity=identity, scope=scope, limit=1)
         matches = token_matches_of(self._parts.embedder)
         if matches is not None:
             matches("warm", ["warm"])

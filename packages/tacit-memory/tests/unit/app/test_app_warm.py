@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
+from tacit.hosts.plain import Plain
+from tacit.model.session import SessionKey
+from tacit.model.signal import SessionStarted
 from tacit.ports.models import Vectors
 from tacit.providers.embedding import FakeEmbedder
 
@@ -27,3 +31,20 @@ def test_no_prompt_is_the_first_to_embed_or_to_compare_tokens(make_engine) -> No
     engine.warm()
     assert embedder.texts > 0
     assert embedder.compared > 0
+
+
+def test_the_vectors_of_the_last_sessions_project_are_read_before_a_prompt(
+    make_engine, tmp_path: Path
+) -> None:
+    project = tmp_path / "shop"
+    project.mkdir()
+    engine = make_engine()
+    engine.remember("Run make lint before every commit.", cwd=str(project))
+    key = SessionKey(host="plain", session_id="s1")
+    begun = SessionStarted(session=key, key="start", at_ms=1, cwd=str(project), source="startup")
+    engine.handle(begun, capabilities=Plain().capabilities, deadline_ms=1000.0)
+    engine.flush()
+    again = make_engine()
+    assert not again.store._search._vectors._partitions
+    again.warm()
+    assert any(partition.index for partition in again.store._search._vectors._partitions.values())
