@@ -109,7 +109,7 @@ def fit_prompt_transform(
 ) -> PromptTransform:
     """The transformation, from labelled prompts (the mean) and judged pools (the matrix, the usual cosine); without pools the mean alone."""
     mean = _vectors(embedder, [prompt.text for prompt in prompts]).mean(axis=0)
-    vector = np.round(mean, DECIMALS).astype(np.float32)
+    vector = mean.round(DECIMALS).astype(np.float32)
     centered = PromptTransform(embedder=str(embedder.identity), vector=vector, mean=0.0, deviation=1.0)
     if not pools:
         return centered
