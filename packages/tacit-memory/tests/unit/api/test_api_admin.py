@@ -303,6 +303,7 @@ def test_stats_status_metrics_and_the_document(client, shop):
     assert stats["holdout"]["share"] == 0.0
     only = ask(client, "GET", "/v1/stats?part=series&bucket=hour")
     assert (only["use"], only["holdout"], only["series"]["recalls"]) == (None, None, series["recalls"])
+    assert ask(client, "GET", "/v1/stats?part=use&part=holdout")["series"] is None
     assert sum(one["injections"] + one["silences"] for one in series["buckets"]) == series["recalls"] > 0
     assert series["latency"][0]["count"] > 0
     status = ask(client, "GET", "/v1/status")
