@@ -353,14 +353,14 @@ class SqliteSearch:
             now_ms = self._clock.now_ms()
             query = np.ascontiguousarray(vector, np.float32)
             vector_count = 0
-            samples: list[Scores] = []
+            samples: list[tuple[int, Scores]] = []
             for stored_scope in scopes if stored else ():
                 assert stored is not None
                 with self._vectors.current(connection, stored_scope, stored) as index:
                     vector_count += index.rows.living
                     positions, scores = index.nearest(query, limit, now_ms, _numbers(kinds))
                     matches.append((index.rows.ids[positions], scores))
-                    samples.append(index.sampled(query))
+                    samples.append((index.rows.living, index.sampled(query)))
             if not vector_count:
                 _refuse_other_embedder(connection, scopes, identity)
             return ranking.filled(best_hits(matches, limit), _background(samples, vector_count))
@@ -642,11 +642,22 @@ class _RankingTimer:
         return Ranking(space=self._space, hits=(), took_ms=took_ms, complete=complete)
 
 
-def _background(samples: Sequence[Scores], total: int) -> Background | None:
-    """Return mean and standard deviation of the sampled cosines of `total` memories; None if there are no samples."""
-    cosines = np.concatenate(samples) if samples else np.empty(0, np.float32)
+def _background(samples: Sequence[tuple[int, Scores]], total: int) -> Background | None:
+    """Return mean and standard deviation of the sampled cosines of `total` memories; None if there are no samples.
+
+    `samples` = of each scope, the number of its memories and their sample. A scope of which few were sampled counts as much as its memories do.
+    """
+    cosines = np.concatenate([sample for _, sample in samples]) if samples else np.empty(0, np.float32)
     if not len(cosines):
         return None
+    if any(living > len(sample) for living, sample in samples):
+        shares = np.concatenate(
+            [np.full(len(sample), living / max(1, len(sample))) for living, sample in samples]
+        )
+        shares /= shares.sum()
+        weighted_mean = float(shares @ cosines)
+        spread = math.sqrt(max(float(shares @ (cosines * cosines)) - weighted_mean * weighted_mean, 0.0))
+        return Background(count=len(cosines), mean=weighted_mean, deviation=spread, total=total)
     # By sums: numpy's own mean and deviation of so few numbers take ten times as long.
     mean = float(cosines.sum()) / len(cosines)
     deviation = math.sqrt(max(float(cosines @ cosines) / len(cosines) - mean * mean, 0.0))
