@@ -119,7 +119,7 @@ def _refuse_toml(text: str, place: str) -> None:
     except tomllib.TOMLDecodeError:
         return
     written = StringIO()
-    YAML().dump(values, written)
+    cast(Any, YAML()).dump(values, written)
     line = text.count("\n", 0, begin) + 1
     raise InvalidSetting(
         f"{place}:{line} is TOML; settings are YAML.", hint=f"The same in YAML:\n{written.getvalue()}"
