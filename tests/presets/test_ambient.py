@@ -151,11 +151,11 @@ def test_importance_alone_relates_nothing(lab):
 @acceptance("ambient", "NOISE")
 def test_common_words_admit_nothing_that_the_meaning_does_not(open_workplace):
     lab = open_workplace("ambient", recall={"candidates_per_space": 2})
-    for name in ("a timer", "a worker"):
+    for name in ("a timer", "a worker", "a thread", "a signal"):
         lab.know(f"tokens of the auth module are refreshed by {name}", "fact")
-    far = lab.know("please water the plants of the office", "fact")
+    far = lab.know("please explain why plants grow better near big windows", "fact")
     block = lab.agent().prompt(ASK)
-    assert "timer" in block
+    assert "tokens of the auth module" in block
     assert "plants" not in block
     assert far.id not in lab.last_trace().injected
     assert far.id in stage(lab, "fuse").kept, "the words found it"

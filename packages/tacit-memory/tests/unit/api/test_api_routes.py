@@ -72,6 +72,9 @@ class ListEngine:
         nothing = self.changes is not None and all(isinstance(change, Skip) for change in self.changes)
         return nullcontext([] if nothing else ["chg_1"])
 
+    def facts_in(self, statement, cwd):
+        return (statement,)
+
     def remember(self, content, **how):
         self._called("remember", content=content, **how)
         if self.changes is not None:

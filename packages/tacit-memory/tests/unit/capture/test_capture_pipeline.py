@@ -111,7 +111,7 @@ SESSION = (
 )
 FIX = (
     "`go build ./...` failed with: main.go:3: no required module provides package foo/bar. "
-    "Cause: The problem is that the module foo/bar is missing from go.mod. Fixed by editing go.mod."
+    "Cause: the module foo/bar is missing from go.mod. Fixed by editing go.mod."
 )
 
 
