@@ -91,11 +91,7 @@ def test_a_correction_said_again_counts_more_and_a_remark_on_the_work_at_hand_do
             session.start()
             session.say(said)
             session.say("That's not how we do it: every handler returns a Result type.")
-            session.say(
-                ("Before every commit, always run make lint.", "Always run make lint before every commit.")[
-                    number
-                ]
-            )
+            session.say("Before every commit, always run make lint.")
             session.say("No, it should be red, not blue.")
             session.end()
             wait_for(lambda wanted=number + 1: _counts(machine) == {wanted} and len(machine.contents()) == 3)

@@ -1,8 +1,7 @@
 """Decides whether two statements are the same, or one says the other and more. In: two texts. Out: yes or no.
 
-"The same" means equal text, apart from the Unicode form, blanks, punctuation at the end, the case of the first letter, and whether a
-condition, time or place stands before the English statement or behind it. Signs, operators, units, paths, flags, emoji, negations and the
-case of every other letter count, in every language. Similarity never decides identity.
+"The same" means equal text, apart from the Unicode form, blanks, punctuation at the end, and the case of the first letter. Signs, operators,
+units, paths, flags, emoji, negations and the case of every other letter count, in every language. Similarity never decides identity.
 
 Also how much two statements share, as a number. That proposes pairs to look at and never decides that two are one.
 """
@@ -22,25 +21,10 @@ __all__ = ["NEAR_WORDS", "canonical_text", "near_groups", "same_statement", "say
 _SENTENCE_END = re.compile(r"(?<=[.!?\u2026;])\s+|\n+")
 """Ends of sentences, also before lower case: people type without capitals, and a piece too many only makes a match stricter."""
 
-_PLAIN = r"(?:[^,;:.!?()]|[.!?:](?=\S))"
-_FRONTED = re.compile(
-    rf"(?P<front>(?:before|after|when|whenever|if|unless|until|while|once|during|in|on|at|within)\s{_PLAIN}+),\s(?!.*\bonly\b)(?P<main>{_PLAIN}+)"
-)
-"""A condition, a time or a place, and the one main clause behind it; "only" would point at something else at the end."""
-
 
 def same_statement(left: str, right: str) -> bool:
-    """Tell whether two statements are the same: whether their canonical texts are equal, with what opens one behind it."""
-    one, other = canonical_text(left), canonical_text(right)
-    return one == other or (
-        len(one) + 1 >= len(other) >= len(one) - 1 and _told_last(one) == _told_last(other)
-    )
-
-
-def _told_last(text: str) -> str:
-    """Return the canonical text with its condition, time or place at the end: "before a commit, run make" = "run make before a commit"."""
-    fronted = _FRONTED.fullmatch(text)
-    return f"{fronted['main']} {fronted['front']}" if fronted else text
+    """Tell whether two statements are the same: whether their canonical texts are equal."""
+    return canonical_text(left) == canonical_text(right)
 
 
 def says_with_more(longer: str, shorter: str) -> bool:

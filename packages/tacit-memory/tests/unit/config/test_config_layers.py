@@ -335,7 +335,9 @@ def test_presets_are_complete_and_valid(home):
     for name in preset_names():
         checked = check_layer(load_preset(name), place=str)
         assert checked.problems == ()
-        assert all(key.startswith(("recall.", "capture.", "mcp.tools", "project.others")) for key in checked.values)
+        assert all(
+            key.startswith(("recall.", "capture.", "mcp.tools", "project.others")) for key in checked.values
+        )
         assert read(home, overrides={"preset": name}).settings.preset == name
     with pytest.raises(InvalidSetting, match="ambient, focused"):
         load_preset("turbo")

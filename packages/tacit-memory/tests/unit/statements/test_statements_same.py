@@ -34,34 +34,9 @@ def test_form_blanks_end_and_first_letter_do_not_count(left: str, right: str) ->
         ("done \u2705", "done \u274c"),
         ("up to 10 MB", "up to 10 Mb"),
         ("Matches release/*", "Matches release/**"),
+        ("If tests fail, stop and tell the team", "Stop and tell the team if tests fail"),
+        ("In the cart, test the order", "Test the cart in the order"),
     ],
 )
 def test_everything_else_counts(left: str, right: str) -> None:
-    assert not same_statement(left, right)
-
-
-@pytest.mark.parametrize(
-    ("left", "right"),
-    [
-        ("Always run make lint before every commit", "Before every commit, always run make lint."),
-        ("In Go, always wrap errors with %w", "Always wrap errors with %w in Go"),
-        ("If a test fails, stop the deploy", "Stop the deploy if a test fails"),
-    ],
-)
-def test_a_condition_time_or_place_may_stand_in_front_or_behind(left: str, right: str) -> None:
-    assert same_statement(left, right)
-    assert same_statement(right, left)
-
-
-@pytest.mark.parametrize(
-    ("left", "right"),
-    [
-        ("In CI, only run the smoke tests", "Only run the smoke tests in CI"),
-        ("If it fails, retry, else stop", "Retry, else stop if it fails"),
-        ("Before the release, run the migration", "Run the release before the migration"),
-        ("In the cart, test the order", "Test the cart in the order"),
-        ("Before the deploy, tag", "After the deploy, tag"),
-    ],
-)
-def test_other_orders_of_words_count(left: str, right: str) -> None:
     assert not same_statement(left, right)
