@@ -487,7 +487,7 @@ _MORE: Mapping[str, tuple[str, ...]] = {
 
 
 def tools_of(name: ToolSet) -> tuple[Tool, ...]:
-    """Return the tools of a tool set, which clients are shown. Tools that are not shown can still be called."""
+    """Return the tools that `tools/list` shows to a client when the setting `mcp.tools` is `name`. The other tools can still be called."""
     more = _MORE.get(name, ())
     tools = TOOLS if name == "full" else tuple(tool for tool in TOOLS if tool.lean or tool.name in more)
     if name != "refresh":

@@ -46,7 +46,7 @@ class _Common:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionStarted(_Common):
-    """The signal that a session starts, resumes, clears, forks, or goes on after a compaction.
+    """What a host sends when a session starts, resumes, clears, forks, or goes on after a compaction.
 
     Of a fork that begins with copies of its parent's messages: `copied` = the ids of each prompt there and here, `turns_back` = how
     many prompts of the parent it does not hold. `answered` = the hook client handed over the block made earlier.
@@ -61,7 +61,7 @@ class SessionStarted(_Common):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromptSubmitted(_Common):
-    """The signal that the user sent a prompt. `message_id` = the host's id of it, or empty; `machine` = a program made it, not a person.
+    """What a host sends when the user sent a prompt. `message_id` = the host's id of it, or empty; `machine` = a program made it, not a person.
 
     `command` = what the user typed for Tacit to do, `remember TEXT` or `forget ID`; a host sets it only where the whole
     prompt is that command and no program made it.
@@ -115,14 +115,14 @@ def mark_of_write(tool: str, argument: Callable[[str], object]) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolStarting(_Common):
-    """The signal that a tool is about to run."""
+    """What a host sends before a tool runs."""
 
     call: ToolCall
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolFinished(_Common):
-    """The signal that a tool ran and did not fail; `output` is what it printed or returned."""
+    """What a host sends when a tool ran and did not fail; `output` is what it printed or returned."""
 
     call: ToolCall
     output: str = ""
@@ -130,7 +130,7 @@ class ToolFinished(_Common):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolFailed(_Common):
-    """The signal that a tool or command failed; `error` is what the model will see."""
+    """What a host sends when a tool or command failed; `error` is what the model will see."""
 
     call: ToolCall
     error: str
@@ -138,14 +138,14 @@ class ToolFailed(_Common):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compacting(_Common):
-    """The signal that the host is about to compact the conversation; `automatic` = not because the user asked for it."""
+    """What a host sends when it is about to compact the conversation; `automatic` = not because the user asked for it."""
 
     automatic: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubagentStarted(_Common):
-    """The signal that a subagent starts; `task` is its prompt, or empty if not known."""
+    """What a host sends when a subagent starts; `task` is its prompt, or empty if not known."""
 
     agent_type: str = ""
     task: str = ""
@@ -175,7 +175,7 @@ class RequestUsage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageEnded(_Common):
-    """The signal that the agent finished a message (a turn); `text` is its end. Nothing may be injected.
+    """What a host sends when the agent finished a message (a turn); `text` is its end. Nothing may be injected.
 
     `messages` is the conversation so far as JSON, where a host hands it over because there is no file of it; `sent` is what
     it knows of the requests of the turn.
@@ -189,7 +189,7 @@ class MessageEnded(_Common):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionEnded(_Common):
-    """The signal that the session ended, was cleared or deleted."""
+    """What a host sends when the session ended, was cleared or deleted."""
 
     reason: str = ""
     deleted: bool = False

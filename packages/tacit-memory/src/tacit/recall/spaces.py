@@ -879,7 +879,7 @@ def token_matches_of(embedder: Embedder) -> TokenMatches | None:
 def read_tokens(
     tools: Tools, query: Query, shortlist: Shortlist, remaining_ms: Callable[[], float]
 ) -> Outcome[Shortlist]:
-    """Add the embedder's token matcher to the short list; nothing if the embedder does not read the query's language."""
+    """Return the short list with the embedder's token matcher in it, or unchanged if the embedder does not read the query's language."""
     del remaining_ms
     if unread_language(tools.embedder, query.text):
         return Outcome(kept=shortlist)

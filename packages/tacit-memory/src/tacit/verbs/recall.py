@@ -37,7 +37,7 @@ SITUATION = (
     "error",
     "turn",
 )
-"""The fields of a recall that describe the situation."""
+"""The fields of a request for a recall that say what the agent is doing: tool, command, files and the like."""
 
 
 class Asked(Request):

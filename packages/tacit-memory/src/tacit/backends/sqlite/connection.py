@@ -414,7 +414,7 @@ class Database:
     def read(self) -> Generator[sqlite3.Connection, None, None]:
         """Return a context manager that gives a connection inside a read transaction: one consistent view of the store.
 
-        If nested in the same thread, the connection and the view are those of the outermost `read`.
+        A `read` inside another one of the same thread uses the connection and the view of the outer one.
 
         Raises:
             StoreError: see `translate`; StoreNewer when a newer Tacit has migrated the file meanwhile.

@@ -336,7 +336,7 @@ class StatementComparer:
             COMPARISONS.write(self._store, waiting)
 
     def _waiting(self) -> ComparisonQueue:
-        """Return the queue with the statements stored since the last look added. Stores nothing."""
+        """Return the stored queue, extended by the statements that were stored since it was last extended. Writes nothing."""
         before = COMPARISONS.find(self._store)
         after = before.seen if before else self._margin()
         listed = self._listed(after)

@@ -117,7 +117,7 @@ def ambient_line(
 
 
 def ambient_frame(surface: Surface) -> str:
-    """Return all delimiters and titles that a block can have, so that their tokens are reserved."""
+    """Return every delimiter and title that a block of this preset can have, one a line. Their tokens are subtracted from the budget before memories are chosen."""
     first, last = _delimiters(surface)
     return "\n".join((first, MARK, PINNED_TITLE, _title(surface), last))
 

@@ -94,7 +94,7 @@ def multispace_line(
 
 
 def multispace_frame(surface: Surface) -> str:
-    """Return all delimiters and titles that a block can have, so that their tokens are reserved."""
+    """Return every delimiter and title that a block of this preset can have, one a line. Their tokens are subtracted from the budget before memories are chosen."""
     first, last = frame_text(surface)
     return "\n".join((first, TITLE, SHIFT, SWITCH, *(title for _, title in SECTIONS), HINTS, last))
 

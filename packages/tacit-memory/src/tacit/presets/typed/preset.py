@@ -294,7 +294,7 @@ def _cut(text: str, most: int) -> str:
 
 
 def typed_frame(surface: Surface) -> str:
-    """Return all delimiters and titles that a block can have, so that their tokens are reserved."""
+    """Return every delimiter and title that a block of this preset can have, one a line. Their tokens are subtracted from the budget before memories are chosen."""
     first, last = _delimiters(surface)
     titles = [f"### {title}" for title in (*(name for name, _ in SECTIONS), OTHER)]
     between = [TITLE, ABOUT, *titles, "---"] if surface in _SECTIONED else [INLINE]
