@@ -71,6 +71,7 @@ class Machine:
             "TACIT_HOME": str(root / "tacit"),
             "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}",
             "TZ": "UTC",
+            "TMPDIR": str(root),
             "TACIT_RECALL__DEADLINE_MS": "20000",
             "TACIT_HOOK_DEADLINE_MS": "20000",
         }
@@ -343,13 +344,15 @@ CASES: Sequence[tuple[str, Callable[[Machine, str], Result]]] = (
 
 @contextmanager
 def _machine(cases: Path) -> Iterator[Machine]:
-    """A machine of its own, whose daemon ends with it."""
+    """A machine of its own, whose daemons end with it."""
     with tempfile.TemporaryDirectory(prefix="c") as root:
         machine = Machine(Path(root), cases)
         try:
             yield machine
         finally:
-            machine.tacit("stop")
+            for running in Path(root).glob("*/run/daemon.json"):  # scripts make homes of their own
+                machine.environment["TACIT_HOME"] = str(running.parents[1])
+                machine.tacit("stop")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
