@@ -23,7 +23,6 @@ from tacit.presets.multispace.preset import (
     LocalTime,
     alert_text,
     as_activity,
-    badges,
     current_work,
     divergences,
     diversity_bonus,
@@ -31,6 +30,7 @@ from tacit.presets.multispace.preset import (
     multispace_relevance,
     priority,
     recency_factor,
+    time_hints,
 )
 from tacit.presets.multispace.settings import Categories, RecencyWeights
 from tacit.providers.tokens import FakeTokenCounter
@@ -486,7 +486,7 @@ def hints(
         scored = replace(made, memory=memory, scores=(("periodic", rhythm(age_ms)),))
         items.append(PackItem(candidate=scored, text="", tokens=1, category=category))
     now = LocalTime(at_ms=NOW_MS, offset_ms=lambda _at: offset_ms)
-    return badges(items, spaces=spaces, sessions=(), last_session=None, now=now)
+    return time_hints(items, spaces=spaces, sessions=(), last_session=None, now=now)
 
 
 SAME, HABIT = (
@@ -685,7 +685,7 @@ def read_from(lab, store):
 @acceptance("multispace", "ERR-P5-02")
 @pytest.mark.parametrize("broken", [ValueError("no vocabulary"), -1])
 def test_uncountable_tokens_are_estimated(tmp_path, caplog, broken):
-    from tacit.recall.pipeline import surely
+    from tacit.recall.pipeline import safe_token_counter
 
     class Counter:
         def count(self, _text):
@@ -693,7 +693,7 @@ def test_uncountable_tokens_are_estimated(tmp_path, caplog, broken):
                 raise broken
             return broken
 
-    assert surely(Counter())("x" * 41) == 11
+    assert safe_token_counter(Counter())("x" * 41) == 11
     assert "Token counting failed" in caplog.text
 
 

@@ -189,7 +189,7 @@ class TestEverySpace:
     def test_what_another_project_lends_is_found_and_nothing_else_of_it(
         self, store: Store, lent: tuple[Lent, ...], seen: str
     ) -> None:
-        """See `Memory.lent`; every store keeps to it in lists, reads and searches."""
+        """See `Memory.lent_as`; every store keeps to it in lists, reads and searches."""
         said = Provenance(tier=TrustTier.USER, source="session")
         own = memory("mem_a", "linters here")
         rule = memory("mem_b", "linters there", scope=BETA, kind="preference", provenance=said)

@@ -24,7 +24,7 @@ from tacit.ports.store import ProjectRecord
 from tacit.ports.writer import Writer, WriterRequest
 from tacit.presets import preset_of
 from tacit.providers.tokens import EstimateCounter
-from tacit.recall.ask_model import Named, PoolList, PoolLists, make_request, read_named
+from tacit.recall.ask_model import NamedMemories, PoolList, PoolLists, make_request, read_named
 from tacit.recall.stage import Judge, JudgeAnswer, Preset
 from tacit.session.answer_priority import run_after_answer
 from tacit.session.transitions import held_out, still_armed
@@ -192,7 +192,7 @@ class PromptJudge:
 
     def _run(self, paid: PaidModel, ask: Callable[[], JudgeAnswer]) -> JudgeAnswer:
         try:
-            with paid.counting_surprises():
+            with paid.counting_errors():
                 return ask()
         finally:
             self._busy.release()
@@ -336,7 +336,7 @@ class Anticipation:
         with self._lock:
             pause = self._due.pop(key)
         if self._paid is not None:
-            with self._paid.counting_surprises():
+            with self._paid.counting_errors():
                 self._anticipate(self._paid, key, pause)
 
     def _anticipate(self, paid: PaidModel, key: SessionKey, pause: _Pause) -> None:
@@ -356,7 +356,7 @@ class Anticipation:
         if prepared is not None and named is not None:
             self._arm(key, pause, prepared, named, model=paid.writer.name)
 
-    def _ask(self, paid: PaidModel, prepared: PreparedNaming) -> Named | None:
+    def _ask(self, paid: PaidModel, prepared: PreparedNaming) -> NamedMemories | None:
         """Ask the model, record the cost, and return what it names; None = it was not asked (pause or budget), or failed."""
         memories = prepared.listed.memories
         with paid.asking:
@@ -380,7 +380,7 @@ class Anticipation:
         return named
 
     def _arm(
-        self, key: SessionKey, pause: _Pause, prepared: PreparedNaming, named: Named, *, model: str
+        self, key: SessionKey, pause: _Pause, prepared: PreparedNaming, named: NamedMemories, *, model: str
     ) -> None:
         listed = prepared.listed
         armed = Armed(

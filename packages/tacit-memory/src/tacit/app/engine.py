@@ -298,7 +298,7 @@ class Engine:
                 signal,
                 capabilities=capabilities,
                 deadline_ms=ends - self._parts.clock.monotonic_ms(),
-                carries=ports.deferring.carries(payload) if ports.deferring else None,
+                carries=ports.deferring.reply_takes_text(payload) if ports.deferring else None,
                 hand_over=(lambda delivery: hand_over(encoded(delivery))) if hand_over else None,
             )
         )
@@ -892,7 +892,7 @@ class Engine:
             surface=Surface.START,
             store_trace=False,
             adjust=lambda settings: _with_start_budget(settings, left),
-            ahead=self._host(host).capabilities.besides(line),
+            ahead=self._host(host).capabilities.with_room_for(line),
             settles_for=host,
         )
         return self.nudges.with_line(recalled.block, line)

@@ -21,7 +21,7 @@ from tacit.capture.prepare import (
 )
 from tacit.capture.store import ended_for, replaced_on_branch, with_amended_digests
 from tacit.errors import InvalidInput, RefusedByRedaction
-from tacit.model.change_reason import ChangeCause, ChangeReason, joined
+from tacit.model.change_reason import ChangeCause, ChangeReason, join_reasons
 from tacit.model.changes import FORGOTTEN, Change, Draft, Edit, Retire, Skip, Supersede
 from tacit.model.ids import new_id
 from tacit.model.memory import (
@@ -389,7 +389,7 @@ def _must_be_live(memory: Memory) -> None:
 
 def _told(change: Change, why: ChangeReason) -> Change:
     """Return the change with `why` added to its reason, for the answer; nothing is stored."""
-    return replace(change, reason=joined((change.reason, why)))
+    return replace(change, reason=join_reasons((change.reason, why)))
 
 
 def _checked(content: str, redactor: TextRedactor) -> str:

@@ -22,16 +22,16 @@ from tacit.reading.languages import check_language, language_of
 from tacit.session.projects import (
     WorkTree,
     branch_at,
+    branch_fingerprint,
     commit_at,
     git_at,
     head_branch,
     identify_project,
     is_user_folder,
     project_id,
-    refs_changed_at,
+    refs_fingerprint,
     relative_path,
     resolve_folder,
-    stand_of,
     work_tree_of,
 )
 from tacit.state.registry import BRANCHES, LANGUAGES, ROOT_COMMITS
@@ -85,9 +85,9 @@ class Branches:
         return LearnedOn(name=name, commit=commit_at(tree, name)) if tree is not None and name else None
 
     def stand(self, project: ProjectRecord) -> tuple[str, ...]:
-        """Return the state of git that a look at the branches depends on; () = no default branch is known there. See `stand_of`."""
+        """Return the state of git that a look at the branches depends on; () = no default branch is known there. See `branch_fingerprint`."""
         tree = self._tree(project.root)
-        return stand_of(tree) if tree is not None and tree.shared else ()
+        return branch_fingerprint(tree) if tree is not None and tree.shared else ()
 
     def moved(self, project: ProjectRecord) -> bool:
         """Whether another branch was checked out, or the default branch moved, since the last look began; False before any look."""
@@ -115,7 +115,7 @@ class Branches:
             kept = self._trees.get(root)
             if kept is not None and now - kept[0] < KEPT_MS:
                 return kept[2]
-        changed = refs_changed_at(root)
+        changed = refs_fingerprint(root)
         known = kept is not None and kept[1] == changed and (kept[2] is None or kept[2].shared)
         tree = kept[2] if kept is not None and known else work_tree_of(root)
         with self._lock:

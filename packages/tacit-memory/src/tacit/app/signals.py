@@ -503,7 +503,7 @@ class SignalHandler:
         change = self._store.change()
         context = self._context_of(
             signal, state, outcome, surface, before,
-            room=capabilities.besides(sentence), capabilities=capabilities, settings=settings, project=project,
+            room=capabilities.with_room_for(sentence), capabilities=capabilities, settings=settings, project=project,
             remaining=remaining, log=log,
         )  # fmt: skip
         delivered, trace = self._pipeline.run(
@@ -516,7 +516,9 @@ class SignalHandler:
             carried, state = self._nudges.carried(sentence, delivered.block, state, holds=capabilities.holds)
             trace = replace(trace, block=carried.text, tokens=carried.tokens)
         due = surface is Surface.ACTION
-        refused = ledger.refusing(carried, chosen, signal, state, may_refuse=may_refuse) if due else carried
+        refused = (
+            ledger.with_refusal(carried, chosen, signal, state, may_refuse=may_refuse) if due else carried
+        )
         state = ledger.record(
             state, items=delivered.pack.given, block=carried, message_id=message_id, at_ms=outcome.kept.at_ms
         )  # fmt: skip

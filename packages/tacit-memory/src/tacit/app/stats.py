@@ -199,7 +199,7 @@ def _naming(
 ) -> NamingStatus | None:
     if model is None:
         return None
-    spent = account.read(parts.store).on(parts.clock.now_ms())
+    spent = account.read(parts.store).as_of(parts.clock.now_ms())
     return NamingStatus(
         name=model.name,
         tokens=spent.tokens,
@@ -218,7 +218,7 @@ def _naming(
 def _extractor(parts: Parts, settings: Settings) -> ExtractorStatus | None:
     if parts.writer is None:
         return None
-    spent = SPENDING.read(parts.store).on(parts.clock.now_ms())
+    spent = SPENDING.read(parts.store).as_of(parts.clock.now_ms())
     return ExtractorStatus(
         name=parts.writer.name,
         tokens=spent.tokens,

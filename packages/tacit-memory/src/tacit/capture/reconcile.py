@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from tacit.capture.prepare import link_entities
-from tacit.model.change_reason import ChangeCause, ChangeReason, joined
+from tacit.model.change_reason import ChangeCause, ChangeReason, join_reasons
 from tacit.model.changes import Add, Change, Contradict, Edit, Merge, Skip, Supersede
 from tacit.model.kinds import BUILTIN_KINDS, KindRegistry
 from tacit.model.memory import AGENT_SOURCES, LearnedOn, Memory, Sensitivity, TrustTier
@@ -243,7 +243,7 @@ def replace_named(
             memory=memory,
             old_id=ended[0].id,
             at_ms=memory.validity.valid_from_ms,
-            reason=joined((_said_to_replace(ended), *questions)),
+            reason=join_reasons((_said_to_replace(ended), *questions)),
             further=tuple(stored.id for stored in ended[1:]),
             contested=tuple(stored.id for stored, _ in contested),
         ), *behind
@@ -251,7 +251,7 @@ def replace_named(
     return Contradict(
         memory=memory,
         other_id=first.id,
-        reason=joined(questions),
+        reason=join_reasons(questions),
         further=tuple(stored.id for stored, _ in more),
     ), *behind
 
@@ -542,7 +542,7 @@ def _conflict(memory: Memory, conflicts: Sequence[tuple[Memory, Judgment]]) -> C
             memory=memory,
             old_id=old_id,
             at_ms=memory.validity.valid_from_ms,
-            reason=joined((reason, *(why for _, why in (*more, *contested)))),
+            reason=join_reasons((reason, *(why for _, why in (*more, *contested)))),
             further=tuple(name for name, _ in more),
             contested=tuple(name for name, _ in contested),
         )
@@ -551,7 +551,7 @@ def _conflict(memory: Memory, conflicts: Sequence[tuple[Memory, Judgment]]) -> C
         return Contradict(
             memory=memory,
             other_id=other_id,
-            reason=joined((reason, *(why for _, why in more))),
+            reason=join_reasons((reason, *(why for _, why in more))),
             further=tuple(name for name, _ in more),
         )
     return Add(memory=memory)

@@ -27,7 +27,7 @@ from tacit.model.changes import Add, Change, Draft, Edit, Retire, Skip
 from tacit.model.kinds import SESSION_NOTES
 from tacit.model.memory import Memory, Provenance, TrustTier, team_source
 from tacit.model.scope import Scope, ScopeFilter, ScopeKind, project_scope
-from tacit.model.shared import SharedMemory, SharedStatement, TeamChanges, too_long
+from tacit.model.shared import SharedMemory, SharedStatement, TeamChanges, why_too_long
 from tacit.ports.store import MemoryFilter, Store
 from tacit.session.projects import project_id
 from tacit.state.captured import TeamState
@@ -169,7 +169,7 @@ class SharedMemories:
     def _prepared(self, team: str, shared: SharedMemory, now_ms: int) -> Memory | None:
         """Return the shared memory as a redacted memory with its own id; None = it may not be stored here."""
         statement = shared.statement
-        if too_long(statement) or statement.kind in SESSION_NOTES:
+        if why_too_long(statement) or statement.kind in SESSION_NOTES:
             return None
         said_ms = statement.said_at_ms if 0 < statement.said_at_ms <= now_ms else now_ms
         try:

@@ -29,7 +29,7 @@ import numpy as np
 from tacit.capture.prepare import infer_relations, same_exchange, shared_names
 from tacit.capture.reconcile import Judge, Neighbor, judge_by_words, reconcile, with_copies_ended
 from tacit.errors import EmbedderMismatch, ProviderError, StoreError
-from tacit.model.change_reason import ChangeCause, ChangeReason, joined
+from tacit.model.change_reason import ChangeCause, ChangeReason, join_reasons
 from tacit.model.changes import Add, Change, Contradict, Edit, Merge, Retire, Skip, Supersede
 from tacit.model.ids import content_hash
 from tacit.model.kinds import BUILTIN_KINDS, DIGEST, KindRegistry
@@ -44,7 +44,7 @@ from tacit.reading.memory_vectors import combine, embedded_texts, unread_languag
 from tacit.safety.trust import why_hidden
 from tacit.state.captured import BranchState, Fate, Outcome
 from tacit.state.registry import BRANCHES, OUTCOMES
-from tacit.statements.replaces import names_what_ends
+from tacit.statements.replaces import search_words_for_ended
 from tacit.statements.same import NEAR_WORDS, word_overlap
 
 QUOTED = ("decision", "correction")
@@ -208,10 +208,10 @@ def changes_of_merge(
             stored = {near.memory.id: near.memory for near in unbound}
             ended += [stored[name] for name in (decided.old_id, *decided.further) if name in stored]
             questions = [_question(held, name) for name in decided.contested]
-            why = joined((why, decided.reason))
+            why = join_reasons((why, decided.reason))
         case Contradict():
             questions = [_question(held, name) for name in (decided.other_id, *decided.further)]
-            why = joined((why, decided.reason))
+            why = join_reasons((why, decided.reason))
         case _:
             # A newer statement was made on the default branch meanwhile: the user decides which of the two holds.
             other = decided.memory.validity.superseded_by if not isinstance(decided, Retire) else None
@@ -280,7 +280,7 @@ def _taken_in(held: Memory, decided: Merge | Skip, why: ChangeReason, now_ms: in
     """Return the changes that merge `held` into a project memory that says the same."""
     into = decided.memory.id if isinstance(decided, Merge) else decided.memory_id
     same = ChangeReason(cause=ChangeCause.SAYS_SAME, memory_ids=(into,))
-    over = Edit(memory=held.ended_by(into, at_ms=now_ms), reason=joined((why, same)))
+    over = Edit(memory=held.ended_by(into, at_ms=now_ms), reason=join_reasons((why, same)))
     return [decided, over] if isinstance(decided, Merge) else [over]
 
 
@@ -641,7 +641,7 @@ class Reconciler:
                     vector, identity=self._embedder.identity, scope=scope, limit=_CANDIDATES
                 )
                 cosines = {hit.memory_id: hit.score for hit in ranking.hits}
-        ended = names_what_ends(memory.content)
+        ended = search_words_for_ended(memory.content)
         # What repeats, denies or changes a statement has its words and so its vector; what ends one may share only a name with it.
         by_words = (
             search.lexical(ended or memory.content, scope=scope, limit=_CANDIDATES).hits

@@ -361,7 +361,7 @@ class DeferringHookHost(HookHost):
 
     __slots__ = ()
 
-    def carries(self, payload: Mapping[str, object]) -> bool:
+    def reply_takes_text(self, payload: Mapping[str, object]) -> bool:
         """Whether a waiting block can go with the answer to `payload`."""
         return self.takes_text(payload)
 

@@ -158,7 +158,7 @@ class ChangeReason:
         memory_ids: the other memories that it is about.
         terms: names of kinds, tiers, paths or numbers; see the cause.
         detail: words of a person, a model or an error; see the cause.
-        but: what kept it from going further.
+        but: a second reason, why the change did not go further; None = none.
         further: reasons beside this one; see also `UNDONE` and `REPLACED_BY`.
     """
 
@@ -185,7 +185,7 @@ class ChangeReason:
         )
 
 
-def joined(reasons: tuple[ChangeReason, ...]) -> ChangeReason:
+def join_reasons(reasons: tuple[ChangeReason, ...]) -> ChangeReason:
     """Return one reason for several: the first one, with the others added to its `further`. `reasons` must not be empty."""
     first, *more = reasons
     return replace(first, further=(*first.further, *more)) if more else first

@@ -40,16 +40,17 @@ class Item:
     text: str = ""
 
 
-def mapped(value: object, change: Callable[[str], str]) -> Any:
+def map_texts(value: object, change: Callable[[str], str]) -> Any:
     """Return a copy of a JSON value with `change` applied to every text in it at any depth, including the names of fields."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, Mapping):
         return {
-            change(name): mapped(inner, change) for name, inner in cast("Mapping[str, object]", value).items()
+            change(name): map_texts(inner, change)
+            for name, inner in cast("Mapping[str, object]", value).items()
         }
     if isinstance(value, list | tuple):
-        return [mapped(inner, change) for inner in cast("list[object]", value)]
+        return [map_texts(inner, change) for inner in cast("list[object]", value)]
     return value
 
 

@@ -314,10 +314,10 @@ class Memory:
         return replace(self, status="superseded", validity=validity, updated_at_ms=at_ms)
 
     @property
-    def lent(self) -> Lent | Literal[""]:
-        """As what it may be seen in other projects, where the user wants that: `public`, or one of the `preferences`; "" = it may not.
+    def lent_as(self) -> Lent | Literal[""]:
+        """Why other projects may see this memory: "public" (its sensitivity is public), "preferences" (it is a rule of the user, see `RULES`), or "" (they may not).
 
-        Only what the user said themselves of a whole project, on no unmerged branch.
+        Only what the user said themselves of a whole project, on no unmerged branch. Whether they do see it depends on the setting `project.others`.
         """
         whole_project = (
             self.scope.kind is ScopeKind.PROJECT and not self.scope.task and not self.scope.of_user

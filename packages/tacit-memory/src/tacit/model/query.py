@@ -85,8 +85,8 @@ class Query:
     suffix_tokens: int = 0
     matching: object | None = field(default=None, repr=False, compare=False)
 
-    def elsewhere(self, memory: Memory) -> DropReason | None:
-        """Return the reason why `memory` must not appear unasked on the branch at hand, or None if it may. On demand, the memories of every branch may."""
+    def why_elsewhere(self, memory: Memory) -> DropReason | None:
+        """Return why `memory` must not appear on the branch at hand; None = it may. On demand, the memories of every branch may."""
         if self.branches is None or self.surface is Surface.ON_DEMAND:
             return None
         if memory.branch is not None and memory.branch.name not in self.branches.names:

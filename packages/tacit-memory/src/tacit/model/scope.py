@@ -121,7 +121,7 @@ def path_scopes(project_id: str, paths: Iterable[str]) -> tuple[Scope, ...]:
 
 
 Lent = Literal["public", "preferences"]
-"""What may be seen of other projects: memories of the sensitivity public, the user's preferences. `Memory.lent` says which memory is which."""
+"""What may be seen of other projects: memories of the sensitivity public, the user's preferences. `Memory.lent_as` says which memory is which."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -60,8 +60,8 @@ class SharedStatement:
     said_at_ms: int = 0
 
 
-def too_long(statement: SharedStatement) -> str:
-    """Return the reason to refuse a statement because one of its fields is too long, or "" if all are short enough."""
+def why_too_long(statement: SharedStatement) -> str:
+    """Return the sentence with which a statement is refused because one of its fields is too long; "" = all are short enough."""
     for name, value, most in (
         ("content", statement.content, MAX_CONTENT),
         ("kind", statement.kind, MAX_TERM),

@@ -117,7 +117,7 @@ class HostCapabilities:
         # A character has at most four bytes, so most blocks need not be encoded.
         return not self.cap_bytes or 4 * len(text) <= self.cap_bytes or _bytes(text) <= self.cap_bytes
 
-    def besides(self, line: str) -> HostCapabilities:
+    def with_room_for(self, line: str) -> HostCapabilities:
         """Return these capabilities with caps lowered by the size of `line`, which is added below the block; unchanged for ""."""
         if not line:
             return self
@@ -223,8 +223,8 @@ class DeferringHost(Protocol):
     The block of another event waits in the session's record (`SessionState.waiting`) and is sent with the next event that takes text.
     """
 
-    def carries(self, payload: Mapping[str, object]) -> bool:
-        """Whether the reply to `payload` can hand text to the model."""
+    def reply_takes_text(self, payload: Mapping[str, object]) -> bool:
+        """Whether the reply to `payload` can hand text to the model; if not, the block waits for a later event."""
         ...
 
 

@@ -54,7 +54,10 @@ class Embedder(Protocol):
 
 
 class EmbedderFactory(Protocol):
-    """The function that builds an embedder from the settings; another package registers one as an entry point of `tacit.embedders`."""
+    """A function that builds an embedder from its settings and the API key, without loading or calling the model.
+
+    Another package registers one as an entry point of `tacit.embedders`.
+    """
 
     def __call__(self, settings: EmbedderSettings, *, api_key: str) -> Embedder:
         """Return an embedder without loading or calling the model; `api_key` is the value of `settings.api_key_env`, or "".

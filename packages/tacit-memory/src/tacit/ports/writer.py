@@ -86,7 +86,10 @@ class Writer(Protocol):
 
 
 class WriterFactory(Protocol):
-    """The function that builds a writer from the settings; another package registers one as an entry point of `tacit.writers`."""
+    """A function that builds a writer from its settings, the API key and the environment, without calling the model.
+
+    Another package registers one as an entry point of `tacit.writers`.
+    """
 
     def __call__(self, settings: WriterSettings, *, api_key: str, environ: Mapping[str, str]) -> Writer:
         """Return a writer without calling the model.

@@ -56,7 +56,7 @@ def split_commands(command: str) -> tuple[str, ...]:
     plain = _QUOTED.sub(" '' ", command[:_CUT])
     commands: dict[str, None] = {}
     for segment in _SEPARATOR.split(plain):
-        name = _normalise(segment.split())
+        name = _normalize(segment.split())
         if name:
             commands.setdefault(name)
     return tuple(commands)
@@ -111,7 +111,7 @@ def _unwrapped(words: list[str]) -> list[str]:
     return [path.removeprefix("./") if "/" in path and "." in program else program, *arguments]
 
 
-def _normalise(words: list[str]) -> str:
+def _normalize(words: list[str]) -> str:
     words = [word for word in words if not word.startswith((">", "<", "2>", "1>", "&>"))]
     while words and (_ASSIGNMENT.match(words[0]) or words[0] in _WRAPPERS):
         timeout = words[0] in ("timeout", "nice", "env", "sudo", "watch", "stdbuf")
@@ -128,14 +128,14 @@ def _normalise(words: list[str]) -> str:
     if re.fullmatch(r"python[\d.]*|py", program):
         return _python(raw_arguments)
     if program in _RUNNER_ONE:
-        return _normalise(_drop_options(raw_arguments)) or program
+        return _normalize(_drop_options(raw_arguments)) or program
     if program not in _SUBCOMMANDS:
         return program.lower()
     arguments = _drop_options(raw_arguments)
     if not arguments:
         return program
     if (program, arguments[0]) in _RUNNERS:
-        return _normalise(_drop_options(arguments[1:])) or f"{program} {arguments[0]}"
+        return _normalize(_drop_options(arguments[1:])) or f"{program} {arguments[0]}"
     if (program, arguments[0]) in _THIRD and len(arguments) > 1:
         inner = _drop_options(arguments[1:])
         if inner:
@@ -146,9 +146,9 @@ def _normalise(words: list[str]) -> str:
 def _python(arguments: list[str]) -> str:
     for i, word in enumerate(arguments):
         if word == "-m" and i + 1 < len(arguments):
-            return _normalise(arguments[i + 1 :])
+            return _normalize(arguments[i + 1 :])
         if word.startswith("-m") and len(word) > 2:
-            return _normalise([word[2:], *arguments[i + 1 :]])
+            return _normalize([word[2:], *arguments[i + 1 :]])
         if not word.startswith("-"):
             if not word.endswith("manage.py"):
                 return "python"

@@ -65,7 +65,7 @@ def why_not_meant(sentences: Sequence[Sentence], at: int, *, clause: str) -> Not
     Args:
         sentences: of the prompt.
         at: number of the sentence.
-        clause: of the sentence, the one that the words begin in that count.
+        clause: the words of the sentence that may be a statement; a sentence with "?" counts as a question only at its end or if these words ask.
     """
     sentence, text = sentences[at], sentences[at].text
     if not sentence.own:
@@ -83,7 +83,7 @@ def why_not_meant(sentences: Sequence[Sentence], at: int, *, clause: str) -> Not
 
 
 def why_not_earnest(sentences: Sequence[Sentence], at: int) -> NotMeant:
-    """Return why a sentence does not count whatever it says: quoted, mocked, or taken back at once; "" = it does."""
+    """Return why a sentence of a prompt does not count, whatever it says: it is quoted, mocked, or taken back at once; "" = it counts."""
     text, behind = sentences[at].text, sentences[at + 1 : at + 3]
     if _QUOTED.search(text) or _INTENT.handed.search(text):
         return "pasted"
@@ -98,7 +98,7 @@ def why_not_earnest(sentences: Sequence[Sentence], at: int) -> NotMeant:
 
 
 def why_not_own(sentences: Sequence[Sentence], at: int) -> NotMeant:
-    """Return why a casually marked sentence is not the user's rule for this project; "" = it is.
+    """Return why a sentence is not the user's own rule for this project; "" = it is.
 
     It reports somebody else's words, is about another project, or refers back to another sentence.
     """
@@ -112,7 +112,7 @@ def why_not_own(sentences: Sequence[Sentence], at: int) -> NotMeant:
 
 
 def taken_back_later(statement: str, later: Sequence[str], *, alone: bool) -> bool:
-    """Whether a later prompt seems to take a statement back.
+    """Whether a later prompt seems to take a statement back, or to undo it.
 
     It names the statement, or it is the next prompt and there was nothing else to take back.
 

@@ -99,7 +99,7 @@ def is_code(path: str) -> bool:
 
 
 def check_language(name: str) -> None:
-    """Raise an error if no file can be of the language `name`.
+    """Raise InvalidScope if `name` is not a known programming language, in lower case.
 
     Raises:
         InvalidScope: naming the known languages and the nearest one.

@@ -213,12 +213,12 @@ def goes_on(sentence: str) -> bool:
     return any(table.opens("continues", _strip(sentence)) for table in _tables(sentence))
 
 
-def only_marks(sentence: str, language: str = "") -> Mark | None:
+def only_marks(sentence: str, language: str = "") -> BareMark | None:
     """Return the mark if the sentence is nothing else ("Remember this:"); None = it says more."""
     for table in _tables(sentence, language):
         body = _strip(sentence)
         if table.only_mark.match(body):
-            return Mark(
+            return BareMark(
                 before=bool(table.find("remember_last", body) or table.find("label_last", body))
                 and not body.endswith((":", "\uff1a"))
             )
@@ -226,7 +226,7 @@ def only_marks(sentence: str, language: str = "") -> Mark | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mark:
+class BareMark:
     """A mark without a statement of its own: its statement is the previous sentence (`before`), else the next."""
 
     before: bool

@@ -20,7 +20,7 @@ from tacit.model.memory import Entity
 from tacit.model.signal import ToolCall
 from tacit.reading.commands import PROGRAMS, simple_commands
 from tacit.reading.moment import Command, Moment, Target, act_ordered, acts_ahead, acts_done, acts_of_tool
-from tacit.reading.moment_places import key_of, parts_of, touches
+from tacit.reading.moment_places import key_of_pattern, keys_of_path, touches
 from tacit.reading.moments import read_moments
 from tacit.text.lazy_regex import lazy_regex, wording
 
@@ -120,7 +120,9 @@ def keys_of_rule(statement: str) -> tuple[Entity, ...]:
         for command in target.commands:
             keys.setdefault(f"command:{command[0].rsplit('/', 1)[-1]}")
             keys.update(dict.fromkeys(f"act:{act}" for act in sorted(acts_done(command) & _PRECEDED)))
-        keys.update(dict.fromkeys(f"path:{key}" for pattern in target.paths if (key := key_of(pattern))))
+        keys.update(
+            dict.fromkeys(f"path:{key}" for pattern in target.paths if (key := key_of_pattern(pattern)))
+        )
         keys.update(dict.fromkeys(f"host:{host}" for host in target.hosts))
         keys.update(dict.fromkeys(f"option:{option}" for option in target.options))
         keys.update(dict.fromkeys(f"tool:{tool}" for tool in target.tools))
@@ -140,7 +142,7 @@ def keys_of_call(facts: CallFacts) -> tuple[Entity, ...]:
             dict.fromkeys(f"option:{word.split('=', 1)[0]}" for word in command[1:] if word.startswith("-"))
         )
     for path in (*facts.changed, *facts.seen, *facts.read):
-        keys.update(dict.fromkeys(f"path:{path_key}" for path_key in sorted(parts_of(path))))
+        keys.update(dict.fromkeys(f"path:{path_key}" for path_key in sorted(keys_of_path(path))))
     keys.update(dict.fromkeys(f"host:{host}" for name in sorted(facts.hosts) for host in parents_of(name)))
     keys[f"tool:{facts.tool}"] = None
     if _switched(facts):

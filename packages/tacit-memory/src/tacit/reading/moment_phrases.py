@@ -16,7 +16,7 @@ from dataclasses import replace
 
 from tacit.reading.commands import PROGRAMS, simple_commands
 from tacit.reading.moment import RUNNERS, Command, Target, acts_said
-from tacit.reading.moment_places import FOLDER, kinds_said, path_pattern
+from tacit.reading.moment_places import FOLDER, file_patterns_said, file_sort_said, path_pattern
 from tacit.reading.terms import find_paths
 from tacit.text.lazy_regex import lazy_regex, wording
 
@@ -202,7 +202,7 @@ class Phrases:
     def file_patterns_named(self, phrase: str) -> tuple[str, ...]:
         """Return patterns of the files that `phrase` names by path or by kind."""
         marks = [self._kept[int(number)] for number in _MARK.findall(phrase)]
-        return self._paths(phrase, marks, acts=True) or kinds_said(phrase)
+        return self._paths(phrase, marks, acts=True) or file_patterns_said(phrase)
 
     def command_at(self, phrase: str) -> Target:
         """Return the commands or the tool that `phrase` begins with; an empty target = it begins otherwise."""
@@ -245,7 +245,7 @@ class Phrases:
             alone = all(len(command) == 1 for command in commands)
             more = tuple(option for option in _OPTION.findall(phrase))
             files = any(command[:2] in _FILE_COMMANDS for command in commands)
-            paths = self._paths(phrase, marks, acts=True) or kinds_said(phrase) if files else ()
+            paths = self._paths(phrase, marks, acts=True) or file_patterns_said(phrase) if files else ()
             words = self._words(phrase, first, commands=True)
             return Target(
                 commands=tuple((*command, *(option for option in more if option not in command)) for command in commands),
@@ -267,13 +267,13 @@ class Phrases:
             options = _OPTION.findall(phrase)
             if first != "test" and options and first not in ("force_push", "reset"):
                 return Target(acts=(first,), words=words, options=tuple(options), hosts=hosts)
-            narrow = (named_paths or (kinds_said(phrase))) if first in _FILE_ACTS else ()
+            narrow = (named_paths or (file_patterns_said(phrase))) if first in _FILE_ACTS else ()
             return Target(
                 acts=(first,), words=words, hosts=hosts, paths=narrow, runners=self._runners(phrase, first), topics=self._topics(phrase)
             )  # fmt: skip
         if options := tuple(dict.fromkeys(_OPTION.findall(phrase))):
             return Target(options=options)
-        if not paths and (edits or reads) and (kinds := kinds_said(phrase)):
+        if not paths and (edits or reads) and (kinds := file_patterns_said(phrase)):
             return Target(
                 paths=kinds,
                 removes=removes,
@@ -291,8 +291,8 @@ class Phrases:
             for mark in _MARK.finditer(sentence):
                 if self._kept[int(mark[1])][0] != "program":
                     return mark[0]
-            if kinds := kinds_said(sentence, words=True):
-                return kinds[0]
+            if sort := file_sort_said(sentence):
+                return sort
         return None
 
     def _commands(self, phrase: str, marks: list[tuple[str, str]]) -> tuple[Command, ...]:

@@ -65,25 +65,31 @@ _EVERYWHERE = frozenset({
 })  # fmt: skip
 
 
-def kinds_said(text: str, *, words: bool = False) -> tuple[str, ...]:
-    """Return patterns of the files that `text` names by kind (`CSS`), at the first such place.
+def file_patterns_said(text: str) -> tuple[str, ...]:
+    """Return glob patterns of the files that `text` speaks of; () = none.
 
-    `words` = return the words there instead.
+    All endings written in it (`.css` gives `*.css`), else those of the first sort of file it names ("Python files" gives `*.py`).
     """
-    best: tuple[int, tuple[str, ...], str] | None = None
-    for pattern, patterns in _SAID:
-        match = pattern.search(text)
-        if match and (best is None or match.start() < best[0]):
-            matching = patterns or _LANGUAGE_ENDINGS[match[0].lower().split()[0]]
-            best = (match.start(), matching, match[0])
-    if words:
-        return (best[2],) if best else ()
     endings = tuple(f"*{ending.lower()}" for ending in _ENDING.findall(text))
-    return endings or (best[1] if best else ())
+    return endings or _first_sort_said(text)[1]
+
+
+def file_sort_said(text: str) -> str:
+    """Return the words with which `text` first names a sort of file, such as "Python files"; "" = it names none."""
+    return _first_sort_said(text)[0]
+
+
+def _first_sort_said(text: str) -> tuple[str, tuple[str, ...]]:
+    """Return the first words of `text` that name a sort of file, and the glob patterns of such files; ("", ()) = none."""
+    found = [(match, patterns) for pattern, patterns in _SAID if (match := pattern.search(text))]
+    if not found:
+        return "", ()
+    match, patterns = min(found, key=lambda pair: pair[0].start())
+    return match[0], patterns or _LANGUAGE_ENDINGS[match[0].lower().split()[0]]
 
 
 def path_pattern(path: str) -> str:
-    """Return a path as a pattern: lower case, a folder with a trailing slash."""
+    """Return the pattern for `touches` that a written path stands for: in lower case, a folder with a trailing slash."""
     plain = path.replace("\\", "/").lower().removeprefix("./").removeprefix("~/").strip("`'\"")
     last = plain.rstrip("/").rsplit("/", 1)[-1]
     is_file = "." in last.lstrip(".") or last in ("dockerfile", "makefile", "justfile", "gemfile", "rakefile")
@@ -92,14 +98,14 @@ def path_pattern(path: str) -> str:
     )
 
 
-def key_of(pattern: str) -> str:
-    """Return the key by which a pattern is looked up: its last name, or its ending; "" = it has no key."""
+def key_of_pattern(pattern: str) -> str:
+    """Return the key under which a path pattern is stored: its last name, such as `*.py` or `migrations`; "" = none, because that has two `*`."""
     last = pattern.rstrip("/").rsplit("/", 1)[-1]
     return last if last.count("*") <= 1 else ""
 
 
-def parts_of(path: str) -> frozenset[str]:
-    """Return every key (`key_of`) that a pattern matching `path` can have."""
+def keys_of_path(path: str) -> frozenset[str]:
+    """Return the keys of `path`: every key (`key_of_pattern`) that a pattern which matches it can have."""
     plain = path.replace("\\", "/").lower()
     names = [name for name in plain.split("/") if name]
     keys = set(names)
@@ -116,7 +122,7 @@ def parts_of(path: str) -> frozenset[str]:
 
 
 def touches(pattern: str, path: str) -> bool:
-    """Whether `path` is the file that `pattern` names, or is in that folder, wherever that is."""
+    """Whether `path` matches `pattern` at its end: it is such a file, or lies in such a folder, below any other folder."""
     plain = path.replace("\\", "/").lower()
     if pattern.endswith("/"):
         return bool(glob_pattern(pattern + "**").search(plain.rstrip("/") + "/"))

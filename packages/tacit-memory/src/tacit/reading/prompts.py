@@ -65,7 +65,7 @@ def by_program(origin: object, *sources: object, entrypoint: str | None = None) 
 
 
 def machine_made(text: str) -> bool:
-    """Whether a program wrote `text`, by how it begins."""
+    """Whether a program, not a person, wrote the prompt `text`, by its first `LOOKED_AT_CHARS` characters."""
     return _OPENING.match(text[:LOOKED_AT_CHARS]) is not None
 
 
@@ -119,12 +119,12 @@ _LONG_END = 2_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What a short reply does: accept, refuse, pick, or small talk.
+    """What a short reply of the user says, as flags of which several can be true: yes, no, small talk, go on.
 
     Attributes:
         accepts: it says yes, go on, or picks something.
         refuses: it says no.
-        small_talk: greeting, thanks, praise and nothing else.
+        small_talk: it is only a greeting, thanks or praise.
         goes_on: it says to go on, not only yes; that needs no question before it.
         picks: the numbers or lower-case letters it picks; `-1` is the last item.
         rest: what it says besides, without the yes or no.
@@ -139,7 +139,7 @@ class Reply:
 
 
 def read_reply(text: str) -> Reply:
-    """Return what `text` does as a reply to the agent; all False for a long text without a clear opening."""
+    """Return what `text` says as a reply to the agent; all flags are False for a long text without a clear yes or no at its beginning."""
     return _read_reply(text.strip())
 
 
@@ -183,7 +183,7 @@ def _read_reply(text: str) -> Reply:
 
 @lru_cache(maxsize=64)
 def proposal_in(previous_end: str, picks: tuple[str, ...] = ()) -> str:
-    """Return the words of what the agent proposes at the end of its message; "" = nothing.
+    """Return what the agent proposes at the end of its message: the asking sentences, with the list items or text around them; "" = nothing.
 
     Args:
         previous_end: the end of the agent's last message, 300 to 2,000 characters.
@@ -255,5 +255,5 @@ def _ordinals(text: str) -> tuple[str, ...]:
 
 
 def is_objection(text: str) -> bool:
-    """Whether a prompt objects to the agent's last message."""
+    """Whether a prompt objects to the agent's last message: it says no, or has words of objection in its first 300 characters."""
     return read_reply(text).refuses or bool(_REPLIES.objects.search(text[:300]))

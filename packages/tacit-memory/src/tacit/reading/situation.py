@@ -20,7 +20,7 @@ from tacit.reading.errors import looks_like_error
 from tacit.reading.languages import languages_in, languages_of
 from tacit.reading.prompts import Reply, asks_for_leave, machine_made, proposal_in, read_reply
 from tacit.reading.terms import find_paths, objects_of, prose_of
-from tacit.reading.words import QUESTION_OPENERS, REQUEST_OPENERS, Evidence, Weights, read_words
+from tacit.reading.words import QUESTION_OPENERS, REQUEST_OPENERS, ActionEvidence, Weights, read_words
 from tacit.text.lazy_regex import wording
 from tacit.text.tokens import ENGLISH_WORD, count_words
 
@@ -199,7 +199,7 @@ def read_call(call: ToolCall) -> Situation:
 
     A command gives its own classes (`git commit`, `pytest`), an edit those of the kind of file it touches.
     """
-    evidence = Evidence()
+    evidence = ActionEvidence()
     commands = split_commands(call.command) if call.command else ()
     for command in commands:
         for name, chance in command_actions(command):
@@ -250,7 +250,7 @@ def _touch_of(tool: str) -> Touch | None:
 
 def _read_words(own: str, proposal: str) -> _WordsRead:
     """Read a prompt's words, without its yes or no, and the proposal that it accepts."""
-    evidence = Evidence()
+    evidence = ActionEvidence()
     notes: list[Note] = []
     prose = prose_of(own)
     _read_sentences(prose, evidence)
@@ -290,7 +290,7 @@ def _situation(
     words: _WordsRead, said: Utterance, *, recent_tools: Sequence[str], recent_files: Sequence[str]
 ) -> Situation:
     """Return the situation from a prompt's words and what happened before it."""
-    evidence = Evidence(chances=dict(words.chances))
+    evidence = ActionEvidence(chances=dict(words.chances))
     _weigh_tools(evidence, recent_tools)
     actions = evidence.ranked()
     files = tuple(dict.fromkeys(path.replace("\\", "/") for path in recent_files))[:16]
@@ -358,7 +358,7 @@ def asks_about_past(text: str) -> bool:
     return _QUESTIONS.past.search(text) is not None
 
 
-def _read_sentences(prose: str, evidence: Evidence) -> None:
+def _read_sentences(prose: str, evidence: ActionEvidence) -> None:
     """Add each sentence's evidence: a question for an answer, a request or an order for the action."""
     for match in _SENTENCE.finditer(prose):
         sentence = match[0].strip()
@@ -402,13 +402,13 @@ def _is_question(words: list[str], *, asks: bool) -> bool:
     )
 
 
-def _imply(evidence: Evidence) -> None:
+def _imply(evidence: ActionEvidence) -> None:
     for name, chance in sorted(evidence.chances.items()):
         for implied, share in _IMPLIED.get(name, ()):
             evidence.raise_to(implied, chance * share)
 
 
-def _weigh_tools(evidence: Evidence, recent_tools: Sequence[str]) -> None:
+def _weigh_tools(evidence: ActionEvidence, recent_tools: Sequence[str]) -> None:
     for tool in dict.fromkeys(name.lower() for name in recent_tools[-5:]):
         name = _TOOL_PRIOR.get(tool)
         if name is not None and name in evidence.chances:

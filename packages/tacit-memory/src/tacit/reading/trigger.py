@@ -16,7 +16,7 @@ from tacit.reading.languages import languages_in
 from tacit.reading.match import Match, Matcher
 from tacit.reading.terms import IDENTIFIER, code_spans, find_paths, informative_words, prose_of
 from tacit.reading.when import format_when, parse_phrases_with, parse_when_with
-from tacit.reading.words import Evidence, action_phrases, read_table
+from tacit.reading.words import ActionEvidence, action_phrases, read_table
 from tacit.text.lazy_regex import lazy_regex, wording
 from tacit.text.stemming import light_stem
 from tacit.text.stop_words import GENERIC_TOPICS
@@ -61,7 +61,7 @@ def make_trigger(
     nature = kinds.of_stored(kind)
     if nature.always or (nature.standing and _WORDING.always.search(content)):
         return Trigger(always=True, breadth=3.0, objects=())
-    evidence = Evidence()
+    evidence = ActionEvidence()
     read_table(prose_of(content), action_phrases("trigger_cues"), evidence)
     for name, chance in nature.actions:
         evidence.add(((name, chance),), 0.7)
@@ -117,7 +117,7 @@ def _read_words(words: str) -> Trigger:
     return make_trigger(words, kind="")
 
 
-def _weights(evidence: Evidence) -> tuple[tuple[str, float], ...]:
+def _weights(evidence: ActionEvidence) -> tuple[tuple[str, float], ...]:
     """Return the likeliest classes with the protocol's weights: 1.0 exactly then, 0.67 often, 0.33 sometimes."""
     ranked = evidence.ranked(least=0.2, most=_MOST_ACTIONS)
     top = max(ranked[0][1], 0.5) if ranked else 0.5  # weak evidence alone never becomes "exactly then"

@@ -149,7 +149,7 @@ class TriggerModel:
 
 
 def said_by_rules(rules: Trigger, classes: tuple[str, ...]) -> Row:
-    """Return the weights of the trigger `rules` in the order of `classes`."""
+    """Return the weights of the action classes of the trigger `rules`, in the order of `classes`; 0 = it does not name the class."""
     if rules.always:
         return np.full(len(classes), _ALWAYS_WEIGHT, np.float32)
     weights = dict(rules.actions)
@@ -223,7 +223,10 @@ class LocalTriggers:
         return self.weighed(rules, content, kind=kind, vector=vector)
 
     def weighed(self, rules: Trigger, content: str, *, kind: str, vector: Row | None = None) -> Trigger:
-        """Return the trigger `rules` with fitted weights; unchanged if given by somebody, *always*, or empty."""
+        """Return the trigger `rules` with fitted weights; unchanged if somebody gave it, it is *always*, or it has no actions.
+
+        Without `vector` the statement is embedded, if the model was fitted with this embedder; a failing embedder is ignored.
+        """
         if rules.maker != "local" or rules.always or not rules.actions:
             return rules
         model = self._given or shipped_trigger()

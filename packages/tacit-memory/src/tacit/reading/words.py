@@ -1,7 +1,7 @@
 """Words that announce actions, and words of a memory that say when it applies: the tables, and how they are looked up.
 
-In: prose. Out: evidence per action class as a chance (0-1), with the phrases that spoke for it. Knows no negated
-order (`don't push`), counts a told past (`I fixed ...`) little. Never learns, never reads beyond the given text.
+In: prose. Out: evidence per action class as a chance (0-1), with the phrases that spoke for it. A negated order
+(`don't push`) counts nothing, a told past (`I fixed ...`) little. Never learns, never reads beyond the given text.
 
 The tables stand in `text/wordings/actions.toml`, some phrases a line: `phrase, phrase: class weight, class weight`. Phrases have one to four words and are matched by
 word stem. Weights are chances (0-1) that the action follows when the phrase stands there; a *verb* counts in full where an order can
@@ -77,8 +77,14 @@ def _first_words() -> frozenset[str]:
 
 
 @dataclass(slots=True)
-class Evidence:
-    """Chances per action class, combined as independent evidence: 1 - product of (1 - weight)."""
+class ActionEvidence:
+    """The evidence for action classes that was found in words; mutable.
+
+    Attributes:
+        chances: by class, combined as independent evidence: 1 - product of (1 - weight).
+        phrases: the first eight phrases that spoke for a class, for the trace.
+        denied: phrases that a negation ruled out.
+    """
 
     chances: dict[str, float] = field(default_factory=dict[str, float])
     phrases: list[str] = field(default_factory=list[str])
@@ -103,7 +109,7 @@ class Evidence:
         return tuple(sorted(likely, key=lambda item: (-item[1], item[0]))[:most])
 
 
-def read_words(prose: str, evidence: Evidence, *, scale: float = 1.0) -> None:
+def read_words(prose: str, evidence: ActionEvidence, *, scale: float = 1.0) -> None:
     """Add the evidence in the words of `prose` to `evidence`: each phrase once, longest first."""
     words = PHRASE_TOKEN.findall(prose.lower().replace("’", "'"))
     stems = list(map(light_stem, words))
@@ -139,7 +145,7 @@ def _longest(stems: list[str], position: int, *tables: PhraseTable) -> tuple[str
     return ()
 
 
-def read_table(prose: str, table: PhraseTable, evidence: Evidence) -> None:
+def read_table(prose: str, table: PhraseTable, evidence: ActionEvidence) -> None:
     """Add the evidence of `table`'s phrases in `prose`: each once, longest first, without regard to orders."""
     stems = [light_stem(word) for word in PHRASE_TOKEN.findall(prose.lower().replace("’", "'"))]
     seen_keys: set[tuple[str, ...]] = set()

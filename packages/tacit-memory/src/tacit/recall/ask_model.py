@@ -165,7 +165,7 @@ SCHEMA: dict[str, object] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Named:
+class NamedMemories:
     """What an answer names: memories of the list, most probable first, and how many of its entries were ignored."""
 
     memories: tuple[ArmedMemory, ...] = ()
@@ -208,7 +208,7 @@ def make_request(
     )
 
 
-def read_named(text: str, listed: Sequence[Memory]) -> Named:
+def read_named(text: str, listed: Sequence[Memory]) -> NamedMemories:
     """Return what the JSON text of an answer names, the `MOST_NAMED` most probable at most; malformed entries are ignored.
 
     Raises:
@@ -230,7 +230,7 @@ def read_named(text: str, listed: Sequence[Memory]) -> Named:
     best = sorted(
         armed_by_id.values(), key=lambda armed: (-armed.probability, newest_id_first(armed.memory_id))
     )[:MOST_NAMED]
-    return Named(memories=tuple(best), ignored=len(entries) - len(best))
+    return NamedMemories(memories=tuple(best), ignored=len(entries) - len(best))
 
 
 _NOTHING = ArmedMemory(memory_id="", content_hash="", probability=0.0)

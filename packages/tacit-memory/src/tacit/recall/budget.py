@@ -1,4 +1,4 @@
-"""Stage 8: what fits. In: candidates and a budget. Out: a pack, its most useful first. Pure."""
+"""Stage 8: what fits into the token budget. In: candidates and a budget. Out: a pack, its most useful first. Pure."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def budget(state: RecallState) -> Outcome[RecallState]:
 
 
 def pack_start(state: RecallState, candidates: Sequence[Candidate]) -> Outcome[Pack]:
-    """Pack `candidates`; at a session's start all of them, if they are the whole store and cost at most `whole_start` budgets.
+    """Pack the candidates that fit the budget; at a session's start all of them, if they are the whole store and cost at most `recall.whole_start` times the budget.
 
     A host's prompt cache serves the start of a conversation again at each request, so the whole of a small store costs little
     (ADR 55). The host's own cap on a block holds. A budget that the caller named is kept.
@@ -294,7 +294,7 @@ def as_ranked(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
 
 
 def leaders_first(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Return the candidates in their order, but move the memory that one ranks behind right before it."""
+    """Return the candidates in their order, except that a memory which another one ranks behind (`Memory.ranks_behind`) comes right before that one."""
     ordered = list(candidates)
     by_id = {candidate.memory.id: candidate for candidate in candidates}
     for candidate in candidates:
@@ -484,7 +484,7 @@ def pack_with_carryover(
         allowed = budget + carried + sum(tokens for _, tokens in spare)
         used, out = filling.fill(own, allowed)
         carried = allowed - used
-        drops += no_room(out)
+        drops += drops_for_no_room(out)
     return tuple(drops)
 
 
@@ -498,8 +498,8 @@ def fill_strict(
     return filling.fill(unplaced, reserve)[1] if reserve else unplaced
 
 
-def no_room(entries: Sequence[Entry]) -> tuple[Drop, ...]:
-    """Return the drops of the entries that found no room, each with its category."""
+def drops_for_no_room(entries: Sequence[Entry]) -> tuple[Drop, ...]:
+    """Turn entries that the caller could not place into drops with the cause NO_ROOM and their category as detail, one each."""
     return tuple(
         Drop(memory_id=e.candidate.memory.id, why=DropReason(cause=DropCause.NO_ROOM, detail=e.category))
         for e in entries
@@ -515,7 +515,7 @@ def memory_costs(state: RecallState) -> Costs:
     )
 
 
-def packed(
+def finish_pack(
     query: Query,
     items: Sequence[PackItem],
     drops: Sequence[Drop],
@@ -523,7 +523,7 @@ def packed(
     *,
     count: Callable[[str], int],
 ) -> Outcome[Pack]:
-    """Return the pack of `items` as an outcome; shortened memories are logged and noted as facts with both sizes in tokens."""
+    """Make the pack of `items` and return it with `drops`; each shortened memory is logged, and noted with its sizes in tokens before and after."""
     facts = tuple(
         Note(
             cause=NoteCause.SHORTENED,

@@ -67,7 +67,7 @@ def _never_held(state: RecallState, memory: Memory) -> Absence:
 
 def why_unseen(query: Query, memory: Memory) -> DropReason | None:
     """Return why no search for `query` can see `memory`, however near it is; None = a search can."""
-    if not query.scope.allows(memory.scope, memory.lent):
+    if not query.scope.allows(memory.scope, memory.lent_as):
         return DropReason(cause=DropCause.OUT_OF_SCOPE, detail=str(memory.scope))
     if memory.status in ENDED_STATUSES:
         return DropReason(cause=DropCause.ENDED, detail=memory.status)
@@ -171,8 +171,8 @@ class Replayed:
     shadow: bool
 
 
-def would_have(trace: Trace) -> tuple[str, ...]:
-    """Return the memory ids that were handed over or, in shadow mode, would have been."""
+def chosen_ids(trace: Trace) -> tuple[str, ...]:
+    """Return the ids of the memories that a recall handed over or, in shadow mode, would have handed over."""
     if trace.injected or not in_shadow(trace):
         return trace.injected
     return next((stage.kept for stage in trace.stages if stage.stage == "budget"), ())
@@ -194,7 +194,7 @@ def replay(trace: Trace, *, threshold: float, most: int) -> Replayed:
         for drop in stage.drops
         if drop.memory_id
     }
-    before = would_have(trace)
+    before = chosen_ids(trace)
     passing: list[str] = []
     unsure: list[str] = []
     for candidate in sorted(

@@ -360,7 +360,7 @@ def _objection(
     if not (past or memory.validity.holds_at(query.at_ms)):
         return DropReason(cause=DropCause.NOT_VALID)
     ruling = why_not_on(memory, query.surface, session=query.session, by_user=query.by_user, ended=past)
-    ruling = ruling or query.elsewhere(memory)
+    ruling = ruling or query.why_elsewhere(memory)
     if ruling is not None:
         return ruling
     if memory.kind == DIGEST and memory.session == query.session and query.surface in _IN_CONTEXT:

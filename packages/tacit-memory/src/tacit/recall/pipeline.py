@@ -59,7 +59,7 @@ class RecallPipeline:
     ) -> None:
         self.tools = tools
         self._kinds = kinds
-        self._count = lru_cache(maxsize=KEPT_LINES)(surely(tokens))
+        self._count = lru_cache(maxsize=KEPT_LINES)(safe_token_counter(tokens))
         self.start_pools = StartPools(store=tools.store, kinds=kinds, need=need)
         transform = prompt_transform or load_prompt_transform()
         self._kit = Kit(
@@ -141,8 +141,8 @@ class RecallPipeline:
         return state, log
 
 
-def surely(tokens: TokenCounter) -> Callable[[str], int]:
-    """Return `tokens.count` made safe: on an error or a negative count it logs a warning and estimates len / 4.
+def safe_token_counter(tokens: TokenCounter) -> Callable[[str], int]:
+    """Return a function that counts with `tokens`, but on an error or a negative count logs a warning and estimates characters / 4.
 
     Source: ERR-P5-02 of the multispace seed.
     """

@@ -64,7 +64,10 @@ def surface_for(
 
 
 def policy_of(settings: RecallSettings, agent_type: str) -> AgentPolicy:
-    """Return what a subagent of this type gets at its start; `*` in the settings is for all other types, `full` the default."""
+    """Return the policy for subagents of a type (`full`, `lean` or `none`), which says what they get at their start.
+
+    `*` in the settings is for types that are not named there; without it they have `full`.
+    """
     return settings.subagents.get(agent_type, settings.subagents.get("*", "full"))
 
 
@@ -207,7 +210,7 @@ def build_query(
         files: the signal's files, relative to the project root.
         follow_ups: whether a prompt of few words is read together with the one before it.
     """
-    query_parts = _ask(signal, state, files, follow_ups=follow_ups)
+    query_parts = _query_parts_of(signal, state, files, follow_ups=follow_ups)
     call = signal.call if isinstance(signal, ToolStarting | ToolFinished | ToolFailed) else None
     text = clip(query_parts.text)
     top = query_parts.situation.actions[0][0] if query_parts.situation.actions else ""
@@ -285,7 +288,7 @@ def _task_of_action(action: str) -> str:
 
 
 def _moment_keys(signal: Signal, *, offer: str) -> tuple[Entity, ...]:
-    """Return the entities by which rules that name the moment of this signal are found; `offer` = the agent's message that a prompt accepts."""
+    """Return the keys under which rules are stored that name the moment of this signal; `offer` = the agent's message that a prompt accepts, or ""."""
     match signal:
         case ToolStarting() | ToolFinished():
             return keys_of_call(read_call_facts(signal.call))
@@ -326,26 +329,38 @@ def _call_words(call: ToolCall) -> str:
     return call.command or " ".join((call.tool, *call.paths))
 
 
-def _ask(signal: Signal, state: SessionState, files: tuple[str, ...], *, follow_ups: bool) -> QueryParts:
+def _query_parts_of(
+    signal: Signal, state: SessionState, files: tuple[str, ...], *, follow_ups: bool
+) -> QueryParts:
     match signal:
         case PromptSubmitted():
-            return _ask_prompt(signal, state, follow_ups=follow_ups)
+            return _prompt_parts(signal, state, follow_ups=follow_ups)
         case ToolStarting():
             situation = read_call(signal.call)
             return QueryParts(
-                text=_call_words(signal.call), situation=situation, files=files, goal=_goal(state)
+                text=_call_words(signal.call),
+                situation=situation,
+                files=files,
+                goal=_situation_of_last_prompt(state),
             )
         case ToolFinished():
             situation = read_finished(signal.call)
             return QueryParts(
-                text=_call_words(signal.call), situation=situation, files=files, goal=_goal(state)
+                text=_call_words(signal.call),
+                situation=situation,
+                files=files,
+                goal=_situation_of_last_prompt(state),
             )
         case ToolFailed():
             signature = error_signature(signal.error, command=signal.call.command or signal.call.tool)
             situation = read_call(signal.call)
             text = f"{_call_words(signal.call)}\n{signal.error[-1500:]}"
             return QueryParts(
-                text=text, situation=situation, files=files, signature=signature, goal=_goal(state)
+                text=text,
+                situation=situation,
+                files=files,
+                signature=signature,
+                goal=_situation_of_last_prompt(state),
             )
         case SubagentStarted():
             return QueryParts(text=signal.task, situation=utterance_of(signal.task).situation(), files=files)
@@ -355,14 +370,14 @@ def _ask(signal: Signal, state: SessionState, files: tuple[str, ...], *, follow_
             assert_never(signal)
 
 
-def _goal(state: SessionState) -> Situation | None:
-    """Return the situation that the last prompt asks for, which governs the calls of this turn; None = no prompt yet."""
+def _situation_of_last_prompt(state: SessionState) -> Situation | None:
+    """Return the situation that the user's last prompt asks for, read together with the agent's message before it; None = no prompt yet."""
     if not state.recent_prompts:
         return None
     return utterance_of(state.recent_prompts[-1], state.last_message_end).situation()
 
 
-def _ask_prompt(signal: PromptSubmitted, state: SessionState, *, follow_ups: bool) -> QueryParts:
+def _prompt_parts(signal: PromptSubmitted, state: SessionState, *, follow_ups: bool) -> QueryParts:
     said = utterance_of(signal.text, state.last_message_end)
     situation = said.situation(recent_tools=state.recent_tools, recent_files=state.recent_files)
     text = signal.text

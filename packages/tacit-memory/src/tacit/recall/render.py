@@ -101,9 +101,9 @@ def mark_of(candidate: Candidate) -> str:
 
 
 def needed_source(candidate: Candidate) -> str:
-    """Return what a line that usually has no source must say in parentheses at its end; "" = nothing.
+    """Return the words in parentheses that must end a line which usually names no source; "" = none.
 
-    It says the source because of a warning or a branch, and the day where that decides what the words mean.
+    They name the source because of a warning or a branch, or the day where that decides what the words mean.
     """
     if mark_of(candidate) or candidate.memory.branch is not None:
         return source_of(candidate)
@@ -213,8 +213,8 @@ def _framed(pack: Pack, lines: Sequence[str]) -> str:
     return "\n".join((first, *lines, last))
 
 
-def cleaned(pack: Pack, clean: Callable[[str], str]) -> Pack:
-    """Return the pack with `clean` applied to every text: it may have been stored under weaker redaction settings."""
+def with_clean_items(pack: Pack, clean: Callable[[str], str]) -> Pack:
+    """Return the pack with `clean` applied to the text of every item, which may have been stored under weaker redaction settings; the index stays as it is."""
     return replace(pack, items=tuple(replace(item, text=clean(item.text)) for item in pack.items))
 
 
@@ -269,7 +269,7 @@ def _with_pairs(pack: Pack, clean: Callable[[str], str]) -> tuple[Pack, dict[str
 
 
 def id_suffix(memory_id: str) -> str:
-    """Return the short id that ends a line, for readers who may act on its memory."""
+    """Return the text ` (id ...)` that ends a line, for readers who may act on its memory."""
     return f" (id {memory_id[-SHORT_ID:]})"
 
 
@@ -292,7 +292,7 @@ def index_line(line: IndexLine, clean: Callable[[str], str] = lambda text: text)
 
 
 def headline(memory: Memory, clean: Callable[[str], str] = lambda text: text) -> str:
-    """Return the headline of a memory, without secrets: the one its writer gave, else one made from its words."""
+    """Return the headline of a memory: the one that its writer gave, else one made from its words; `clean` takes secrets out of it."""
     return clean(memory.headline) or headline_of(clean(memory.content))
 
 

@@ -407,7 +407,7 @@ def load(tools: Tools, state: RecallState, *, armed_too: bool = False) -> Outcom
     memories |= {name: state.read[name] for name, _ in order if name in state.read}
     drops: list[Drop] = []
     for memory in tuple(memories.values()):
-        if hidden := state.hidden(memory):
+        if hidden := state.why_withheld(memory):
             drops.append(Drop(memory_id=memory.id, why=hidden))
             del memories[memory.id]
     order = tuple(entry for entry in order if entry[0] in memories)

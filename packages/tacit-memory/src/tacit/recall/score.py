@@ -163,11 +163,11 @@ class ArmedWeights:
 
 
 def shipped_weights() -> ArmedWeights:
-    """Return the shipped weights."""
+    """Return the shipped weights of the formula that combines the gate with what a model armed."""
     return load_fitted("armed", ArmedWeights, values_of)
 
 
-def fuse(
+def add_armed_evidence(
     candidate: Candidate,
     relevance: float,
     probability: float,
@@ -175,12 +175,14 @@ def fuse(
     surface: Surface,
     weights: ArmedWeights | None = None,
 ) -> float:
-    """Return the relevance of a memory that was on the model's list, from local evidence and the armed probability.
+    """Return the new relevance of a memory that the model was shown: its local `relevance` combined with the `probability` that the model gave it.
+
+    Before a prompt this may lower it; elsewhere it only raises it.
 
     Args:
         candidate: the memory; if the user gave its trigger, its relevance is not lowered.
         relevance: by local evidence, 0 to 1.
-        probability: what the model said; 0 = the memory was on its list and was not named.
+        probability: of being needed, as the model said; 0 = the model did not name the memory.
         surface: of the recall; other ones than a prompt use fixed factors.
         weights: of the formula; None = those that ship.
     """
@@ -251,7 +253,7 @@ def judged(state: RecallState, judgments: Sequence[Judgment]) -> Outcome[RecallS
 def with_armed(
     state: RecallState, judgments: Sequence[Judgment], weights: ArmedWeights | None
 ) -> Sequence[Judgment]:
-    """Return the judgments combined with what a model said in the pause; a memory that was not on its list keeps its judgment.
+    """Return the judgments combined with what a model said in the pause before (`state.armed`); a memory that was not on its list keeps its judgment.
 
     Args:
         state: of the recall.
@@ -269,7 +271,12 @@ def with_armed(
             continue
         armed_reasons = (f"{ARMED} {chance:.2f}", *reasons) if chance else reasons
         together.append(
-            (fuse(candidate, relevance, chance, surface=state.query.surface, weights=weights), armed_reasons)
+            (
+                add_armed_evidence(
+                    candidate, relevance, chance, surface=state.query.surface, weights=weights
+                ),
+                armed_reasons,
+            )
         )
     return together
 
@@ -470,7 +477,7 @@ def cover(tools: Tools, state: RecallState) -> Outcome[RecallState]:
 
 
 def expected_cosine(character: float) -> float:
-    """Return the cosine of English pairs with this character evidence, in standard deviations above the mean.
+    """Return the cosine, in standard deviations above the mean, that English pairs with the character evidence `character` have on average.
 
     A line through unrelated pairs (0 by definition) and the judged pairs of two projects with an evidence above 1.2 (5).
     """
@@ -815,7 +822,10 @@ def find_shared_names(tools: Tools, state: RecallState) -> Outcome[RecallState]:
 
 
 def shared_names(query: Query, candidates: tuple[Candidate, ...], *, search: Search) -> dict[str, str]:
-    """Return by memory id a name that it shares with the prompt and that at most `MOST_HOLDERS` memories hold."""
+    """Return, by id of a candidate, a name that it shares with the prompt and that at most `MOST_HOLDERS` memories hold.
+
+    Candidates without such a name are left out. Only the first `MOST_NAMES` names are looked up, with one search each.
+    """
     prompt_entities, prompt = set(find_entities(query.raw_text)), _read(query.raw_text)
     holders: dict[str | Entity, frozenset[str]] = {}
     shared: dict[str, str] = {}

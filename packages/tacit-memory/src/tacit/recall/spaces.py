@@ -938,12 +938,12 @@ ORIGINAL_SHARE = 0.5
 _K1, _B = 1.2, 0.75
 
 
-def relevance_model(documents: Mapping[str, Sequence[str]], shares: Mapping[str, float]) -> dict[str, float]:
-    """Return P(w | R): the 20 likeliest words of the feedback memories with their probabilities, sum 1.
+def expansion_words(documents: Mapping[str, Sequence[str]], shares: Mapping[str, float]) -> dict[str, float]:
+    """Return the 20 words to expand a query with: the likeliest ones of the feedback memories, with probabilities of sum 1 (relevance model RM1, P(w | R)).
 
     Args:
         documents: stems by memory id.
-        shares: share of each feedback memory, sum 1.
+        shares: the feedback memories by id, each with its share, sum 1.
     """
     words: defaultdict[str, float] = defaultdict(float)
     for name, share in shares.items():
@@ -956,7 +956,7 @@ def relevance_model(documents: Mapping[str, Sequence[str]], shares: Mapping[str,
 
 
 def expand_query(query_stems: Sequence[str], model: Mapping[str, float]) -> dict[str, float]:
-    """Return P'(w): the weights of the query's words and of those of `model`, half each; without `model` the query's alone."""
+    """Return the weights of the words of the expanded query, P'(w): half from the query, half from `model` (`expansion_words`); with an empty `model` the query's alone."""
     own = Counter(query_stems)
     mixed: defaultdict[str, float] = defaultdict(float)
     share = ORIGINAL_SHARE if model else 1.0
@@ -979,7 +979,7 @@ def expanded_overlap(query: Query, shortlist: Shortlist) -> dict[str, float]:
         :FEEDBACK_MEMORIES
     ]
     whole = math.fsum(-score for score, _ in best)
-    model = relevance_model(documents, {name: -score / whole for score, name in best})
+    model = expansion_words(documents, {name: -score / whole for score, name in best})
     return _expanded_scores(documents, expand_query(query_stems, model))
 
 

@@ -105,8 +105,8 @@ class StageLog:
             if stage not in ended:
                 self.note(stage, facts=facts_of_stage)
 
-    def again(self) -> StageLog:
-        """Return a log for a further recall of the same signal: with a copy of these records; its next stage is timed from now."""
+    def for_next_recall(self) -> StageLog:
+        """Return a new log for a further recall of the same signal, with a copy of these records; its next stage is timed from now."""
         log = StageLog(timer=self.timer, records=list(self.records))
         log._began_ms -= sum(record.took_ms for record in self.records)
         return log
@@ -189,7 +189,7 @@ class Context:
         log: the stages before this one, with the time since the signal arrived; None = the time starts here.
         first: ids of memories that a compaction took out of the context; they come before all others.
         changed: of a start pack for a session that goes on: whether a memory says something new to it; None = all may come.
-        told: what a session that goes on knows of the store, where it is told what changed since; None = it is not.
+        told: what a session that goes on was told of the store, so that it is told what changed since; None = changes are not told.
         window: ids of memories that the context holds, for similarity with what may come.
         root: the project's root, for the freshness of files; "" = not looked at.
         sessions: records of other sessions of this project, newest first, where hints of time are wanted.
@@ -200,7 +200,7 @@ class Context:
         armed: what a model in the pause named, where it still holds.
         usage: over all sessions of the home, how many memories were given and used.
         judge: asks a model at the prompt; None = there is none, and the gate decides.
-        settles: of two memories that may not both hold, whether whoever reads the block may still settle which does; None = they cannot.
+        settles: whether the reader of the block may settle which of two memories holds that may not both hold; None = the reader never may.
     """
 
     in_context: Callable[[Memory], DropReason | None] = field(default=lambda _memory: None)
@@ -399,10 +399,12 @@ class RecallState:
         """Least relevance that the surface hands over."""
         return self.settings.thresholds.of(self.query.surface.value)
 
-    def hidden(self, memory: Memory) -> DropReason | None:
+    def why_withheld(self, memory: Memory) -> DropReason | None:
         """Return why `memory` must not appear (its sensitivity, or another branch); None = it may."""
         by_user = self.query.by_user and self.query.surface is Surface.ON_DEMAND
-        return why_hidden(memory, session=self.query.session, by_user=by_user) or self.query.elsewhere(memory)
+        return why_hidden(memory, session=self.query.session, by_user=by_user) or self.query.why_elsewhere(
+            memory
+        )
 
     def line_tokens(self, candidate: Candidate, text: str) -> int:
         """Return the tokens of one line with its line break; a whole content counts as it was counted when it was stored."""

@@ -157,7 +157,7 @@ def _lasting(block: RenderedBlock) -> bool:
 
 
 def bounded(state: SessionState, *, most: int | None) -> Callable[[str], bool]:
-    """Return a function that tells whether the block of a message id stays in the history.
+    """Return a function that tells whether the block of a message stays in the history, by the id of the message.
 
     The newest `most` blocks of this epoch stay, and those of the system prompt. None = all; 0 = only that of the current prompt.
     Source: the ambient seed's bounded persistence.
@@ -361,10 +361,10 @@ def _forbids(memory: Memory, signal: ToolStarting) -> bool:
     return any(moment.forbids and fit_of(moment, facts) == "now" for moment in read_moments(memory.content))
 
 
-def refusing(
+def with_refusal(
     block: Block, memories: Iterable[Memory], signal: Signal, state: SessionState, *, may_refuse: bool
 ) -> Block:
-    """Return `block`, marked as a refusal of the call if one of its `memories` is due (`is_due`)."""
+    """Return `block`, marked as a refusal of the tool call (`refuses`) if one of `memories` must refuse it (`is_due`); else unchanged."""
     if block.empty or block.surface is not Surface.ACTION:
         return block
     due = any(is_due(memory, signal, state, may_refuse=may_refuse) for memory in memories)

@@ -507,8 +507,8 @@ def default_tip(tree: WorkTree) -> str:
     return (tree.git.refs(ref) or {}).get(ref, ("", ""))[0] if ref else ""
 
 
-def stand_of(tree: WorkTree) -> tuple[str, ...]:
-    """Return a value to compare: it changes when another branch is checked out or a branch that counts as merged moves.
+def branch_fingerprint(tree: WorkTree) -> tuple[str, ...]:
+    """Return a value that changes when another branch is checked out, or a branch that counts as merged moves.
 
     Only looks at names and times of files.
     """
@@ -520,8 +520,8 @@ def stand_of(tree: WorkTree) -> tuple[str, ...]:
     return head_branch(tree.checkout), *map(_changed_at, files)
 
 
-def refs_changed_at(root: str) -> tuple[str, ...]:
-    """Return a value to compare: it changes when a branch of the repository at `root` is made, moved or removed, or its remotes change.
+def refs_fingerprint(root: str) -> tuple[str, ...]:
+    """Return a value that changes when a branch of the repository at `root` is made, moved or removed, or its remotes change.
 
     () = no repository.
     """

@@ -78,7 +78,7 @@ def _parents(key: SessionKey, reported_parent: SessionKey | None) -> set[Session
 
 def held_out(state: SessionState, share: float) -> bool:
     """Whether the session of `state` belongs to the `share` (0-1) of sessions without memory; always the same answer for a session."""
-    return share > 0.0 and position(root_of(state)) < share
+    return share > 0.0 and holdout_position(root_of(state)) < share
 
 
 def root_of(state: SessionState) -> SessionKey:
@@ -87,7 +87,7 @@ def root_of(state: SessionState) -> SessionKey:
     return SessionKey(host=key.host, session_id=key.session_id.partition("#")[0])
 
 
-def position(key: SessionKey) -> float:
+def holdout_position(key: SessionKey) -> float:
     """Return a fixed pseudorandom number in [0, 1) for a session: 64 bits of a hash of its key, divided by 2^64."""
     digest = hashlib.blake2b(f"holdout:{key}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "big") / 2**64

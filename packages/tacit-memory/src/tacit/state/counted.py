@@ -133,8 +133,8 @@ class Spending:
     paused_until_ms: int = 0
     error: str = ""
 
-    def on(self, now_ms: int) -> Spending:
-        """Return the account as of `now_ms`: on a new day with 0 tokens."""
+    def as_of(self, now_ms: int) -> Spending:
+        """Return this account as of `now_ms`: on another day than `day` with 0 tokens; all other counts stay."""
         today = day_of(now_ms)
         return self if self.day == today else replace(self, day=today, tokens=0, tokens_out=0)
 
@@ -183,8 +183,8 @@ class SessionSpending:
     tokens: int = 0
     requests: tuple[RequestRecord, ...] = ()
 
-    def on(self, now_ms: int) -> SessionSpending:
-        """Return the account as of `now_ms`: on a new day with 0 tokens."""
+    def as_of(self, now_ms: int) -> SessionSpending:
+        """Return this spending as of `now_ms`: on another day than `day` with 0 tokens; its requests stay."""
         today = day_of(now_ms)
         return self if self.day == today else replace(self, day=today, tokens=0)
 

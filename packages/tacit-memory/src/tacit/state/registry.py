@@ -754,7 +754,7 @@ class PaidModel:
     def begin(self, *, at_once: bool) -> Spending | None:
         """Return today's account; None = no request is allowed now. `at_once` = ignore the pause after a failure."""
         now_ms = self._clock.now_ms()
-        spent = self._account.read(self._store).on(now_ms)
+        spent = self._account.read(self._store).as_of(now_ms)
         if self.stopped or (now_ms < spent.paused_until_ms and not at_once):
             return None
         return spent
@@ -797,8 +797,11 @@ class PaidModel:
         self._keep(reserved.after_failure(error, now_ms=self._clock.now_ms(), pause_ms=self._pause_ms))
 
     @contextmanager
-    def counting_surprises(self) -> Generator[None]:
-        """Return a context in which any other error is stored on the account as a failure and then raised; the reserve stays spent."""
+    def counting_errors(self) -> Generator[None]:
+        """Return a context manager: an error that leaves it is stored on the account as a failure, and raised; what was reserved stays spent.
+
+        After `stop`, and for an error of the store, nothing is stored.
+        """
         done = False
         try:
             yield
@@ -810,7 +813,7 @@ class PaidModel:
     def _fail_unexpectedly(self, error: BaseException | None) -> None:
         _LOG.error("a request to a model broke: %s", type(error).__name__, extra={"detail": str(error)})
         if not (self.stopped or isinstance(error, StoreError)):
-            spent = self._account.read(self._store).on(self._clock.now_ms())
+            spent = self._account.read(self._store).as_of(self._clock.now_ms())
             self.fail(spent, f"The writer broke: {type(error).__name__}.")
 
     def settled(

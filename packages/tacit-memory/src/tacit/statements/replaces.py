@@ -172,7 +172,7 @@ class _Reading:
 
 
 def replaces(new: str, old: str, *, correction: bool = False) -> Replacement | None:
-    """Tell how `new` ends `old`; None = it does not, or that is not certain.
+    """Return how the statement `new` ends the statement `old`; None = it does not, or that is not certain.
 
     Args:
         new: the later statement.
@@ -200,8 +200,8 @@ def replaces(new: str, old: str, *, correction: bool = False) -> Replacement | N
     return _Comparison(forms, mine, theirs, correction=correction).outcome()
 
 
-def names_what_ends(text: str) -> str:
-    """Return the search words for statements that `text` may end: the name of what is to be forgotten, else all of it; "" = it ends nothing."""
+def search_words_for_ended(text: str) -> str:
+    """Return the words to search for statements that `text` may end: the name of what it tells to forget, else all of `text`; "" = it ends none."""
     language = _language_of(text)
     forms = _forms(language)
     if forms is None:

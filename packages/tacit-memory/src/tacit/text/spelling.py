@@ -20,7 +20,7 @@ ENDING_CHARS = 3
 """Most letters that are cut from the end of a misspelled word to compare it with stems."""
 
 
-def edits(left: str, right: str, *, most: int) -> int:
+def edit_distance(left: str, right: str, *, most: int) -> int:
     """Return the edit distance of two words, or `most` + 1 if it is above `most`.
 
     An edit inserts, deletes or replaces a letter, or swaps two neighbors (optimal string alignment; Damerau, 1964).
@@ -43,7 +43,7 @@ def edits(left: str, right: str, *, most: int) -> int:
 
 
 def allowed_edits(word: str) -> int:
-    """Return how many edits a misspelling of `word` may have, by its length: 0, 1 or 2."""
+    """Return the greatest edit distance of a misspelling of `word`, by the length of `word`: 0, 1 or 2."""
     return 0 if len(word) < LEAST_CHARS else 1 if len(word) < LONG_CHARS else 2
 
 
@@ -64,7 +64,7 @@ def near_words(word: str, vocabulary: Iterable[str], *, limit: int) -> tuple[str
     for stem in vocabulary:
         if not shortest <= len(stem) <= len(word) + most or len(set(stem) - letters) > most:
             continue
-        best = min((edits(form, stem, most=most), cut) for cut, form in enumerate(forms))
+        best = min((edit_distance(form, stem, most=most), cut) for cut, form in enumerate(forms))
         if best[0] <= most and stem != word:
             matches.append((*best, stem))
     return tuple(stem for _, _, stem in sorted(matches)[:limit])

@@ -17,7 +17,7 @@ from tacit.session.cache_meter import (
     shares,
     shares_of_hosts,
 )
-from tacit.session.transitions import held_out, position
+from tacit.session.transitions import held_out, holdout_position
 from tacit.state.counted import Record
 from tacit.state.registry import CACHE_DAYS, HOLDOUT_ERRORS, HOLDOUT_SESSIONS
 
@@ -29,7 +29,7 @@ def name_held(without: bool) -> str:
     return next(
         name
         for name in (f"s{number}" for number in range(100))
-        if (position(SessionKey(host="library", session_id=name)) < SHARE) is without
+        if (holdout_position(SessionKey(host="library", session_id=name)) < SHARE) is without
     )
 
 

@@ -19,7 +19,7 @@ from tacit.app.reasons import (
     request_in_words,
     silence_text,
 )
-from tacit.model.change_reason import ChangeCause, ChangeReason, joined
+from tacit.model.change_reason import ChangeCause, ChangeReason, join_reasons
 from tacit.model.note import Note, NoteCause
 from tacit.model.trace import (
     Decider,
@@ -182,7 +182,7 @@ def test_what_stood_against_a_change_and_further_reasons_follow_its_words() -> N
         cause=ChangeCause.MAY_CORRECT, memory_ids=("mem_a",), detail="8080 -> 9090", but=tiers
     )
     second = ChangeReason(cause=ChangeCause.SAID_TO_REPLACE, memory_ids=("mem_b", "mem_c"))
-    both = joined((first, second))
+    both = join_reasons((first, second))
     said = "may correct mem_a: 8080 -> 9090, but tool never supersedes user; said to replace mem_b, mem_c"
     assert change_text(both) == said
     assert change_text(ChangeReason(cause=ChangeCause.UNDONE, further=(both,))) == f"undone: {said}"

@@ -766,8 +766,8 @@ def test_counts_survive_nonsense_and_a_restart():
     assert SPENDING.parse(SPENDING.text(told)) == told
     assert [SPENDING.parse(text) for text in ("[]", "{", None, '{"tokens": "many"}')] == [None] * 4
     morning = int(datetime(2026, 11, 21, 0, 5, tzinfo=UTC).timestamp() * 1000)
-    assert told.on(morning).tokens == 5
-    assert told.on(morning + DAY_MS).tokens == 0
+    assert told.as_of(morning).tokens == 5
+    assert told.as_of(morning + DAY_MS).tokens == 0
 
 
 def test_an_entry_of_another_shape_is_left_out() -> None:

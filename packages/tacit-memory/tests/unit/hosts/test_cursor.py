@@ -79,7 +79,7 @@ def test_blocks_of_events_that_take_no_text_wait_and_a_call_has_its_result() -> 
     assert starting.takes_no_text
     assert not failed.takes_no_text, "no result of this call comes: its block waits"
     assert [event for event in ("sessionStart", "beforeSubmitPrompt", "postToolUse", "postToolUseFailure")
-            if HOST.carries(payload(event))] == ["sessionStart", "postToolUse"]  # fmt: skip
+            if HOST.reply_takes_text(payload(event))] == ["sessionStart", "postToolUse"]  # fmt: skip
     for event in (
         "beforeSubmitPrompt",
         "postToolUseFailure",

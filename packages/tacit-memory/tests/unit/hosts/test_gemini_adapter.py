@@ -76,7 +76,7 @@ def test_a_tools_error_is_the_error_and_takes_no_text() -> None:
     failed = HOST.parse(payload, at_ms=AT)
     assert isinstance(failed, ToolFailed)
     assert "0 occurrences found" in failed.error
-    assert not HOST.carries(payload)
+    assert not HOST.reply_takes_text(payload)
     assert HOST.encode(payload, BLOCK) == ""
 
 

@@ -15,7 +15,7 @@ from tacit.model.query import Query
 from tacit.model.signal import ToolCall
 from tacit.model.trigger import Trigger
 from tacit.reading.situation import read_call
-from tacit.recall.pipelines.action import action_relevance, is_follow_up_rule, judge_action, judge_moment
+from tacit.recall.pipelines.action import action_relevance, is_follow_up_rule, judge_action, judge_by_words
 from tacit.recall.stage import MOMENT
 
 KINDS = KindRegistry()
@@ -189,10 +189,10 @@ def test_a_known_failure_is_certain_before_its_command_runs_again(
     command: str, fields: dict[str, object], judged: tuple[float, tuple[str, ...]] | None
 ) -> None:
     found = candidate(FAILED, **{"kind": "error_pattern", **fields})  # type: ignore[arg-type]
-    assert judge_moment(calling(command), found, KINDS.get(found.memory.kind)) == judged
+    assert judge_by_words(calling(command), found, KINDS.get(found.memory.kind)) == judged
 
 
 def test_a_known_failure_is_no_news_after_its_command_ran() -> None:
     found = candidate(FAILED, kind="error_pattern")
     done = replace(calling("git push origin main"), finished=True)
-    assert judge_moment(done, found, KINDS.get("error_pattern")) == (0.0, ())
+    assert judge_by_words(done, found, KINDS.get("error_pattern")) == (0.0, ())

@@ -26,7 +26,7 @@ from tacit.providers.clock import FakeClock
 from tacit.providers.embedding import FakeEmbedder
 from tacit.providers.tokens import EstimateCounter
 from tacit.recall.pipeline import RecallPipeline
-from tacit.recall.score import ArmedWeights, fuse, judge_threshold, shipped_weights
+from tacit.recall.score import ArmedWeights, add_armed_evidence, judge_threshold, shipped_weights
 from tacit.recall.stage import Context, JudgeAnswer, Tools
 from tacit.session.transitions import still_armed
 
@@ -48,28 +48,28 @@ def candidate(**more: object) -> Candidate:
 
 def test_before_a_prompt_the_log_odds_are_added() -> None:
     odds = 1.0 + 0.5 * math.log(0.2 / 0.8) + 1.0 * math.log(0.4 / 0.6) - 0.25
-    found = fuse(candidate(), 0.2, 0.4, surface=Surface.PROMPT, weights=WEIGHTS)
+    found = add_armed_evidence(candidate(), 0.2, 0.4, surface=Surface.PROMPT, weights=WEIGHTS)
     assert found == pytest.approx(1 / (1 + math.exp(-odds)))
 
 
 def test_a_listed_memory_that_was_not_named_counts_as_two_in_a_hundred() -> None:
     odds = 1.0 + 0.5 * math.log(0.2 / 0.8) + math.log(0.02 / 0.98) - 0.25
-    assert fuse(candidate(), 0.2, 0.0, surface=Surface.PROMPT, weights=WEIGHTS) == pytest.approx(
-        1 / (1 + math.exp(-odds))
-    )
+    assert add_armed_evidence(
+        candidate(), 0.2, 0.0, surface=Surface.PROMPT, weights=WEIGHTS
+    ) == pytest.approx(1 / (1 + math.exp(-odds)))
 
 
 def test_nothing_local_counts_as_five_in_a_thousand() -> None:
     odds = 1.0 + 0.5 * math.log(0.005 / 0.995) + math.log(0.5 / 0.5) - 0.25
-    assert fuse(candidate(), 0.0, 0.5, surface=Surface.PROMPT, weights=WEIGHTS) == pytest.approx(
-        1 / (1 + math.exp(-odds))
-    )
+    assert add_armed_evidence(
+        candidate(), 0.0, 0.5, surface=Surface.PROMPT, weights=WEIGHTS
+    ) == pytest.approx(1 / (1 + math.exp(-odds)))
 
 
 def test_what_a_person_said_of_the_moment_is_not_lowered() -> None:
     told = candidate(trigger=Trigger(actions=(("commit", 1.0),), maker="user"))
-    assert fuse(told, 0.9, 0.0, surface=Surface.PROMPT, weights=WEIGHTS) == 0.9
-    assert fuse(candidate(), 0.9, 0.0, surface=Surface.PROMPT, weights=WEIGHTS) < 0.9
+    assert add_armed_evidence(told, 0.9, 0.0, surface=Surface.PROMPT, weights=WEIGHTS) == 0.9
+    assert add_armed_evidence(candidate(), 0.9, 0.0, surface=Surface.PROMPT, weights=WEIGHTS) < 0.9
 
 
 @pytest.mark.parametrize(
@@ -87,13 +87,15 @@ def test_what_a_person_said_of_the_moment_is_not_lowered() -> None:
 def test_at_a_call_odds_are_multiplied_and_nothing_comes_from_nothing(
     surface: Surface, local: float, chance: float, expected: float
 ) -> None:
-    assert fuse(candidate(), local, chance, surface=surface) == pytest.approx(expected)
+    assert add_armed_evidence(candidate(), local, chance, surface=surface) == pytest.approx(expected)
 
 
 def test_the_shipped_numbers_let_both_kinds_of_evidence_count() -> None:
     shipped = shipped_weights()
     assert min(shipped.local, shipped.armed, shipped.caution) > 0
-    likely, unlikely = (fuse(candidate(), 0.3, chance, surface=Surface.PROMPT) for chance in (0.5, 0.1))
+    likely, unlikely = (
+        add_armed_evidence(candidate(), 0.3, chance, surface=Surface.PROMPT) for chance in (0.5, 0.1)
+    )
     assert likely > 0.3 > unlikely
 
 

@@ -35,15 +35,15 @@ ON_TOPIC = BranchView(names=frozenset({"topic"}), replaced=frozenset({"mem_old"}
 )
 def test_unasked_a_memory_appears_on_its_branch_alone(surface, branches, bound, old):
     asked = replace(query(surface=surface), branches=branches)
-    causes = [why.cause if (why := asked.elsewhere(m)) else None for m in (BOUND, OLD)]
+    causes = [why.cause if (why := asked.why_elsewhere(m)) else None for m in (BOUND, OLD)]
     assert causes == [bound, old]
 
 
 def test_whoever_asks_finds_the_memories_of_every_branch():
     asked = replace(query(surface=Surface.ON_DEMAND), branches=ON_TOPIC)
-    assert asked.elsewhere(BOUND) is None
-    assert asked.elsewhere(OLD) is None
-    assert replace(asked, branches=NO_BRANCH).elsewhere(BOUND) is None
+    assert asked.why_elsewhere(BOUND) is None
+    assert asked.why_elsewhere(OLD) is None
+    assert replace(asked, branches=NO_BRANCH).why_elsewhere(BOUND) is None
 
 
 def test_the_guard_says_why():

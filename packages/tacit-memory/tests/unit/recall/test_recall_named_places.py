@@ -10,7 +10,7 @@ from tacit.model.pack import Surface
 from tacit.model.signal import ToolCall
 from tacit.reading.moment_places import path_pattern, touches
 from tacit.reading.situation import read_call
-from tacit.recall.pipelines.action import NAMED_RELEVANCE, judge_moment
+from tacit.recall.pipelines.action import NAMED_RELEVANCE, judge_by_words
 
 KINDS = KindRegistry()
 
@@ -20,7 +20,7 @@ def named(text: str, call: ToolCall, kind: str = "fact", *, finished: bool = Fal
         call.command or call.paths[0], surface=Surface.ACTION, situation=read_call(call), tool=call.tool,
         call=call, finished=finished,
     )  # fmt: skip
-    judged = judge_moment(asked, candidate(text, kind=kind), KINDS.get(kind))
+    judged = judge_by_words(asked, candidate(text, kind=kind), KINDS.get(kind))
     return judged is not None and judged[0] >= NAMED_RELEVANCE
 
 

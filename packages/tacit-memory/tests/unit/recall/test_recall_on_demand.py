@@ -22,10 +22,10 @@ from tacit.recall.pipelines.on_demand import (
     breadth,
     by_match,
     cap_unknown,
-    count_answers,
     cut,
     in_order,
     match_with,
+    place_of_last_answer,
     session_share,
 )
 
@@ -191,8 +191,8 @@ def test_nothing_is_measured_below_the_last_that_may_be_handed_over():
     """b matches too little, c is the last that matches."""
     order = (("a", 1.0), ("b", 0.5), ("c", 0.3), ("d", 0.1))
     matches = {"a": 0.9, "b": 0.1, "c": 0.3, "d": 0.2}
-    assert count_answers(order, matches, least=0.28) == 3
-    assert count_answers(order, matches, least=0.95) == 0
+    assert place_of_last_answer(order, matches, least=0.28) == 3
+    assert place_of_last_answer(order, matches, least=0.95) == 0
 
 
 def test_a_large_budget_looks_at_more():

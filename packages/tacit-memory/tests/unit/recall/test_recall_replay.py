@@ -11,7 +11,7 @@ from tacit.model.trace import (
     Trace,
     TracedCandidate,
 )
-from tacit.recall.finished import in_shadow, replay, would_have
+from tacit.recall.finished import chosen_ids, in_shadow, replay
 
 
 def trace(*, injected: tuple[str, ...] = ("a",), silent: SilenceCause | None = None) -> Trace:
@@ -51,6 +51,6 @@ def test_a_higher_threshold_takes_away() -> None:
 def test_in_shadow_mode_it_says_what_would_have_been() -> None:
     shadowed = trace(injected=(), silent=SilenceCause.SHADOW)
     assert in_shadow(shadowed)
-    assert would_have(shadowed) == ("a",)
+    assert chosen_ids(shadowed) == ("a",)
     assert replay(shadowed, threshold=0.5, most=8).before == ("a",)
-    assert would_have(trace(injected=(), silent=SilenceCause.NOT_RELEVANT)) == ()
+    assert chosen_ids(trace(injected=(), silent=SilenceCause.NOT_RELEVANT)) == ()

@@ -14,7 +14,7 @@ from tacit.model.pack import Block, Surface
 from tacit.model.session import Exposure, SessionKey, SessionState
 from tacit.model.signal import Signal, ToolCall, ToolFinished, ToolStarting
 from tacit.model.trigger import Trigger
-from tacit.session.ledger import is_due, refusing
+from tacit.session.ledger import is_due, with_refusal
 
 KEY = SessionKey(host="claude-code", session_id="s")
 CALL = ToolCall(tool="bash", command="git push")
@@ -70,11 +70,11 @@ def test_nobody_but_the_user_refuses(tier: TrustTier) -> None:
 def test_no_refusal(signal: Signal, may_refuse: bool, blocking: bool) -> None:
     rule = replace(RULE, trigger=replace(RULE.trigger, blocking=blocking))
     assert not is_due(rule, signal, STATE, may_refuse=may_refuse)
-    assert not refusing(BLOCK, [rule], signal, STATE, may_refuse=may_refuse).refuses
+    assert not with_refusal(BLOCK, [rule], signal, STATE, may_refuse=may_refuse).refuses
 
 
 def test_a_refusal_carries_the_rule_as_its_reason() -> None:
-    block = refusing(BLOCK, [RULE], STARTING, STATE, may_refuse=True)
+    block = with_refusal(BLOCK, [RULE], STARTING, STATE, may_refuse=True)
     answer = json.loads(ClaudeCode().encode({"hook_event_name": "PreToolUse"}, block))
     assert answer["hookSpecificOutput"] == {
         "hookEventName": "PreToolUse",
@@ -88,5 +88,5 @@ def test_a_refusal_carries_the_rule_as_its_reason() -> None:
 def test_an_empty_block_and_other_surfaces_refuse_nothing() -> None:
     empty = Block(surface=Surface.ACTION)
     prompt = replace(BLOCK, surface=Surface.PROMPT)
-    assert refusing(empty, [RULE], STARTING, STATE, may_refuse=True) == empty
-    assert refusing(prompt, [RULE], STARTING, STATE, may_refuse=True) == prompt
+    assert with_refusal(empty, [RULE], STARTING, STATE, may_refuse=True) == empty
+    assert with_refusal(prompt, [RULE], STARTING, STATE, may_refuse=True) == prompt

@@ -7,7 +7,14 @@ from pathlib import Path
 import pytest
 
 from repositories import begin, git
-from tacit.session.projects import branch_at, commit_at, head_branch, is_branch_name, stand_of, work_tree_of
+from tacit.session.projects import (
+    branch_at,
+    branch_fingerprint,
+    commit_at,
+    head_branch,
+    is_branch_name,
+    work_tree_of,
+)
 
 
 @pytest.fixture
@@ -148,7 +155,7 @@ def test_no_program_is_started_while_the_file_tells(root, monkeypatch):
     assert tree is not None
     monkeypatch.setenv("PATH", "")
     assert branch_at(tree) == "topic"
-    assert stand_of(tree)[0] == "topic"
+    assert branch_fingerprint(tree)[0] == "topic"
 
 
 def test_without_git_there_is_no_default_branch(root, monkeypatch):

@@ -15,7 +15,7 @@ from tacit.model.changes import Draft, Skip
 from tacit.model.kinds import SESSION_NOTES
 from tacit.model.memory import Memory, Provenance, TrustTier
 from tacit.model.scope import Scope, ScopeKind, project_scope
-from tacit.model.shared import SharedMemory, SharedStatement, too_long
+from tacit.model.shared import SharedMemory, SharedStatement, why_too_long
 from tacit.ports.clock import Clock
 from tacit.ports.models import Embedder
 from tacit.reading.when import stated_when
@@ -113,7 +113,7 @@ def check_lengths(statement: SharedStatement) -> None:
         InvalidInput: a part of the statement is too long.
         InvalidPayload: `said_at_ms` is not a time.
     """
-    if why := too_long(statement):
+    if why := why_too_long(statement):
         raise InvalidInput(why, hint="Share what one sentence can say.")
     if not 0 <= statement.said_at_ms < 2**53:
         raise InvalidPayload("`said_at_ms` is not a time.")

@@ -21,7 +21,7 @@ from tacit.errors import (
 )
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Add, Contradict, Merge, Supersede
-from tacit.model.item import MOST_ITEMS, Item, agent_of, json_object, mapped, namespace_path
+from tacit.model.item import MOST_ITEMS, Item, agent_of, json_object, map_texts, namespace_path
 from tacit.model.memory import Speaker
 from tacit.model.scope import Scope, ScopeFilter, ScopeKind
 from tacit.state.registry import ITEM
@@ -91,7 +91,7 @@ class Items:
         def clean(words: str) -> str:
             return redactor.redact(words).text
 
-        kept: dict[str, Any] = mapped(json_object(value), clean)
+        kept: dict[str, Any] = map_texts(json_object(value), clean)
         if len(ITEM.codec.write(_item(namespace, key, kept, 0))) > MAX_VALUE_CHARS:
             raise InvalidInput(
                 f"The item {key!r} has more than {MAX_VALUE_CHARS} characters.",

@@ -117,7 +117,7 @@ def scope_number(connection: sqlite3.Connection, memory: Memory) -> int:
 
     What a project lends to others has a number of its own there, so that a search of another project reads no other row.
     """
-    key = (clean_text(str(memory.scope)), memory.lent)
+    key = (clean_text(str(memory.scope)), memory.lent_as)
     row = connection.execute("SELECT number FROM scopes WHERE name = ? AND lent = ?", key).fetchone()
     if row is not None:
         return int(row[0])

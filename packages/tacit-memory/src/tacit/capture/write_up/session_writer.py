@@ -334,7 +334,7 @@ class SessionWriter:
         return sum(self._model.tokens.count(text) for text in texts)
 
     def _left_for(self, key: SessionKey, now_ms: int) -> int:
-        spent = self._spent_on(key).on(now_ms)
+        spent = self._spent_on(key).as_of(now_ms)
         return self._model.settings.tokens_per_session - spent.tokens
 
     def _spent_on(self, key: SessionKey) -> SessionSpending:
@@ -387,7 +387,7 @@ class SessionWriter:
             stored = WAITING.find(self._store, key)
             if stored is None:
                 return {}
-            tried = self._spent_on(key).on(now_ms).after(replace(request, took_ms=now_ms - request.at_ms))
+            tried = self._spent_on(key).as_of(now_ms).after(replace(request, took_ms=now_ms - request.at_ms))
             failed = replace(stored, tries=stored.tries + 1)
             return {**WAITING.change(failed, key), **SESSION_SPENDING.change(tried, key)}
 
@@ -437,7 +437,7 @@ class SessionWriter:
             kept=len(pairs),
             causes=dropped,
         )
-        on_session = self._spent_on(waiting.key).on(now_ms).after(request)
+        on_session = self._spent_on(waiting.key).as_of(now_ms).after(request)
 
         def finish(_: Sequence[Change]) -> ValueChanges:
             stored = WAITING.find(self._store, waiting.key)

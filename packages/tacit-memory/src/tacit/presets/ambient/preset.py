@@ -80,7 +80,7 @@ def _admitted(memories: Sequence[Memory], query: Query) -> list[Memory]:
         for m in memories
         if m.validity.holds_at(query.at_ms)
         and why_not_on(m, query.surface, session=query.session) is None
-        and query.elsewhere(m) is None
+        and query.why_elsewhere(m) is None
     ]
 
 
@@ -159,8 +159,8 @@ def _near(settings: RecallSettings) -> CosineFloor:
     return CosineFloor(ratio=settings.ambient.ratio, cosine=settings.ambient.cosine, kinds=settings.kinds)
 
 
-def searching(kit: Kit, state: RecallState) -> Pipeline:
-    """Search, and keep what is near enough, shares a rare name, or is related to what passed.
+def search_pipeline(kit: Kit, state: RecallState) -> Pipeline:
+    """Return the pipeline of a search that keeps what is near enough, shares a rare name, or is related to what passed.
 
     Pinned memories come first, where the settings and the surface have them.
     """
@@ -173,8 +173,8 @@ def searching(kit: Kit, state: RecallState) -> Pipeline:
     return search(kit, state, judge=_JUDGE, reach=reach, beside=pinned)
 
 
-def starting(kit: Kit, state: RecallState) -> Pipeline:
-    """Put pinned memories first, where the settings and the surface have them, then go on as at a start: the pipeline of a start or a compaction."""
+def start_pipeline(kit: Kit, state: RecallState) -> Pipeline:
+    """Return the pipeline of a start or a compaction, with pinned memories first where the settings and the surface have them."""
     pipeline = start(kit, state)
     if not state.settings.ambient.enabled or state.query.surface not in PINNED_SURFACES:
         return pipeline
@@ -187,12 +187,12 @@ def starting(kit: Kit, state: RecallState) -> Pipeline:
 PRESET = Preset(
     name="ambient",
     pipelines={
-        Surface.START: starting,
-        Surface.COMPACTION: starting,
-        Surface.PROMPT: searching,
-        Surface.ACTION: searching,
-        Surface.FAILURE: searching,
-        Surface.SUBAGENT: searching,
+        Surface.START: start_pipeline,
+        Surface.COMPACTION: start_pipeline,
+        Surface.PROMPT: search_pipeline,
+        Surface.ACTION: search_pipeline,
+        Surface.FAILURE: search_pipeline,
+        Surface.SUBAGENT: search_pipeline,
         Surface.ON_DEMAND: partial(judged_answer, judge=_JUDGE),
     },
     layout=Layout(

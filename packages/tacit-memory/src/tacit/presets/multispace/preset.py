@@ -29,9 +29,9 @@ from tacit.recall.budget import (
     Costs,
     Entry,
     Filling,
+    finish_pack,
     memory_costs,
     pack_with_carryover,
-    packed,
     shorten_long_text,
 )
 from tacit.recall.pipelines import search
@@ -315,7 +315,7 @@ def topic_of(memory: Memory) -> str:
     return " ".join(memory.content.split()[:TOPIC_WORDS]).rstrip(".,;:")
 
 
-def badges(
+def time_hints(
     items: Sequence[PackItem],
     *,
     spaces: Collection[str],
@@ -323,7 +323,7 @@ def badges(
     last_session: Candidate | None,
     now: LocalTime,
 ) -> tuple[str, ...]:
-    """Return the hints of time for a pack, in this order: time of day, yesterday's session, recent files, habit.
+    """Return the time hints for a pack, as sentences: time of day, yesterday's session, recent files, habit. A hint needs its space in `spaces`.
 
     Args:
         items: the memories of the pack.
@@ -399,7 +399,7 @@ def _last_act(session: SessionState) -> str:
 
 
 def untold(hints: Iterable[str], told: Iterable[str]) -> tuple[str, ...]:
-    """Return the hints that the session was not told yet; of the one that names a file and a time only its beginning counts."""
+    """Return the hints that are not among `told`. Two hints on recent files count as the same, whatever file and time they name."""
 
     def key(hint: str) -> str:
         return RECENT if hint.startswith(RECENT) else hint
@@ -602,7 +602,7 @@ def pack_multispace(state: RecallState) -> Outcome[Pack]:
         carried=budgets.divergence - alert_tokens,
         filling=filling,
     )
-    all_hints = badges(
+    all_hints = time_hints(
         [item for item in filling.items if item.category != "session"],
         spaces=state.spaces,
         sessions=state.context.sessions,
@@ -613,7 +613,7 @@ def pack_multispace(state: RecallState) -> Outcome[Pack]:
     new_hints = untold(all_hints, state.context.hinted) if filling.items or alerts else ()
     hints = _affordable(new_hints, min(budgets.badges, filling.left), badge_cost)
     sections = Sections(alerts=alerts, badges=hints, tokens=alert_tokens + sum(map(badge_cost, hints)))
-    return packed(query, filling.items, drops, sections, count=costs.count)
+    return finish_pack(query, filling.items, drops, sections, count=costs.count)
 
 
 def _entry(
@@ -736,7 +736,7 @@ def last_session(query: Query, *, store: MemoryStore) -> Memory | None:
         for m in digests
         if m.created_at_ms <= query.at_ms
         and f"{m.provenance.host}/{m.provenance.session_id}" != query.session
-        and query.elsewhere(m) is None
+        and query.why_elsewhere(m) is None
     ]
     return max(other_digests, key=lambda m: (m.updated_at_ms, m.id), default=None)
 
@@ -748,13 +748,16 @@ _JUDGE = partial(
 )
 
 
-def searching(kit: Kit, state: RecallState) -> Pipeline:
+def search_pipeline(kit: Kit, state: RecallState) -> Pipeline:
     """Return the pipeline of a search by all spaces, for surfaces that are silent unless the user gives them tokens."""
     return search(kit, state, judge=_JUDGE)
 
 
 def prompt(kit: Kit, state: RecallState) -> Pipeline:
-    """Search, read recent work and the last session as well, and fail where the prompt has no vector: the pipeline before a prompt."""
+    """Return the pipeline before a prompt: a search that also reads recent work and the last session.
+
+    Its steps raise ProviderError if the prompt could not be embedded.
+    """
     pipeline = search(kit, state, judge=_JUDGE)
     if state.nothing_coming:
         return pipeline
@@ -789,9 +792,9 @@ PRESET = Preset(
         Surface.START: start,
         Surface.COMPACTION: start,
         Surface.PROMPT: prompt,
-        Surface.ACTION: searching,
-        Surface.FAILURE: searching,
-        Surface.SUBAGENT: searching,
+        Surface.ACTION: search_pipeline,
+        Surface.FAILURE: search_pipeline,
+        Surface.SUBAGENT: search_pipeline,
         Surface.ON_DEMAND: partial(judged_answer, judge=_JUDGE),
     },
     layout=Layout(

@@ -28,13 +28,13 @@ from tacit.recall.pipelines.on_demand import judged_answer
 from tacit.recall.pipelines.start import start
 from tacit.recall.render import (
     answer_line,
-    cleaned,
     frame_text,
     line_text,
     needed_source,
     render_answer,
     render_block,
     side_by_side,
+    with_clean_items,
 )
 from tacit.recall.retrieve import fitted_order
 from tacit.recall.score import (
@@ -103,7 +103,7 @@ def section_line(
 
 def sections_block(pack: Pack, kinds: KindRegistry, clean: Clean = lambda text: text) -> str:
     """Return the block of the fixed sections alone; "" for the empty pack."""
-    return memory_text(sections_text(cleaned(pack, clean).items, kinds), "")
+    return memory_text(sections_text(with_clean_items(pack, clean).items, kinds), "")
 
 
 def relevant_frame(surface: Surface) -> str:
@@ -123,7 +123,7 @@ def relevant_line(
 
 def relevant_block(pack: Pack, kinds: KindRegistry, clean: Clean = lambda text: text) -> str:
     """Return the block of the refreshed section alone; "" for the empty pack."""
-    return memory_text("", relevant_text(cleaned(pack, clean).items, kinds))
+    return memory_text("", relevant_text(with_clean_items(pack, clean).items, kinds))
 
 
 def _marked(candidate: Candidate) -> str:
@@ -264,8 +264,8 @@ def _near(settings: RecallSettings) -> CosineFloor:
     return CosineFloor(cosine=settings.refresh.cosine, kinds=settings.kinds)
 
 
-def searching(kit: Kit, state: RecallState) -> Pipeline:
-    """Search, and keep what is near enough or, for a prompt or a task, shares a rare name."""
+def search_pipeline(kit: Kit, state: RecallState) -> Pipeline:
+    """Return the pipeline of a search that keeps what is near enough or, for a prompt or a task, shares a rare name."""
     reach: Steps = (("score", partial(reach_cosine, _near)),)
     if state.query.surface in (Surface.PROMPT, Surface.SUBAGENT):
         reach = (("score", partial(find_shared_names, kit.tools)), *reach)
@@ -277,10 +277,10 @@ PRESET = Preset(
     pipelines={
         Surface.START: start,
         Surface.COMPACTION: start,
-        Surface.PROMPT: searching,
-        Surface.ACTION: searching,
-        Surface.FAILURE: searching,
-        Surface.SUBAGENT: searching,
+        Surface.PROMPT: search_pipeline,
+        Surface.ACTION: search_pipeline,
+        Surface.FAILURE: search_pipeline,
+        Surface.SUBAGENT: search_pipeline,
         Surface.ON_DEMAND: partial(judged_answer, judge=_JUDGE),
     },
     layout=Layout(
@@ -458,9 +458,11 @@ class RefreshBlock:
         context = Context(
             turn=state.turn,
             epoch=state.epoch,
-            log=self._log.again() if self._log else None,
+            log=self._log.for_next_recall() if self._log else None,
             in_context=self._loaded_by_host(state),
-            render=lambda pack: sections_text(cleaned(pack, self._clean).items, self._kinds, named=True),
+            render=lambda pack: sections_text(
+                with_clean_items(pack, self._clean).items, self._kinds, named=True
+            ),
         )
         return self._pipeline.run(
             start, preset=PRESET, settings=self._settings, context=context, trace_id=self._new_id()
@@ -478,13 +480,13 @@ class RefreshBlock:
         settings = self._settings.model_copy(update={"refresh": refresh, "max_items": items})
 
         def render(pack: Pack) -> str:
-            return relevant_text(cleaned(pack, self._clean).items, self._kinds)
+            return relevant_text(with_clean_items(pack, self._clean).items, self._kinds)
 
         context = Context(
             in_context=self._loaded_by_host(state),
             turn=state.turn,
             epoch=state.epoch,
-            log=self._log.again() if self._log else None,
+            log=self._log.for_next_recall() if self._log else None,
             render=render,
         )
         return self._pipeline.run(

@@ -33,7 +33,15 @@ from tacit.model.query import Query
 from tacit.model.scope import Scope, ScopeFilter, ScopeKind
 from tacit.ports.store import MemoryFilter, SearchableStore
 from tacit.reading.digest_lines import counts_only, lines_of, still_fails, still_open, told_by
-from tacit.recall.budget import Costs, Entry, Filling, fill_strict, memory_costs, no_room, packed
+from tacit.recall.budget import (
+    Costs,
+    Entry,
+    Filling,
+    drops_for_no_room,
+    fill_strict,
+    finish_pack,
+    memory_costs,
+)
 from tacit.recall.pipelines import search
 from tacit.recall.pipelines.on_demand import judged_answer
 from tacit.recall.pipelines.start import start
@@ -341,8 +349,8 @@ def pack_scoped(state: RecallState) -> Outcome[Pack]:
     own = {"universal": budgets.universal, "language": budgets.language, "project": budgets.project}
     if not starts:
         unallotted = max(0, query.budget_tokens - sum(own.values()))
-        drops = no_room(fill_strict(entries, budgets=own, reserve=unallotted, filling=filling))
-        answer = packed(query, filling.items, drops, Sections(), count=state.count)
+        drops = drops_for_no_room(fill_strict(entries, budgets=own, reserve=unallotted, filling=filling))
+        answer = finish_pack(query, filling.items, drops, Sections(), count=state.count)
         return replace(answer, kept=replace(answer.kept, asked=asked_of(query.text)))
     # The frame is paid from the reserve, so that every other part has what its design promises.
     reserve = max(0, budgets.reserve - state.frame_tokens)
@@ -371,8 +379,8 @@ def pack_scoped(state: RecallState) -> Outcome[Pack]:
         used = sum(item.tokens for item in filling.items if item.category not in CODE_CATEGORIES)
         most = max(MOST_MEMORY_TOKENS, sum(own.values()) + budgets.reserve)
         out = filling.fill(out, most - used)[1]
-    drops = no_room([*out, *out_codes])
-    return packed(query, filling.items, drops, Sections(), count=state.count)
+    drops = drops_for_no_room([*out, *out_codes])
+    return finish_pack(query, filling.items, drops, Sections(), count=state.count)
 
 
 def scope_category(candidate: Candidate) -> str:
@@ -445,7 +453,7 @@ _JUDGE = partial(
 )
 
 
-def searching(kit: Kit, state: RecallState) -> Pipeline:
+def search_pipeline(kit: Kit, state: RecallState) -> Pipeline:
     """Return the pipeline of a search judged by `scoped_relevance`, for surfaces that are silent unless the user gives them tokens."""
     return search(kit, state, judge=_JUDGE)
 
@@ -456,10 +464,10 @@ PRESET = Preset(
         # The start pack is held to the score's threshold, too, instead of expected need.
         Surface.START: partial(start, judge=_JUDGE),
         Surface.COMPACTION: partial(start, judge=_JUDGE),
-        Surface.PROMPT: searching,
-        Surface.ACTION: searching,
-        Surface.FAILURE: searching,
-        Surface.SUBAGENT: searching,
+        Surface.PROMPT: search_pipeline,
+        Surface.ACTION: search_pipeline,
+        Surface.FAILURE: search_pipeline,
+        Surface.SUBAGENT: search_pipeline,
         Surface.ON_DEMAND: partial(judged_answer, judge=_JUDGE),
     },
     layout=replace(

@@ -534,8 +534,8 @@ _JUDGE = partial(
 )
 
 
-def searching(kit: Kit, state: RecallState) -> Pipeline:
-    """Search, score each memory by the formula of five parts, and keep those that reach the least similarity of their type."""
+def search_pipeline(kit: Kit, state: RecallState) -> Pipeline:
+    """Return the pipeline of a search that scores each memory by the formula of five parts and keeps those that reach the least similarity of their type."""
     return search(kit, state, judge=_JUDGE, reach=(("score", reach_floors),))
 
 
@@ -562,10 +562,10 @@ PRESET = Preset(
     pipelines={
         Surface.START: start,
         Surface.COMPACTION: start,
-        Surface.PROMPT: searching,
-        Surface.ACTION: searching,
-        Surface.FAILURE: searching,
-        Surface.SUBAGENT: searching,
+        Surface.PROMPT: search_pipeline,
+        Surface.ACTION: search_pipeline,
+        Surface.FAILURE: search_pipeline,
+        Surface.SUBAGENT: search_pipeline,
         Surface.ON_DEMAND: partial(judged_answer, judge=judge_answer),
     },
     layout=Layout(frame=typed_frame, line=typed_line, block=typed_block, text=typed_text, frame_is_most=True),

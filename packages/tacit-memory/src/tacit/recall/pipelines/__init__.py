@@ -72,7 +72,7 @@ class Topic:
 
 
 def index(tools: Tools, state: RecallState) -> Outcome[RecallState]:
-    """Add to the pack an index of what it leaves out, where the settings want one."""
+    """Add to the pack an index of what it leaves out, where surface and budget want one: of the rest of the pool, of what suits a task, or of changes."""
     pack, query = state.pack, state.query
     # A budget that the caller named is kept.
     if pack is None or not (query.own_budget and query.budget_tokens):
@@ -109,7 +109,7 @@ def _beside(
     """Return the pack with an index of these candidates, in their order, within a third of the index's budget; `delta` = changes."""
     if not candidates:
         return pack
-    made = _Indexer(state, tools, candidates, whole=False).besides(pack.items)
+    made = _Indexer(state, tools, candidates, whole=False).index_without(pack.items)
     made = replace(made, delta=delta, left=made.left if delta else ())
     return replace(pack, index=made) if made.lines else pack
 
@@ -146,7 +146,7 @@ def _news(tools: Tools, state: RecallState, told: Told) -> tuple[Candidate, ...]
         if memory.status in ENDED_STATUSES
         and memory.id in told.shown
         and memory.validity.superseded_by not in told.shown
-        and not state.hidden(memory)
+        and not state.why_withheld(memory)
     )
     return (*ended, *_listable(state, [memory for memory in memories if memory.status == "active"]))
 
@@ -184,7 +184,7 @@ class _Indexer:
         self._ordered = leaders_first(needed) if whole else candidates
         self._lines: dict[str, IndexLine] = {}
 
-    def besides(self, items: Sequence[PackItem], *, less: int = 0) -> Index:
+    def index_without(self, items: Sequence[PackItem], *, less: int = 0) -> Index:
         """Return the index of all candidates but those of `items`, within its budget minus `less` tokens."""
         count, whole = self._count, {item.candidate.memory.id for item in items}
         ordered = [candidate for candidate in self._ordered if candidate.memory.id not in whole]
@@ -240,7 +240,7 @@ def _within_cap(state: RecallState, indexer: _Indexer, pack: Pack) -> Pack:
     """
     items, cap, less = list(pack.items), state.context.cap_chars, 0
     while True:
-        made = replace(pack, items=tuple(items), index=indexer.besides(items, less=less))
+        made = replace(pack, items=tuple(items), index=indexer.index_without(items, less=less))
         text = state.render(made)
         if (not cap or len(text) <= cap) and state.context.fits(text):
             return made
@@ -300,7 +300,7 @@ INDEXED = (*START_SURFACES, Surface.PROMPT, Surface.SUBAGENT)
 
 
 def search(kit: Kit, state: RecallState, *, judge: Step, reach: Steps = (), beside: Steps = ()) -> Pipeline:
-    """Return the pipeline: embed, search, measure, judge, look at files, guard, drop what is known, pack, render.
+    """Return the pipeline of a search: embed, search, measure, judge, look at files, guard, drop what is known, pack, render.
 
     Args:
         kit: what the steps are bound to.

@@ -4,7 +4,7 @@ In: a query that speaks of a call. Out: its pipeline. Nothing is embedded here, 
 
 Relevance (own formula; set by hand on calls of projects that nothing is reported on):
 
-    relevance = (what the words name (`judge_moment`), else action) x (1 - ln(k) / ln(N)), k = candidates of at least HOLDS before, N = memories
+    relevance = (what the words name (`judge_by_words`), else action) x (1 - ln(k) / ln(N)), k = candidates of at least HOLDS before, N = memories
                asked, FEW_MEMORIES at least: a command that many memories speak of is the project's subject, and no moment of one of them
 
     action   = worth x about x meant, x UNMET_CONDITION_FACTOR if the statement is a condition that is not wholly met,
@@ -84,7 +84,7 @@ _LOOKS = frozenset({"read", "view", "read_file", "list", "grep", "glob", "ls"})
 
 
 def action(kit: Kit, state: RecallState) -> Pipeline:
-    """Search by words, names and moments, judge whether each memory is about this very call, guard, pack, render."""
+    """Return the pipeline of a tool call: search by words, names and moments, judge whether each memory is about this very call, guard, pack, render."""
     tools = kit.tools
     return Pipeline(
         ask=(("retrieve", partial(embed, tools)),),
@@ -112,7 +112,10 @@ def _judge_call_of(kit: Kit, state: RecallState) -> Outcome[RecallState]:
 
 @lru_cache(maxsize=16)
 def call_matcher_for(situation: Situation, goal: Situation | None) -> CallMatcher:
-    """Return the matcher of one call, cached because a recall asks it for dozens of triggers."""
+    """Return the matcher that compares triggers with a tool call; cached, because a recall asks for it once for each memory.
+
+    `goal` = what the prompt that led to the call asks for; None = unknown.
+    """
     return CallMatcher(situation, goal)
 
 
@@ -133,7 +136,7 @@ def judge_action(
     judgments: list[Judgment] = []
     for candidate in candidates:
         kind = kinds.of_stored(candidate.memory.kind)
-        judgments.append(judge_moment(query, candidate, kind) or action_relevance(query, candidate, kind))
+        judgments.append(judge_by_words(query, candidate, kind) or action_relevance(query, candidate, kind))
     holders = sum(relevance >= HOLDS for relevance, _ in judgments)
     rarity = 1.0 - math.log(max(holders, 1)) / math.log(max(among, len(candidates), FEW_MEMORIES))
     return [(round(relevance * rarity, 4), reasons) for relevance, reasons in judgments]
@@ -219,8 +222,10 @@ NAMED_RELEVANCE = 0.8
 """Relevance of a memory that names the very file, folder or command, but not when it applies."""
 
 
-def judge_moment(query: Query, candidate: Candidate, kind: Kind) -> Judgment | None:
-    """Return relevance by the moments that the memory's words name; None = they name no moment.
+def judge_by_words(query: Query, candidate: Candidate, kind: Kind) -> Judgment | None:
+    """Return (relevance, reasons) of a memory for the tool call of `query`, judged by when its own words say it applies, or by the file or command that they name.
+
+    None = its words decide nothing here; judge it by its trigger.
 
     A rule has relevance 1 at the call that the words name, and, for what they forbid, already at the call that mostly comes right
     before; 0 at every other call. A known failure has relevance 1 before the very command that it opens with runs again, 0 at every
@@ -239,7 +244,10 @@ def judge_moment(query: Query, candidate: Candidate, kind: Kind) -> Judgment | N
 
 
 def _named_in(memory: Memory, facts: CallFacts, *, finished: bool) -> str:
-    """Return the file, glob, folder or command of the call that the memory's words name; "" = none, or the call is finished."""
+    """Return the file, glob, folder or command of the call that the memory's words name; "" = none.
+
+    Also "" for a finished call, a digest, and a memory whose trigger has paths that somebody gave.
+    """
     if finished or memory.kind == DIGEST or (memory.trigger.paths and memory.trigger.maker != "local"):
         return ""
     places = named_places(memory.content)

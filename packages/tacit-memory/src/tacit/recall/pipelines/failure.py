@@ -131,18 +131,18 @@ _BROAD_WORDS = PROGRAMS | frozenset({
 })  # fmt: skip
 
 
-class Named(NamedTuple):
+class NameWeight(NamedTuple):
     """The weight of a name, and its `group`: the word, path or command it is part of. Only the best name of a group counts."""
 
     weight: float
     group: str
 
 
-Names = Mapping[str, Named]
+Names = Mapping[str, NameWeight]
 
 
 def failure(kit: Kit, state: RecallState) -> Pipeline:
-    """Embed, search, judge whether each memory speaks of this very error, guard, drop what is known, pack, render."""
+    """Return the pipeline after a failure: embed, search, judge whether each memory speaks of this very error, guard, drop what is known, pack, render."""
     tools = kit.tools
     return Pipeline(
         ask=(("retrieve", partial(embed, tools)),),
@@ -232,19 +232,19 @@ def _quoted_error(query: Query, candidate: Candidate) -> Judgment:
     return 0.0, ()
 
 
-def _shared(failed: Names, phrases: frozenset[str], candidate: Candidate) -> dict[str, Named]:
+def _shared(failed: Names, phrases: frozenset[str], candidate: Candidate) -> dict[str, NameWeight]:
     """Return what the failure and a memory both name; nothing for digests, session notes, and memories with a signature."""
     memory = candidate.memory
     if memory.error_signature or memory.is_session_note or memory.kind == DIGEST:
         return {}
     named = _names_of_memory(memory.content)
     shared = {
-        name: Named(min(found.weight, named[name].weight), found.group)
+        name: NameWeight(min(found.weight, named[name].weight), found.group)
         for name, found in failed.items()
         if name in named
     }
     if phrase := min(phrases & _phrases(memory.content), default=""):
-        shared[f'"{phrase}"'] = Named(NAME, phrase)
+        shared[f'"{phrase}"'] = NameWeight(NAME, phrase)
     return shared
 
 
@@ -262,12 +262,12 @@ class _Names:
     """Collects what a text names, each name with its greatest weight."""
 
     def __init__(self) -> None:
-        self.found: dict[str, Named] = {}
+        self.found: dict[str, NameWeight] = {}
 
     def add(self, name: str, weight: float, group: str = "") -> None:
         known = self.found.get(name)
         if known is None or weight > known.weight:
-            self.found[name] = Named(weight, group or name)
+            self.found[name] = NameWeight(weight, group or name)
 
     def read(self, text: str, *, group: str = "") -> None:
         """Add all that `text` names; with `group`, as parts of one thing."""

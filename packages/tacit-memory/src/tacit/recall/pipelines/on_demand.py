@@ -110,7 +110,10 @@ WEIGHED = ("lexical", "late", "sequence")
 
 
 def on_demand(kit: Kit, state: RecallState, *, share: float = ANSWER_SHARE) -> Pipeline:
-    """Embed, search wide, weigh word by word, order by match, guard, cut what is far below the best, pack, render."""
+    """Return the pipeline of an answer: embed, search wide, weigh word by word, order by match, guard, cut what is far below the best, pack, render.
+
+    `share` = the share of the best score that a further memory needs; see `cut`.
+    """
     tools = kit.tools
     return Pipeline(
         ask=_ask_first(kit),
@@ -133,7 +136,7 @@ def on_demand(kit: Kit, state: RecallState, *, share: float = ANSWER_SHARE) -> P
 
 
 def judged_answer(kit: Kit, state: RecallState, *, judge: Step) -> Pipeline:
-    """Embed, search wide, weigh word by word, judge, order by weight, guard, pack, render.
+    """Return the pipeline of an answer: embed, search wide, weigh word by word, judge, order by weight, guard, pack, render.
 
     For a preset with a score of its own: `judge` says how relevant each memory is, the ranking in which order they come.
     """
@@ -166,7 +169,7 @@ def _ask_first(kit: Kit) -> Steps:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class WeighedAnswer:
     """The memories that a question found, with their scores.
 
     Attributes:
@@ -200,7 +203,7 @@ def answer(
     store: SearchableStore,
     embedder: Embedder,
     remaining_ms: Callable[[], float] = lambda: 1e9,
-) -> Outcome[Answer]:
+) -> Outcome[WeighedAnswer]:
     """Score the memories that share a word with the query or are near in meaning; return them best first. Reads the store.
 
     `rankings` must hold the semantic ranking; `spaces` are the active spaces. Losses name what missed the deadline.
@@ -228,7 +231,7 @@ def answer(
         )
     memories = _pool(query, store, table, near_in_meaning, of_talk="sequence" in spaces)
     if not memories:
-        return Outcome(kept=Answer())
+        return Outcome(kept=WeighedAnswer())
     names = [memory.id for memory in memories]
     places = [session_position(memory) if "sequence" in spaces else None for memory in memories]
     near = find_turn_neighbors(places)
@@ -266,7 +269,7 @@ def answer(
         whole, match = beside_successors(whole, memories), beside_successors(match, memories)
     order = zip(names, map(float, whole), strict=True)
     return Outcome(
-        kept=Answer(
+        kept=WeighedAnswer(
             order=tuple(sorted(order, key=lambda entry: (-entry[1], newest_id_first(entry[0])))),
             memories=dict(zip(names, memories, strict=True)),
             matches=dict(zip(names, match.tolist(), strict=True)),
@@ -276,7 +279,7 @@ def answer(
     )
 
 
-def _by_words(query: Query, rankings: Sequence[Ranking], store: SearchableStore) -> Answer:
+def _by_words(query: Query, rankings: Sequence[Ranking], store: SearchableStore) -> WeighedAnswer:
     """Return the answer to a question in a language that the embedder does not read: by first letters of words and runs of letters.
 
     score = mean of both, each divided by the best one;  match = share of the question's words that a memory contains, weighted by idf
@@ -287,7 +290,7 @@ def _by_words(query: Query, rankings: Sequence[Ranking], store: SearchableStore)
     others = [hit.memory_id for ranking in rankings for hit in ranking.hits if hit.memory_id not in found]
     memories = store.get([*found, *dict.fromkeys(others)], scope=query.scope)
     if not memories:
-        return Answer()
+        return WeighedAnswer()
     contents = [memory.content.lower() for memory in memories]
     holding = np.array([[word in content for word in words] for content in contents], np.float32)
     holders = holding.sum(axis=0)
@@ -301,7 +304,7 @@ def _by_words(query: Query, rankings: Sequence[Ranking], store: SearchableStore)
     runs = topic_gram_cosines(query.text, [memory.content for memory in memories])
     scores = (lexical / max(float(lexical.max()), 1e-6) + runs / max(float(runs.max()), 1e-6)) / 2
     order = zip((memory.id for memory in memories), map(float, scores), strict=True)
-    return Answer(
+    return WeighedAnswer(
         order=tuple(sorted(order, key=lambda entry: (-entry[1], newest_id_first(entry[0])))),
         memories={memory.id: memory for memory in memories},
         matches={memory.id: float(share) for memory, share in zip(memories, coverage, strict=True)},
@@ -310,11 +313,11 @@ def _by_words(query: Query, rankings: Sequence[Ranking], store: SearchableStore)
 
 
 def breadth(query: Query, least: int) -> int:
-    """Return how many memories to consider for a question: as many as its budget has room for, at least `least`."""
+    """Return how many memories to consider for a question: as many as its budget has room for, but not fewer than `least`."""
     return max(least, query.budget_tokens // LEAST_LINE_TOKENS)
 
 
-def count_answers(order: Order, matches: Mapping[str, float], *, least: float) -> int:
+def place_of_last_answer(order: Order, matches: Mapping[str, float], *, least: float) -> int:
     """Return the place, from 1, of the last memory in `order` whose match is at least `least`; 0 = none."""
     places = enumerate(order, start=1)
     return max((place for place, (name, _) in places if matches[name] >= least), default=0)
@@ -341,8 +344,10 @@ def weigh(tools: Tools, state: RecallState, *, by_match: bool = False) -> Outcom
     weighed = done.kept
     size = state.preset.shortlist_at(state.query.surface)
     if by_match:
-        visible = [(name, score) for name, score in weighed.order if not state.hidden(weighed.memories[name])]
-        answers = count_answers(visible, weighed.matches, least=state.threshold)
+        visible = [
+            (name, score) for name, score in weighed.order if not state.why_withheld(weighed.memories[name])
+        ]
+        answers = place_of_last_answer(visible, weighed.matches, least=state.threshold)
         size = max(size, answers + len(weighed.order) - len(visible))
     else:
         size = breadth(state.query, size)
@@ -557,7 +562,7 @@ def order_judged(state: RecallState) -> Outcome[RecallState]:
 
 
 def by_match(candidates: Sequence[Candidate], matches: Mapping[str, float]) -> tuple[Candidate, ...]:
-    """Return the candidates in the order of the answer, with their match with the question as relevance."""
+    """Sort the candidates by their score in the answer, and set their relevance to their match with the question (`matches`, 0-1, by id)."""
     judged = [c.judged(round(matches.get(c.memory.id, 0.0), 4), _reasons(c)) for c in candidates]
     return tuple(sorted(judged, key=lambda c: (-c.fused, -c.relevance, c.memory.newest_first)))
 
@@ -569,7 +574,7 @@ def _reasons(candidate: Candidate) -> tuple[str, ...]:
 
 
 def in_order(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
-    """Return the candidates in the order of the answer, for presets whose own score judges relevance.
+    """Sort the candidates by their score in the answer, and raise their relevance in proportion to it; for presets whose own score judges relevance.
 
     Whether there is an answer depends on the relevance of the best candidate alone. Another candidate may come from the same
     conversation and share no word with the question. Its relevance is therefore raised in proportion to its score in the answer:

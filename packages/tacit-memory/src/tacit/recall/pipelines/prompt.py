@@ -31,7 +31,10 @@ NAMED = "named by the model"
 
 
 def prompt(kit: Kit, state: RecallState) -> Pipeline:
-    """Embed, search, fuse, measure, judge by the gate, look at files, guard, drop what is known, pack, render."""
+    """Return the pipeline before a prompt: embed, search, fuse, measure, judge by the gate, look at files, guard, drop what is known, pack, render.
+
+    Without a search if the agent will do nothing after the prompt. With `context.judge` a model is asked first.
+    """
     if state.nothing_coming:
         return nothing(kit, state)
     tools = kit.tools

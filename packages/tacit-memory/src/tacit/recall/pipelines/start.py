@@ -56,7 +56,7 @@ BY_NEED = StartPoolDesign(make=None, keep_ms=15 * 60_000, one_digest=True)
 
 
 def start(kit: Kit, state: RecallState, *, judge: Step | None = None) -> Pipeline:
-    """Read the pool, order it, look at files, guard, drop what is known, pack, index the rest, render: the pipeline of a start.
+    """Return the pipeline of a start: read the pool, order it, look at files, guard, drop what is known, pack, index the rest, render.
 
     A session that goes on gets only what changed since. `judge` None = the candidates keep the relevance that the pool gave them.
     """
@@ -112,7 +112,9 @@ class _Listing:
         """Ids of the memories that are used."""
         return tuple(rank[-1] for rank in self.ranks[: self.limit])
 
-    def changed(self, ids: Collection[str], current: Sequence[Memory], *, at_ms: int) -> _Listing | None:
+    def after_changes(
+        self, ids: Collection[str], current: Sequence[Memory], *, at_ms: int
+    ) -> _Listing | None:
         """Return the list after the changed memories `ids` became `current` (missing = removed); None = it must be read anew."""
         coming = [
             _rank(memory)
@@ -174,7 +176,7 @@ class StartPools:
         if own:
             # Every session has a scope of its own, nearly always empty: then it shares the pool of the others.
             if self._holds_any(ScopeFilter.of(*own)):
-                return self._made(scope, preset, settings, change=change, at_ms=at_ms)
+                return self._make(scope, preset, settings, change=change, at_ms=at_ms)
             scope = ScopeFilter.of(
                 *(
                     visible_scope
@@ -191,7 +193,7 @@ class StartPools:
             pool = None
         if pool is not None and pool.change == change:
             return pool
-        pool = (pool and self._followed(pool, scope, change=change, at_ms=at_ms)) or self._made(
+        pool = (pool and self._follow_changes(pool, scope, change=change, at_ms=at_ms)) or self._make(
             scope, preset, settings, change=change, at_ms=at_ms
         )
         with self._lock:
@@ -214,7 +216,7 @@ class StartPools:
         # Without a start pack, a compaction brings back what it dropped and nothing else.
         pool = state.pool if state.settings.budgets.start else ()
         candidates = self.with_first(pool, first=state.context.first, scope=query.scope, at_ms=query.at_ms)
-        hidden = {c.memory.id: why for c in candidates if (why := state.hidden(c.memory))}
+        hidden = {c.memory.id: why for c in candidates if (why := state.why_withheld(c.memory))}
         candidates = tuple(c for c in candidates if c.memory.id not in hidden)
         if state.preset.start_pool.one_digest:
             last = newest_digests((c.memory for c in candidates), by_branch=False)
@@ -229,7 +231,10 @@ class StartPools:
     def with_first(
         self, pool: Sequence[Candidate], *, first: tuple[str, ...], scope: ScopeFilter, at_ms: int
     ) -> tuple[Candidate, ...]:
-        """Return the candidates of a pool, after the memories `first`, which get relevance 1; the relevance of the others is halved then."""
+        """Return the memories `first` with relevance 1, then the rest of `pool` with half its relevance; with () the pool as it is.
+
+        Reads `first` from the store; ids that are not in `scope` are skipped.
+        """
         if not first:
             return tuple(pool)
         dropped = self._store.get(first, scope=scope)
@@ -249,13 +254,13 @@ class StartPools:
     def _holds_any(self, scope: ScopeFilter) -> bool:
         return self._store.count_active(scope=scope) > 0
 
-    def _made(
+    def _make(
         self, scope: ScopeFilter, preset: Preset, settings: RecallSettings, *, change: int, at_ms: int
     ) -> StartPool:
         make = preset.start_pool.make
         if make is None:
             listings = self._listings(scope)
-            return self._ordered(listings, scope, change=change, at_ms=at_ms, read_at_ms=at_ms)
+            return self._order_by_need(listings, scope, change=change, at_ms=at_ms, read_at_ms=at_ms)
         candidates, facts = make(self._store, scope, at_ms=at_ms, kinds=self._kinds, settings=settings)
         return StartPool(candidates=candidates, facts=facts, change=change, at_ms=at_ms, read_at_ms=at_ms)
 
@@ -283,8 +288,10 @@ class StartPools:
                 )
         return tuple(listings)
 
-    def _followed(self, pool: StartPool, scope: ScopeFilter, *, change: int, at_ms: int) -> StartPool | None:
-        """Return `pool` with what was written to the store since; None = it must be made anew."""
+    def _follow_changes(
+        self, pool: StartPool, scope: ScopeFilter, *, change: int, at_ms: int
+    ) -> StartPool | None:
+        """Return `pool` with what was written to the store since, which is read; None = the pool must be made anew."""
         if not pool.listings:
             return None
         ids = self._store.changed(pool.change, scope=scope, limit=MOST_CHANGED)
@@ -293,7 +300,7 @@ class StartPools:
         current = self._store.get(ids, scope=scope)
         listings: list[_Listing] = []
         for listing in pool.listings:
-            after = listing.changed(frozenset(ids), current, at_ms=at_ms)
+            after = listing.after_changes(frozenset(ids), current, at_ms=at_ms)
             if after is None:
                 return None
             listings.append(after)
@@ -304,9 +311,11 @@ class StartPools:
         )
         if same and before.isdisjoint(ids) and all(memory.kind != DIGEST for memory in current):
             return replace(pool, change=change, listings=tuple(listings))
-        return self._ordered(tuple(listings), scope, change=change, at_ms=at_ms, read_at_ms=pool.read_at_ms)
+        return self._order_by_need(
+            tuple(listings), scope, change=change, at_ms=at_ms, read_at_ms=pool.read_at_ms
+        )
 
-    def _ordered(
+    def _order_by_need(
         self, listings: tuple[_Listing, ...], scope: ScopeFilter, *, change: int, at_ms: int, read_at_ms: int
     ) -> StartPool:
         """Return the pool of the memories of `listings`, by expected need, with only the newest digest of each branch. Reads the store."""

@@ -46,12 +46,12 @@ MAKER_TRUST: dict[str, float] = {"user": 1.0, "agent": 0.7, "model": 0.5, "local
 
 
 def subagent(kit: Kit, state: RecallState) -> Pipeline:
-    """Search for the task, judge each memory by `judge_task`, and list in an index what else suits it: the pipeline of a subagent."""
+    """Return the pipeline of a subagent: search for its task, judge each memory by `judge_task`, and list in an index what else suits the task."""
     return search(kit, state, judge=partial(judge_each, judge_task))
 
 
 def judge_task(query: Query, candidate: Candidate, kind: Kind, settings: RecallSettings) -> Judgment:
-    """Return relevance and reasons by situation; 1 for a pinned rule that always holds."""
+    """Return the relevance (0-1) of `candidate` for a subagent's task and the reasons: by `situation_relevance`, but 1 for a pinned rule that always applies."""
     del settings
     if kind.standing and candidate.memory.trigger.always and candidate.memory.pinned:
         return 1.0, ("always, and pinned",)

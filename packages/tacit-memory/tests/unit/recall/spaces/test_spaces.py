@@ -207,7 +207,7 @@ class TestNeighbours:
 class TestExpanded:
     def test_the_relevance_model_by_hand(self):
         """Shares 3/4 and 1/4: a = 3/4 * 1/2 + 1/4, b = 3/4 * 1/2."""
-        model = spaces.relevance_model({"m1": ["a", "b"], "m2": ["a"]}, {"m1": 0.75, "m2": 0.25})
+        model = spaces.expansion_words({"m1": ["a", "b"], "m2": ["a"]}, {"m1": 0.75, "m2": 0.25})
         assert model == pytest.approx({"a": 0.625, "b": 0.375})
         assert spaces.expand_query(["a", "c"], model) == pytest.approx({"a": 0.5625, "b": 0.1875, "c": 0.25})
 
