@@ -9,6 +9,8 @@ import difflib
 import gc
 import os
 import signal
+import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,7 +22,21 @@ from tacit.config.environment import one_thread_for_arrays
 from tacit.config.home import Home
 
 SLOW_S = 600
+IN_MEMORY = "/dev/shm"
+ROOM_BYTES = 4 << 30
 pytest_plugins = ["engine_fixtures"]
+
+
+def keep_files_in_memory() -> None:
+    """Put the files of tests into memory where there is room for them: a store waits for a disk longer than it works."""
+    if sys.platform != "linux" or "TMPDIR" in os.environ or not os.path.isdir(IN_MEMORY):  # noqa: PTH112
+        return
+    found = os.statvfs(IN_MEMORY)
+    if found.f_bavail * found.f_frsize >= ROOM_BYTES and not found.f_flag & os.ST_NOEXEC:
+        os.environ["TMPDIR"] = tempfile.tempdir = IN_MEMORY
+
+
+keep_files_in_memory()
 
 # As the daemon does it, and before numpy is loaded: the workers of a run are as many as the processors already.
 one_thread_for_arrays()

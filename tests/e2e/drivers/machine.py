@@ -34,7 +34,7 @@ class Machine:
     """Home, Tacit home and a git project. Paths are short: a Unix socket below them has to fit into 104 bytes."""
 
     def __init__(self, **environ: str) -> None:
-        self.root = Path(tempfile.mkdtemp(prefix="tm-", dir="/tmp")).resolve()
+        self.root = Path(tempfile.mkdtemp(prefix="tm-")).resolve()
         self.user_home = self.root / "u"
         self.project = self.root / "shop"
         self.home = Home(self.root / "t")

@@ -29,7 +29,7 @@ class Sandbox:
     """A person's machine. Paths are short: a Unix socket below them has to fit into 104 bytes."""
 
     def __init__(self, script=(), model: type[StubModel] = StubModel) -> None:
-        self.root = Path(tempfile.mkdtemp(prefix="te-", dir="/tmp")).resolve()
+        self.root = Path(tempfile.mkdtemp(prefix="te-")).resolve()
         self.home = self.root / "home"
         self.tacit_home = self.root / "t"
         self.project = self.root / "shop"
