@@ -132,8 +132,8 @@ _SILENCE_TEXTS: dict[SilenceCause, Callable[[SilenceReason], str]] = {
         f"prompts were given more than {why.bound or 0:.0f} memories already"
     ),
     SilenceCause.NOTHING_COMING: lambda _: "no action is coming",
-    SilenceCause.NOTHING_FOUND: lambda _: "no candidate was found",
-    SilenceCause.NOT_RELEVANT: lambda _: "no candidate passed the gate",
+    SilenceCause.NOTHING_FOUND: lambda _: "no memory was found for it",
+    SilenceCause.NOT_RELEVANT: lambda _: "no memory was relevant enough",
     SilenceCause.IN_CONTEXT: lambda _: "everything that passed is in context already",
     SilenceCause.NO_ROOM: lambda _: "nothing that passed fits the budget",
     SilenceCause.LATE: lambda why: (

@@ -112,6 +112,9 @@ class Checkpoint:
         failures: commands that still fail.
         work: what the digest tells.
         digest_id, todo_id: the session's own notes, rewritten as it goes on; "" = none yet.
+        title: the user's first prompt, shortened.
+        folder: root of the session's project; "" = it belongs to none.
+        began_ms, heard_ms: when the first and the last words that were read were said; 0 = unknown.
         version: of this format; a checkpoint of another version counts as missing.
     """
 
@@ -122,6 +125,10 @@ class Checkpoint:
     work: SessionWork = field(default_factory=SessionWork)
     digest_id: str = ""
     todo_id: str = ""
+    title: str = ""
+    folder: str = ""
+    began_ms: int = 0
+    heard_ms: int = 0
     version: Literal[1] = 1
 
 

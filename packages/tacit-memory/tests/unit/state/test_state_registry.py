@@ -85,9 +85,11 @@ STORED = [
         "version": 1, "path": "/t.jsonl", "position": {"offset": 9, "head": "h", "prompts": 2, "last": "k"}, "root": "k0", "failures": [STORED_FAILURE],
         "work": {"asked": "Do it", "files": ["a.py"], "decided": [], "left": [], "fixed": [], "commits": ["c1", "c2"], "tasks": [["1", "Do it", "pending"]]},
         "digest_id": "mem_d", "todo_id": "", "held": [{"content": "c"}], "agent_end": "Done.", "solution": {"content": "c", "files": ["a.py"]},
+        "title": "Do it", "folder": "/w", "began_ms": 4, "heard_ms": 6,
      }), Checkpoint(
         path="/t.jsonl", position=Position(offset=9, head="h", prompts=2, last="k"), root="k0", failures=(FAILURE,), digest_id="mem_d",
         work=SessionWork(files=("a.py",), commits=("c1", "c2"), tasks=(("1", "Do it", "pending"),)),
+        title="Do it", folder="/w", began_ms=4, heard_ms=6,
      )),
     (registry.CAPTURED_AT_ONCE, (KEY,), "capture/said/claude-code/s1", '["h1","h2"]', ("h1", "h2")),
     (registry.UTTERANCES_SEEN, ("k0",), "capture/seen/k0", '["k0","k1"]', ("k0", "k1")),

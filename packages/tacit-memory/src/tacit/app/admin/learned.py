@@ -172,7 +172,7 @@ class DigestReader:
         keys = dict.fromkeys((*states, *(_key_of(memory) for memory in digests)))
         host, slash, number = name.partition("/")
         full_key = SessionKey(host=host, session_id=number)
-        if slash and full_key not in keys and CHECKPOINT.is_stored(self._store, full_key):
+        if slash and full_key not in keys and self._is_told_of(full_key):
             return full_key
         exact = [key for key in keys if name in (str(key), key.session_id)]
         by_prefix = [key for key in keys if str(key).startswith(name) or key.session_id.startswith(name)]
@@ -183,6 +183,12 @@ class DigestReader:
         if matches:
             raise NotFound(f"{len(matches)} sessions begin with {name!r}.", hint=hint)
         raise NotFound(f"No session is called {name!r}.", hint=hint)
+
+    def _is_told_of(self, key: SessionKey) -> bool:
+        """Whether its transcript was read, or a memory names it as the session that it was said in."""
+        stated = MemoryFilter(statuses=None, session=key)
+        scope = self._store.scopes()
+        return CHECKPOINT.is_stored(self._store, key) or self._store.count_memories(stated, scope=scope) > 0
 
     def _memory_of(self, key: SessionKey) -> Memory | None:
         scope = self._store.scopes()
@@ -374,6 +380,16 @@ class LearnedReader:
         """
         self._settle()
         return self._of(self._digests.named(name), visibility)
+
+    def count(self, key: SessionKey, *, visibility: Visibility) -> int:
+        """Return how many statements of a session are on record, as `of_session` lists them."""
+        outcomes = OUTCOMES.read(self._store, key)
+        where = MemoryFilter(statuses=None, session=key)
+        stated = self._store.list_memories(where, scope=self._store.scopes(), limit=MAX_STATEMENTS)
+        known = {memory.id for memory in stated}
+        merged = {outcome.memory_id for outcome in outcomes if outcome.memory_id} - known
+        memories = (*stated, *self._store.get(sorted(merged), scope=self._store.scopes()))
+        return sum(visibility.shows(memory) and not memory.is_session_note for memory in memories)
 
     def newest(self, project: ProjectRecord | None, *, visibility: Visibility) -> Learned | None:
         """Return the statements of the last session of `project` (None = of any project), or None without a session."""
