@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from tacit.api.answering import Answer, Parameters, Service
@@ -119,7 +120,7 @@ LATELY_MS = 30 * 24 * 3_600_000
 def _agents(engine: Service, at: Parameters) -> list[AgentState]:
     """List the agents whose files name Tacit or which were heard of, then those that are there and could be connected."""
     heard = engine.admin.recalls.heard()
-    installed = at.installed() if at.installed is not None else {}
+    installed: Mapping[str, HostStatus] = at.installed() if at.installed is not None else {}
     rows = [
         AgentState(
             host=host,
