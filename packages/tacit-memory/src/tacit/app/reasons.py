@@ -22,7 +22,7 @@ from tacit.model.trace import (
     Trace,
 )
 from tacit.model.trigger import Situation
-from tacit.state.captured import Outcome
+from tacit.state.captured import StatementOutcome
 from tacit.state.counted import RequestRecord
 
 
@@ -326,7 +326,7 @@ def change_text(why: ChangeReason) -> str:
     return "; ".join((text, *map(change_text, beside)))
 
 
-def outcome_text(outcome: Outcome) -> str:
+def outcome_text(outcome: StatementOutcome) -> str:
     """Return in words why a statement of a session was not stored; "" if it was."""
     return change_text(outcome.why) if outcome.why is not None else ""
 

@@ -229,7 +229,7 @@ Fate = Literal["new", "merged", "replaced", "contradicts", "duplicate", "dropped
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class StatementOutcome:
     """What became of one captured statement.
 
     Attributes:
@@ -259,7 +259,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TeamFileState:
-    """The state of a team file after its last import: a hash of it and of whose word it is; the id of its memory, "" = it became none."""
+    """The state of a team file after its last import: a hash of its bytes and its trust tier, and the id of its memory; "" = it became none."""
 
     digest: str
     memory_id: str = ""

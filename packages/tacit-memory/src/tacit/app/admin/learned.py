@@ -17,7 +17,7 @@ from tacit.model.scope import ScopeFilter
 from tacit.model.session import SessionKey, SessionState
 from tacit.ports.store import MemoryFilter, ProjectRecord, Store
 from tacit.reading.digest_lines import lines_of
-from tacit.state.captured import Fate, Outcome, SessionWork
+from tacit.state.captured import Fate, SessionWork, StatementOutcome
 from tacit.state.registry import CHECKPOINT, OUTCOMES, SESSION_SPENDING, WAITING
 
 # Digests of sessions: results and open tasks. In: a session's name, or a project. Out: digests, or the reason why there is none.
@@ -415,7 +415,9 @@ class LearnedReader:
             else learned
         )
 
-    def _with_counts(self, learned: Learned, key: SessionKey, outcomes: Iterable[Outcome]) -> Learned:
+    def _with_counts(
+        self, learned: Learned, key: SessionKey, outcomes: Iterable[StatementOutcome]
+    ) -> Learned:
         """Add the dropped statements, the requests to a model and the waiting work, which only the user may see."""
         spent = SESSION_SPENDING.read(self._store, key)
         requests = tuple(map(request_in_words, spent.requests))
@@ -437,7 +439,7 @@ class LearnedReader:
         )
 
     def _statements(
-        self, key: SessionKey, outcomes: Iterable[Outcome], visibility: Visibility
+        self, key: SessionKey, outcomes: Iterable[StatementOutcome], visibility: Visibility
     ) -> tuple[LearnedStatement, ...]:
         scope = self._store.scopes()
         where = MemoryFilter(statuses=None, session=key)
@@ -445,7 +447,7 @@ class LearnedReader:
             memory.id: memory
             for memory in self._store.list_memories(where, scope=scope, limit=MAX_STATEMENTS)
         }
-        by_memory: dict[str, list[Outcome]] = {name: [] for name in stated}
+        by_memory: dict[str, list[StatementOutcome]] = {name: [] for name in stated}
         for outcome in outcomes:
             if outcome.memory_id:
                 by_memory.setdefault(outcome.memory_id, []).append(outcome)
@@ -495,7 +497,10 @@ class LearnedReader:
 
 
 def _statement(
-    memory: Memory, outcomes: Iterable[Outcome], shown: Mapping[str, Memory], questions: Iterable[Memory]
+    memory: Memory,
+    outcomes: Iterable[StatementOutcome],
+    shown: Mapping[str, Memory],
+    questions: Iterable[Memory],
 ) -> LearnedStatement:
     statement_outcomes = tuple(outcomes)
     first = statement_outcomes[0] if statement_outcomes else None
@@ -512,7 +517,7 @@ def _statement(
     )
 
 
-def _evidence(memory: Memory, outcome: Outcome) -> Evidence:
+def _evidence(memory: Memory, outcome: StatementOutcome) -> Evidence:
     spans = (memory.provenance.span, *memory.evidence)
     span = next((text for text in spans if text and content_hash(text) == outcome.span), "")
     return Evidence(speaker=outcome.speaker, extractor=outcome.extractor, turn=outcome.turn, span=span)
