@@ -4,7 +4,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../tests/e2e/clients"
 
 installed() {
-    for package in @anthropic-ai/claude-code @github/copilot @google/gemini-cli @openai/codex @opencode-ai/plugin oidc-provider opencode-ai; do
+    for package in @anthropic-ai/claude-code @github/copilot @google/gemini-cli @openai/codex @opencode-ai/plugin opencode-ai; do
         node -e '
             const [name] = process.argv.slice(1)
             const wanted = require("./package.json").dependencies[name]

@@ -13,7 +13,6 @@ from __future__ import annotations
 import ast
 import inspect
 import json
-import re
 import tomllib
 from dataclasses import dataclass
 from functools import partial
@@ -160,11 +159,9 @@ def _tokens(name: str, surface: Surface) -> int:
 
 
 def _first_sentence(make: object) -> str:
-    """Return what the docstring of a pipeline says in its first line, without the words that it is a pipeline."""
+    """What the docstring of a pipeline says, in one line."""
     function = make.func if isinstance(make, partial) else make
-    line = (inspect.getdoc(function) or "").partition("\n")[0]
-    said = re.sub(r"^Return the pipeline [^:]*: ", "", line)
-    return said[:1].upper() + said[1:]
+    return (inspect.getdoc(function) or "").partition("\n")[0]
 
 
 def _own_settings(name: str) -> str:

@@ -62,7 +62,7 @@ def test_several_processes_write_at_once_and_nothing_is_lost(running: Server, te
         )
         for name in ("a", "b", "c")
     ]
-    assert [worker.wait(60) for worker in workers] == [0, 0, 0]
+    assert [worker.wait(300) for worker in workers] == [0, 0, 0]
     assert count(memories) == 37
     told = changes_of(memories)
     assert [entry.cursor.number for entry in told] == list(range(1, 1 + 1 + 3 * 12 * 2))

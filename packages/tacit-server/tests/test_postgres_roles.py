@@ -14,7 +14,7 @@ import numpy as np
 import psycopg
 import pytest
 
-import tacit_server.postgres
+import tacit_server
 from postgres_server import OWN, OWNER, Server, add, check_statement, new_tenant_name, nothing, server
 from samples import memory_named
 from tacit.errors import StoreError, StoreNewer
@@ -225,6 +225,11 @@ def test_the_same_id_may_be_stored_by_two_tenants(clock: FakeClock, running: Ser
 
 OF_NO_TENANT = {"_FIND_TENANT", "_ADD_TENANT", "_ADD_TEAM", "_BOUND"}
 """By the first three a transaction learns the number of the tenant whose name it knows. The last one asks the catalog."""
+UNROUTABLE = re.compile(
+    r"\b(?:set_config|nextval|pg_advisory\w*|pg_current_xact_id\w*|txid_\w+|DECLARE|MERGE|TABLESAMPLE|GROUPING SETS|RECURSIVE|SKIP LOCKED)\b"
+    r"|\(\s*(?:INSERT|UPDATE|DELETE)\b|\bSET tenant\b"
+)
+"""What a coordinator of a distributed PostgreSQL refuses, or runs on the wrong node."""
 
 
 def texts(value: object) -> Iterator[str]:
@@ -240,9 +245,9 @@ def texts(value: object) -> Iterator[str]:
 
 def statements() -> Iterator[tuple[str, str]]:
     """Every statement that a module of the package holds as a constant."""
-    package = tacit_server.postgres
+    package = tacit_server
     for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-        if ".migrations" in found.name:
+        if ".migrations" in found.name or found.name.endswith((".entry", ".main")):
             continue
         module = importlib.import_module(found.name)
         for name, value in vars(module).items():
@@ -253,10 +258,36 @@ def statements() -> Iterator[tuple[str, str]]:
 
 def test_every_statement_of_the_package_names_the_tenant_of_every_table() -> None:
     found = list(statements())
-    assert len(found) > 15
+    assert len(found) > 60
     for place, text in found:
         if place not in OF_NO_TENANT:
             check_statement(text)
+
+
+def test_no_statement_and_no_policy_uses_what_a_coordinator_cannot_route(running: Server) -> None:
+    assert [text for _, text in statements() if UNROUTABLE.search(text)] == []
+    for wrong in (
+        "SELECT set_config('a', 'b', true)",
+        "UPDATE memories SET tenant = 1",
+        "WITH a AS (DELETE FROM b)",
+    ):
+        assert UNROUTABLE.search(wrong)
+    # In one transaction, the reference table `tenants` and the tables of a tenant are never joined.
+    joined = [text for _, text in statements() if " tenants " in text and "FROM members" in text]
+    assert joined == []
+    policies = admin(running, "SELECT tablename, qual, with_check FROM pg_policies")
+    assert {table for table, _, _ in policies} == set(TENANT_TABLES)
+    assert [row for row in policies if "SELECT" in f"{row[1]} {row[2]}".upper()] == []
+
+
+def test_the_script_for_citus_distributes_every_table_of_a_tenant() -> None:
+    script = (Path(__file__).parents[3] / "deploy" / "citus.sql").read_text()
+    distributed = re.findall(
+        r"create_distributed_table\('(\w+)', 'tenant'(?:, colocate_with => 'memories')?\)", script
+    )
+    assert sorted(distributed) == sorted(set(TENANT_TABLES) - {"tenants"})
+    assert "create_reference_table('tenants')" in script
+    assert "citus.propagate_set_commands = 'local'" in script
 
 
 def test_settings_are_made_by_a_statement_and_not_by_a_function() -> None:
@@ -298,11 +329,11 @@ def test_a_statement_that_forgets_the_tenant_is_seen(statement: str) -> None:
 def test_connections_are_made_in_one_place_so_that_no_statement_runs_before_a_team_was_shown() -> None:
     """Each transaction begins with a look at the tenant's row, which policies show to members alone; elsewhere only owners connect."""
     root = Path(tacit_server.__file__).parent
-    marks = ("psycopg.connect(", ".borrow(", ".getconn(", "ConnectionPool(")
+    marks = ("onnection.connect(", "psycopg.connect(", ".borrow(", ".getconn(", "ConnectionPool(")
     found = {
         str(path.relative_to(root))
         for path in root.rglob("*.py")
         if any(mark in path.read_text() for mark in marks)
     }
     own = {f"postgres/{name}.py" for name in ("connection", "roles", "schema")}
-    assert found == {"embedded.py", "postgres_process.py", *own}
+    assert found == {"embedded.py", "news.py", "postgres_process.py", *own}

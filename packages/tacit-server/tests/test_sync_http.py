@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from dataclasses import replace
 from ipaddress import ip_network
 from pathlib import Path
@@ -10,17 +11,31 @@ from pathlib import Path
 import httpx2 as httpx
 import msgspec
 import pytest
+from starlette.requests import Request
 from starlette.testclient import TestClient
 
 from memory_logs import InMemoryLogs
-from tacit.errors import InvalidInput, LogForked, NotFound, NotLoggedIn, SyncError
+from postgres_server import server
+from tacit.errors import (
+    UPGRADE,
+    InvalidInput,
+    LogForked,
+    NotFound,
+    NotLoggedIn,
+    StoreError,
+    StoreNewer,
+    SyncError,
+)
 from tacit.sync.connection import checked_url
 from tacit.sync.http_server import HttpServer
 from tacit.sync.keys import AccountKey, DeviceKey
 from tacit.sync.views import Exchanged
-from tacit_server.app import _News, make_app
-from tacit_server.logs import MAX_LOGS
-from tacit_server.service import LOGIN_FAILURES, LOGIN_WINDOW_S, Recent
+from tacit_server.app import make_app
+from tacit_server.limits import LocalCounts, SharedCounts
+from tacit_server.logs import MAX_LOGS, Principal
+from tacit_server.news import News
+from tacit_server.postgres.connection import Connections
+from tacit_server.service import LOGIN_FAILURES, REQUESTS, REQUESTS_STEP, Service, TooManyRequests
 from test_sync_exchange import Home
 from unit.sync.devices import NOW
 
@@ -219,7 +234,7 @@ def test_guessing_codes_is_slow(site):
 
 
 def test_behind_a_proxy_each_address_guesses_for_itself(site):
-    trusted = make_app(site.logs, trusted_proxies=[ip_network("10.0.0.0/8")])
+    trusted = make_app(site.logs, trusted_proxies=[ip_network("10.0.0.0/8")], now_ms=lambda: NOW)
     client = TestClient(trusted, base_url=URL, client=("10.1.2.3", 5))
 
     def guess(forwarded: str) -> int:
@@ -245,24 +260,59 @@ def test_without_a_trusted_proxy_a_forwarded_address_counts_nothing(site):
     assert codes[-1] == 429
 
 
-def test_addresses_that_failed_long_ago_are_forgotten():
+@pytest.mark.parametrize("kind", ["local", "shared"])
+def test_events_of_a_minute_are_counted_and_then_forgotten(kind):
     now = [0.0]
-    failed = Recent(most=LOGIN_FAILURES, window_s=LOGIN_WINDOW_S, monotonic_s=lambda: now[0])
-    for number in range(100):
-        failed.add(f"192.0.2.{number}")
-    failed.add("")
-    now[0] = LOGIN_WINDOW_S - 1
-    failed.add("192.0.2.1")
-    assert len(failed) == 101
-    now[0] = LOGIN_WINDOW_S + 1
-    failed.add("192.0.2.200")
-    assert len(failed) == 2
-    assert not failed.too_many("192.0.2.1")
-    for _ in range(LOGIN_FAILURES):
-        failed.add("here")
-    assert failed.too_many("here")
-    failed.take_back("here")  # that one came in
-    assert not failed.too_many("here")
+    connections = Connections(server().dsn()) if kind == "shared" else None
+    start = 6e7 * os.getpid()  # of no other process of this run
+    counts = [
+        SharedCounts(connections, now_s=lambda: start + now[0])
+        if connections
+        else LocalCounts(now_s=lambda: now[0])
+        for _ in range(2 if connections else 1)
+    ]
+    key = f"failed {os.getpid()}"
+    assert [counts[0].add(key, 1), counts[-1].add(key, 2), counts[0].add("other", 0)] == [1, 3, 0]
+    assert counts[0].add(key, -1) == 2
+    now[0] = 61
+    assert counts[0].add(key, 0) == 0
+    if connections:
+        connections.close()
+
+
+def test_two_processes_count_together(site):
+    connections = Connections(server().dsn())
+    clients = [
+        TestClient(
+            make_app(site.logs, now_ms=lambda: NOW, database=connections),
+            base_url=URL,
+            client=(f"guess-{os.getpid()}", 1),
+        )
+        for _ in range(2)
+    ]
+    codes = [clients[n % 2].post("/sync/v1/login", json=_guess()).status_code for n in range(12)]
+    assert codes == [*[422] * LOGIN_FAILURES, 429, 429]
+    connections.close()
+
+
+def test_a_device_is_limited_by_what_it_asks_of_all_processes():
+    who = Principal(account="ana", device="d")
+    shared = LocalCounts(now_s=lambda: 0.0)
+    one, two = (
+        Service(devices=lambda _: who, services=lambda _: who, counts=shared, now_s=lambda: 0.0)
+        for _ in range(2)
+    )
+    request = Request({"type": "http", "headers": [(b"authorization", b"Bearer ana.t")]})
+
+    async def ask() -> int:
+        for number in range(2 * REQUESTS):
+            try:
+                await (one, two)[number % 2].device(request)
+            except TooManyRequests:
+                return number
+        return -1
+
+    assert REQUESTS <= asyncio.run(ask()) <= REQUESTS + 2 * REQUESTS_STEP
 
 
 def test_behind_a_proxy_only_its_https_requests_are_answered(site):
@@ -287,16 +337,58 @@ def test_waiting_ends_with_news(site):
 
 def test_waiting_ends_when_the_server_stops(site):
     a = site.home("a", site.logs.add_account("ana", now_ms=NOW))
-    client = TestClient(make_app(site.logs, leaving=lambda: True, now_ms=lambda: NOW), base_url=URL)
+    news = News()
+    news.stop()
+    client = TestClient(make_app(site.logs, news=news, now_ms=lambda: NOW), base_url=URL)
     headers = {"Authorization": f"Bearer {a.remote.connection.token}"}
     assert client.get("/sync/v1/heads?wait=5&known=0", headers=headers).json()["heads"] == {}
 
 
 def test_health_and_metrics(site):
     site.home("a", site.logs.add_account("ana", now_ms=NOW))
-    assert site.client.get("/health").json() == {"status": "ok"}
-    text = site.client.get("/metrics").text
-    assert 'tacit_requests_total{route="/sync/v1/login",status="200"} 1' in text
+    assert site.client.get("/health").json() == site.client.get("/ready").json() == {"status": "ok"}
+    operator = TestClient(site.client.app, base_url=URL, client=("127.0.0.1", 5))
+    text = operator.get("/metrics").text
+    assert 'tacit_requests_total{route="/sync/v1/login",status="200"} 1.0' in text
+    assert "process_resident_memory_bytes" in text
+
+
+def test_strangers_read_no_metrics(site):
+    assert site.client.get("/metrics").status_code == 401
+    forwarded = TestClient(site.client.app, base_url=URL, client=("127.0.0.1", 5))
+    assert forwarded.get("/metrics", headers={"X-Forwarded-For": "192.0.2.1"}).status_code == 401
+    client = TestClient(make_app(site.logs, metrics_token="m3trics"), base_url=URL, client=("127.0.0.1", 5))
+    assert client.get("/metrics").status_code == 401
+    assert client.get("/metrics", headers={"Authorization": "Bearer other"}).status_code == 401
+    assert client.get("/metrics", headers={"Authorization": "Bearer m3trics"}).status_code == 200
+
+
+class _BrokenLogs(InMemoryLogs):
+    """Logs whose database says more than a stranger may know."""
+
+    def __init__(self, error: StoreError) -> None:
+        super().__init__()
+        self.error = error
+
+    def principal(self, token, *, now_ms):
+        raise self.error
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        StoreError("The database cannot be reached: 10.1.2.3 port 5477 failed.", hint="role tacit_app"),
+        StoreNewer("The database has schema 6; this Tacit knows up to 5 and reads nothing.", hint=UPGRADE),
+    ],
+)
+def test_what_is_wrong_with_the_database_is_told_to_the_operator_alone(caplog, error):
+    client = TestClient(make_app(_BrokenLogs(error)), base_url=URL)
+    reply = client.get("/sync/v1/heads", headers={"Authorization": "Bearer ana.x"})
+    assert (reply.status_code, reply.json()["code"]) == (503, "store_error")
+    assert not any(word in reply.text for word in ("5477", "tacit_app", "schema", "pgrade"))
+    assert error.message in caplog.text
+    with pytest.raises(StoreError, match="cannot use its database"):
+        HttpServer(URL, "ana.x", client=client).heads()
 
 
 @pytest.mark.parametrize(
@@ -397,19 +489,3 @@ def test_requests_are_spans_where_opentelemetry_is_set_up(site, monkeypatch):
         "http.route": "/sync/v1/heads",
         "http.response.status_code": 401,
     }
-
-
-def test_who_waits_in_the_process_that_gets_the_news_is_woken_at_once_and_others_are_not():
-    async def run() -> None:
-        news = _News()
-        ana, bo = (asyncio.create_task(news.wait(account, 60.0)) for account in ("ana", "bo"))
-        await asyncio.sleep(0)
-        news.tell("ana")
-        await asyncio.wait_for(ana, 10.0)
-        assert not bo.done()
-        news.tell("bo")
-        await asyncio.wait_for(bo, 10.0)
-        await news.wait("ana", 0.001)
-        assert news._waiting == {}
-
-    asyncio.run(run())

@@ -723,7 +723,7 @@ def test_what_is_no_cursor_is_refused_or_begins_anew(acme, odd):
 
 
 def test_the_database_itself_shows_a_team_to_its_members_alone(acme):
-    """A mistake in the code opens nothing: no transaction begins for a principal who is no member, and no row is seen without one."""
+    """A mistake in the code opens nothing: no transaction begins for a principal who is no member, and who does not review sees only their own requests."""
 
     from tacit_server.postgres.connection import Connections, Database, TenantUnseen
 
@@ -738,12 +738,18 @@ def test_the_database_itself_shows_a_team_to_its_members_alone(acme):
         with psycopg.connect(server().dsn()) as connection:
             for principal, seen in ((acme.dee, 0), (acme.zoe, 0), (acme.bo, 1), (acme.cy, 1)):
                 with connection.transaction():
+                    reviews = "on" if principal is acme.cy else ""
                     connection.execute(
-                        "SELECT set_config('tacit.tenant', %s, true), set_config('tacit.principal', %s, true)",
-                        (str(number), principal.account),
+                        "SELECT set_config('tacit.tenant', %s, true), set_config('tacit.principal', %s, true), set_config('tacit.reviews', %s, true)",
+                        (str(number), principal.account, reviews),
                     )
                     rows = connection.execute("SELECT id FROM share_requests").fetchall()
                     assert [row[0] for row in rows] == [request.id][:seen]
             assert connection.execute("SELECT count(*) FROM share_requests").fetchone() == (0,)
+        for who, reviews in ((acme.cy, "on"), (acme.bo, None), (acme.dee, None)):
+            database = Database(connections, tenant, principal=who.account)
+            assert database.reading(
+                lambda t: t.row("SELECT nullif(current_setting('tacit.reviews', true), '')")
+            ) == (reviews,)
     finally:
         connections.close()

@@ -25,13 +25,6 @@ def client_path(name: str) -> Path | None:
     return path if path.exists() else None
 
 
-def require_module(name: str) -> Path:
-    """The folder of modules, with the module `name` in it; skips the test where it is missing, fails it in CI."""
-    if not (modules() / name).exists():
-        _missing(name)
-    return modules()
-
-
 def require_client(name: str) -> Path:
     """The installed client `name`; skips the test where it is missing, fails it in CI."""
     path = client_path(name)

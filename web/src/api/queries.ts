@@ -437,7 +437,7 @@ export const useSession = (host: string, session_id: string) =>
 export const useLearned = (session: string) =>
   useQuery({
     queryKey: ["learned", session],
-    queryFn: () => body(api.GET("/v1/digests", { params: { query: { session, learned: true } } })),
+    queryFn: async () => (await body(api.GET("/v1/digests", { params: { query: { session, learned: true } } }))).learned,
   });
 
 export const useMute = () =>

@@ -193,7 +193,7 @@ export interface paths {
         put?: never;
         /**
          * Make one decision on one or many statements of the review queue. It is one change, which `undo` reverts.
-         * @description Accepting a statement makes it active and ends what it contradicts; rejecting it retires it, and it is not learned again. Name the statements by `ids`, or by `where` together with the `count` that you expect. If another number matches, nothing is decided. A pair that contradicts each other is decided by itself, so that a decision on many ends nothing unseen. `changes` tells what became of one statement.
+         * @description Accepting a statement makes it active and ends what it contradicts; rejecting it retires it, and it is not learned again. Name the statements by `ids`, or by `where` together with the `count` that you expect. If another number matches, nothing is decided. `changes` tells what became of one statement.
          */
         post: operations["decide_reviews"];
         delete?: never;
@@ -390,8 +390,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List sessions, newest first: those whose events were recorded, and those imported from transcripts.
-         * @description Each row has the first prompt, the host, the folder, the number of turns, what was injected, and how many statements it taught.
+         * List sessions, newest signal first.
+         * @description Each row has the host, the folder, the number of turns, and what was injected.
          */
         get: operations["list_sessions"];
         put?: never;
@@ -411,7 +411,7 @@ export interface paths {
         };
         /**
          * Get one session turn by turn: prompts, injected and dropped memories.
-         * @description Of an imported session no turns are known, only what it was about and what it taught. Each turn has its prompt, its recalls with injected and dropped memories, and the tools that ran.
+         * @description Each turn has its prompt, its recalls with injected and dropped memories, and the tools that ran.
          */
         get: operations["get_session"];
         put?: never;
@@ -1208,33 +1208,6 @@ export interface components {
             last_seen_ms: number | null;
         };
         /**
-         * AgentState
-         * @description A coding agent: whether it is connected, and when it was heard of last.
-         */
-        AgentState: {
-            /**
-             * Host
-             * @description its name; `plain` and others are programs of the user's own
-             */
-            host: string;
-            /**
-             * State
-             * @description whether its files name Tacit; `unknown` = it has none that Tacit knows
-             * @enum {string}
-             */
-            state: "installed" | "outdated" | "partial" | "absent" | "unknown";
-            /**
-             * Heard Ms
-             * @description when an event of it came last; 0 = never
-             */
-            heard_ms: number;
-            /**
-             * Problems
-             * @description what is wrong, in sentences that say what to do
-             */
-            problems: string[];
-        };
-        /**
          * Agents
          * @description A page of the known agents: those with settings, and those of sessions.
          */
@@ -1536,7 +1509,6 @@ export interface components {
          * Bucket
          * @description One time interval that begins at `at_ms`. Recall latencies are in milliseconds, 0 without recalls.
          *
-         *     `injections` and `silences` are of prompts, calls and failures: a start pack comes always, and an agent's own search gets an answer.
          *     `useful` and `wrong` = verdicts on what was handed over then; `precision` = their share of useful ones.
          */
         Bucket: {
@@ -1999,7 +1971,7 @@ export interface components {
          * @description A decision on one entry of the review queue, or the same on many as one change.
          * @example {
          *       "ids": [
-         *         "mem_1m8myfp3trrhcavj"
+         *         "mem_1m8mk1g3vaz5t4ec"
          *       ],
          *       "action": "accept"
          *     }
@@ -2030,13 +2002,13 @@ export interface components {
              */
             ids?: string[];
             /**
-             * @description instead of `ids`: all statements that match; pairs are left out
+             * @description instead of `ids`: all entries that match
              * @default null
              */
             where?: components["schemas"]["ReviewWhere"] | null;
             /**
              * Count
-             * @description with `where`: the expected number of matches, `total` without the pairs in `groups.cause`; if it differs, nothing is decided
+             * @description with `where`: the expected number of matches, from `total`; if it differs, nothing is decided
              * @default null
              */
             count?: number | null;
@@ -2045,7 +2017,7 @@ export interface components {
          * DecideRequest
          * @description A request to accept, refuse or withdraw a share request.
          * @example {
-         *       "id": "req_1m8mygtq6t551gqc",
+         *       "id": "req_1m8mk2g8zr3n6cch",
          *       "decision": "accept"
          *     }
          */
@@ -2707,9 +2679,9 @@ export interface components {
          * Feedback
          * @description A request to report whether a memory was useful, or all that a recall injected.
          * @example {
-         *       "id": "mem_1m8myf9swfpqpdrd",
+         *       "id": "mem_1m8mk16cxh7qjwaq",
          *       "useful": true,
-         *       "trace_id": "trc_1m8myfhp1g38gvsc"
+         *       "trace_id": "trc_1m8mk1ckgz81wnsd"
          *     }
          */
         Feedback: {
@@ -2884,7 +2856,7 @@ export interface components {
          * @description A request for memories by their ids.
          * @example {
          *       "ids": [
-         *         "mem_1m8myf9swfpqpdrd"
+         *         "mem_1m8mk16cxh7qjwaq"
          *       ],
          *       "cwd": "/work/shop"
          *     }
@@ -3777,7 +3749,7 @@ export interface components {
          * @description A request to join an account of a server.
          * @example {
          *       "url": "https://tacit.example.com",
-         *       "code": "ana-9pztwpgf",
+         *       "code": "ana-6a9east8",
          *       "name": "laptop"
          *     }
          */
@@ -4939,7 +4911,7 @@ export interface components {
         };
         /**
          * Reason
-         * @description A reason for silence of prompts, calls and failures, in words, and how often; `cause` = null where it was stored without one.
+         * @description A reason for silence, in words, and how often; `cause` = null where it was stored without one.
          */
         Reason: {
             /** Reason */
@@ -5860,7 +5832,7 @@ export interface components {
          * Series
          * @description Numbers from `since_ms` to `until_ms` in buckets of `bucket_ms`, oldest first, none left out.
          *
-         *     `recalls` = traces in that time, and `surfaces` what came of them; `noted` = memories stored in that time; `complete` = False where older ones have gone already; `marks` = settings changed and memories
+         *     `recalls` = traces in that time; `complete` = False where older ones have gone already; `marks` = settings changed and memories
          *     imported in that time.
          */
         Series: {
@@ -5886,16 +5858,6 @@ export interface components {
             };
             feedback: components["schemas"]["FeedbackCounts"];
             used: components["schemas"]["Use"];
-            /**
-             * Surfaces
-             * @default []
-             */
-            surfaces: components["schemas"]["SurfaceCount"][];
-            /**
-             * Noted
-             * @default 0
-             */
-            noted: number;
             /**
              * Cache
              * @default []
@@ -6001,8 +5963,6 @@ export interface components {
         /**
          * SessionRow
          * @description One session as a row. `title` = its first prompt; `exposures` = number of injected memories, `tokens` = their tokens.
-         *
-         *     `imported` = it is known from its transcript alone: no event of it was recorded. `taught` = number of statements learned from it.
          */
         SessionRow: {
             /** Key */
@@ -6041,16 +6001,6 @@ export interface components {
             exposures: number;
             /** Tokens */
             tokens: number;
-            /**
-             * Imported
-             * @default false
-             */
-            imported: boolean;
-            /**
-             * Taught
-             * @default 0
-             */
-            taught: number;
         };
         /**
          * SessionView
@@ -6153,7 +6103,7 @@ export interface components {
          * Share
          * @description A request to share a memory with a team, or to stop that.
          * @example {
-         *       "id": "mem_1m8myf9swfpqpdrd",
+         *       "id": "mem_1m8mk16cxh7qjwaq",
          *       "cwd": "/work/shop",
          *       "by": "Ana Ruiz"
          *     }
@@ -6951,11 +6901,6 @@ export interface components {
             judge: components["schemas"]["NamingStatus"] | null;
             sync: components["schemas"]["SyncStatus"] | null;
             /**
-             * Agents
-             * @description the agents of this machine that are connected, could be, or were heard of
-             */
-            agents: components["schemas"]["AgentState"][];
-            /**
              * Ok
              * @description whether all checks passed
              */
@@ -7163,22 +7108,6 @@ export interface components {
          * @enum {string}
          */
         Surface: "start" | "prompt" | "action" | "failure" | "compaction" | "subagent" | "on_demand" | "host";
-        /**
-         * SurfaceCount
-         * @description The recalls of one surface: how many there were, how many injected something, the injected memories and their tokens.
-         */
-        SurfaceCount: {
-            /** Surface */
-            surface: string;
-            /** Recalls */
-            recalls: number;
-            /** Injections */
-            injections: number;
-            /** Memories */
-            memories: number;
-            /** Tokens */
-            tokens: number;
-        };
         /**
          * SyncStatus
          * @description The state of this home's sync: its login, its waiting entries, its last exchange. Read without asking the server.
@@ -8170,7 +8099,7 @@ export interface components {
          * Undo
          * @description A request to take back one change, or all that was learned from a session.
          * @example {
-         *       "id": "chg_1m8myff5tsq4v297"
+         *       "id": "chg_1m8mk1aex66kxsh0"
          *     }
          */
         Undo: {
@@ -8200,9 +8129,7 @@ export interface components {
         };
         /**
          * Use
-         * @description Use of memories injected into the sessions of that time: `used` of the `shown` that were assessed, as `rate`.
-         *
-         *     `baseline` = the same share of memories that were not injected, over all sessions.
+         * @description Use of injected memories over all sessions: `used` of `shown`, as `rate`; `baseline` = the same share of memories that were not injected.
          */
         Use: {
             /** Shown */
@@ -8276,7 +8203,7 @@ export interface components {
          * WhyNotRequest
          * @description A request to explain why a recall does not give a memory.
          * @example {
-         *       "memory": "mem_1m8myf9swfpqpdrd",
+         *       "memory": "mem_1m8mk16cxh7qjwaq",
          *       "text": "What is a depot?",
          *       "cwd": "/work/shop"
          *     }
@@ -8702,7 +8629,7 @@ export interface operations {
                      * @example {
                      *       "memories": [
                      *         {
-                     *           "id": "mem_1m8myfcvsafkbjr1",
+                     *           "id": "mem_1m8mk1983jf8n8m9",
                      *           "kind": "decision",
                      *           "content": "Amounts are integer cents; never floats.",
                      *           "scope": "project:shop-73774d71f4",
@@ -8719,13 +8646,13 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795999380319,
+                     *             "valid_from_ms": 1795987383543,
                      *             "valid_to_ms": null,
                      *             "superseded_by": null,
                      *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795999380345,
-                     *           "updated_at_ms": 1795999380345,
+                     *           "created_at_ms": 1795987383555,
+                     *           "updated_at_ms": 1795987383555,
                      *           "importance": 0.8,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -8769,7 +8696,7 @@ export interface operations {
                      *           "branch": null,
                      *           "headline": "",
                      *           "content_hash": "f1efd5c10485a0bd",
-                     *           "etag": "4f91176aa62e9dec65cb"
+                     *           "etag": "22950b7b1a94fc0335ba"
                      *         }
                      *       ],
                      *       "hits": [],
@@ -8830,7 +8757,7 @@ export interface operations {
                      *           "reason": "new",
                      *           "cause": "new",
                      *           "memory": {
-                     *             "id": "mem_1m8myf9swfpqpdrd",
+                     *             "id": "mem_1m8mk16cxh7qjwaq",
                      *             "kind": "fact",
                      *             "content": "Run `make lint` before every commit.",
                      *             "scope": "project:shop-73774d71f4",
@@ -8847,13 +8774,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795999377187,
+                     *               "valid_from_ms": 1795987380604,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795999377212,
-                     *             "updated_at_ms": 1795999377212,
+                     *             "created_at_ms": 1795987380637,
+                     *             "updated_at_ms": 1795987380637,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -8895,11 +8822,11 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "c30b9ad7b69a6ea9",
-                     *             "etag": "3079a1966ed5a3794999"
+                     *             "etag": "a049952c81c14370fe3f"
                      *           }
                      *         }
                      *       ],
-                     *       "change_id": "chg_1m8myfbvsm315mxp"
+                     *       "change_id": "chg_1m8mk18abff19kt1"
                      *     }
                      */
                     "application/json": components["schemas"]["Changed"];
@@ -8962,7 +8889,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory, or its beginning or ending, where that is unique
-                 * @example mem_1m8myfe2wq1tpqa5
+                 * @example mem_1m8mk19y7z6gd4a3
                  */
                 id: string;
             };
@@ -8979,7 +8906,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8myfe2wq1tpqa5",
+                     *         "id": "mem_1m8mk19y7z6gd4a3",
                      *         "kind": "fact",
                      *         "content": "The billing port is 8080.",
                      *         "scope": "project:shop-73774d71f4",
@@ -8996,13 +8923,13 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795999381589,
-                     *           "valid_to_ms": 1795999381817,
-                     *           "superseded_by": "mem_1m8myfe9sx225tcq",
+                     *           "valid_from_ms": 1795987384262,
+                     *           "valid_to_ms": 1795987384390,
+                     *           "superseded_by": "mem_1m8mk1a26wtx4p4q",
                      *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795999381596,
-                     *         "updated_at_ms": 1795999381968,
+                     *         "created_at_ms": 1795987384263,
+                     *         "updated_at_ms": 1795987384477,
                      *         "importance": 0.5,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -9046,12 +8973,12 @@ export interface operations {
                      *         "branch": null,
                      *         "headline": "",
                      *         "content_hash": "c18b84153cb3522e",
-                     *         "etag": "9f28a2bc6b8602b404f3"
+                     *         "etag": "513727ded2d216cbf4c0"
                      *       },
                      *       "change_id": null,
                      *       "versions": [
                      *         {
-                     *           "id": "mem_1m8myfe2wq1tpqa5",
+                     *           "id": "mem_1m8mk19y7z6gd4a3",
                      *           "kind": "fact",
                      *           "content": "The billing port is 8080.",
                      *           "scope": "project:shop-73774d71f4",
@@ -9068,13 +8995,13 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795999381589,
+                     *             "valid_from_ms": 1795987384262,
                      *             "valid_to_ms": null,
                      *             "superseded_by": null,
                      *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795999381596,
-                     *           "updated_at_ms": 1795999381596,
+                     *           "created_at_ms": 1795987384263,
+                     *           "updated_at_ms": 1795987384263,
                      *           "importance": 0.5,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -9118,10 +9045,10 @@ export interface operations {
                      *           "branch": null,
                      *           "headline": "",
                      *           "content_hash": "c18b84153cb3522e",
-                     *           "etag": "7786c29d0678ac0e1150"
+                     *           "etag": "6f143c562c8b6632e1bf"
                      *         },
                      *         {
-                     *           "id": "mem_1m8myfe2wq1tpqa5",
+                     *           "id": "mem_1m8mk19y7z6gd4a3",
                      *           "kind": "fact",
                      *           "content": "The billing port is 8080.",
                      *           "scope": "project:shop-73774d71f4",
@@ -9138,13 +9065,13 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795999381589,
-                     *             "valid_to_ms": 1795999381817,
-                     *             "superseded_by": "mem_1m8myfe9sx225tcq",
+                     *             "valid_from_ms": 1795987384262,
+                     *             "valid_to_ms": 1795987384390,
+                     *             "superseded_by": "mem_1m8mk1a26wtx4p4q",
                      *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795999381596,
-                     *           "updated_at_ms": 1795999381968,
+                     *           "created_at_ms": 1795987384263,
+                     *           "updated_at_ms": 1795987384477,
                      *           "importance": 0.5,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -9188,20 +9115,20 @@ export interface operations {
                      *           "branch": null,
                      *           "headline": "",
                      *           "content_hash": "c18b84153cb3522e",
-                     *           "etag": "9f28a2bc6b8602b404f3"
+                     *           "etag": "513727ded2d216cbf4c0"
                      *         }
                      *       ],
                      *       "relations": [
                      *         {
-                     *           "source_id": "mem_1m8myfe9sx225tcq",
-                     *           "target_id": "mem_1m8myfe2wq1tpqa5",
+                     *           "source_id": "mem_1m8mk1a26wtx4p4q",
+                     *           "target_id": "mem_1m8mk19y7z6gd4a3",
                      *           "type": "updates",
                      *           "weight": 1
                      *         }
                      *       ],
                      *       "related": [
                      *         {
-                     *           "id": "mem_1m8myfe9sx225tcq",
+                     *           "id": "mem_1m8mk1a26wtx4p4q",
                      *           "kind": "fact",
                      *           "content": "The billing port is 9090.",
                      *           "scope": "project:shop-73774d71f4",
@@ -9218,13 +9145,13 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795999381817,
+                     *             "valid_from_ms": 1795987384390,
                      *             "valid_to_ms": null,
                      *             "superseded_by": null,
                      *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795999381817,
-                     *           "updated_at_ms": 1795999381817,
+                     *           "created_at_ms": 1795987384390,
+                     *           "updated_at_ms": 1795987384390,
                      *           "importance": 0.5,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -9268,7 +9195,7 @@ export interface operations {
                      *           "branch": null,
                      *           "headline": "",
                      *           "content_hash": "ed22aecd32dd5d1e",
-                     *           "etag": "ce760088bd641c8d52be"
+                     *           "etag": "09cf0aab11b54ff3865f"
                      *         }
                      *       ]
                      *     }
@@ -9313,7 +9240,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory, or its beginning or ending, where that is unique
-                 * @example mem_1m8myfcvsafkbjr1
+                 * @example mem_1m8mk1983jf8n8m9
                  */
                 id: string;
             };
@@ -9330,7 +9257,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8myfcvsafkbjr1",
+                     *         "id": "mem_1m8mk1983jf8n8m9",
                      *         "kind": "decision",
                      *         "content": "Amounts are integer cents; never floats.",
                      *         "scope": "project:shop-73774d71f4",
@@ -9347,13 +9274,13 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795999380319,
+                     *           "valid_from_ms": 1795987383543,
                      *           "valid_to_ms": null,
                      *           "superseded_by": null,
                      *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795999380345,
-                     *         "updated_at_ms": 1795999382298,
+                     *         "created_at_ms": 1795987383555,
+                     *         "updated_at_ms": 1795987384697,
                      *         "importance": 0.8,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -9399,9 +9326,9 @@ export interface operations {
                      *         "branch": null,
                      *         "headline": "",
                      *         "content_hash": "f1efd5c10485a0bd",
-                     *         "etag": "6094d214f5b55a66bda1"
+                     *         "etag": "f964b289a32530f9c7ee"
                      *       },
-                     *       "change_id": "chg_1m8myff5tsq4v297"
+                     *       "change_id": "chg_1m8mk1aex66kxsh0"
                      *     }
                      */
                     "application/json": components["schemas"]["OneMemory"];
@@ -9447,7 +9374,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory, or its beginning or ending, where that is unique
-                 * @example mem_1m8myf9swfpqpdrd
+                 * @example mem_1m8mk16cxh7qjwaq
                  */
                 id: string;
             };
@@ -9469,7 +9396,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8myf9swfpqpdrd",
+                     *         "id": "mem_1m8mk16cxh7qjwaq",
                      *         "kind": "fact",
                      *         "content": "Run `make check` before every commit.",
                      *         "scope": "project:shop-73774d71f4",
@@ -9486,13 +9413,13 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795999377187,
+                     *           "valid_from_ms": 1795987380604,
                      *           "valid_to_ms": null,
                      *           "superseded_by": null,
                      *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795999377212,
-                     *         "updated_at_ms": 1795999381104,
+                     *         "created_at_ms": 1795987380637,
+                     *         "updated_at_ms": 1795987384027,
                      *         "importance": 0.5,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -9534,16 +9461,16 @@ export interface operations {
                      *         "branch": null,
                      *         "headline": "",
                      *         "content_hash": "bd0c11895683366d",
-                     *         "etag": "c04409d8a8559a7392a8"
+                     *         "etag": "1e59384fc0d2b4e5cd15"
                      *       },
-                     *       "change_id": "chg_1m8myfdmrr08ajkg",
+                     *       "change_id": "chg_1m8mk19q1v0wdnyp",
                      *       "changes": [
                      *         {
                      *           "change": "edit",
                      *           "reason": "edited",
                      *           "cause": "edited",
                      *           "memory": {
-                     *             "id": "mem_1m8myf9swfpqpdrd",
+                     *             "id": "mem_1m8mk16cxh7qjwaq",
                      *             "kind": "fact",
                      *             "content": "Run `make check` before every commit.",
                      *             "scope": "project:shop-73774d71f4",
@@ -9560,13 +9487,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795999377187,
+                     *               "valid_from_ms": 1795987380604,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795999377212,
-                     *             "updated_at_ms": 1795999381104,
+                     *             "created_at_ms": 1795987380637,
+                     *             "updated_at_ms": 1795987384027,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -9608,7 +9535,7 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "bd0c11895683366d",
-                     *             "etag": "c04409d8a8559a7392a8"
+                     *             "etag": "1e59384fc0d2b4e5cd15"
                      *           }
                      *         }
                      *       ]
@@ -9677,7 +9604,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8myf9swfpqpdrd",
+                     *         "id": "mem_1m8mk16cxh7qjwaq",
                      *         "kind": "fact",
                      *         "content": "Run `make lint` before every commit.",
                      *         "scope": "project:shop-73774d71f4",
@@ -9694,13 +9621,13 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795999377187,
+                     *           "valid_from_ms": 1795987380604,
                      *           "valid_to_ms": null,
                      *           "superseded_by": null,
                      *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795999377212,
-                     *         "updated_at_ms": 1795999381450,
+                     *         "created_at_ms": 1795987380637,
+                     *         "updated_at_ms": 1795987384218,
                      *         "importance": 0.5,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -9742,19 +9669,19 @@ export interface operations {
                      *         "branch": null,
                      *         "headline": "",
                      *         "content_hash": "c30b9ad7b69a6ea9",
-                     *         "etag": "35410eff126e92a7e1ad"
+                     *         "etag": "81985dcb40dc4aeecee6"
                      *       },
                      *       "verdicts": [
                      *         {
-                     *           "trace_id": "trc_1m8myfhp1g38gvsc",
-                     *           "memory_id": "mem_1m8myf9swfpqpdrd",
+                     *           "trace_id": "trc_1m8mk1ckgz81wnsd",
+                     *           "memory_id": "mem_1m8mk16cxh7qjwaq",
                      *           "useful": true,
                      *           "injected": true,
                      *           "surface": "prompt",
                      *           "relevance": 0.3468,
                      *           "threshold": 0.25,
-                     *           "trace_at_ms": 1795999385279,
-                     *           "at_ms": 1795999388742
+                     *           "trace_at_ms": 1795987386966,
+                     *           "at_ms": 1795987389324
                      *         }
                      *       ],
                      *       "counted": true,
@@ -9806,7 +9733,7 @@ export interface operations {
                 session_id?: string;
                 /**
                  * @description only of this memory
-                 * @example mem_1m8myf9swfpqpdrd
+                 * @example mem_1m8mk16cxh7qjwaq
                  */
                 memory?: string;
             };
@@ -9827,22 +9754,22 @@ export interface operations {
                      *       "exposures": [
                      *         {
                      *           "session": "plain/s-41",
-                     *           "memory_id": "mem_1m8myf9swfpqpdrd",
+                     *           "memory_id": "mem_1m8mk16cxh7qjwaq",
                      *           "surface": "on_demand",
                      *           "turn": 1,
                      *           "epoch": 0,
                      *           "tokens": 9,
-                     *           "at_ms": 1795999386709,
+                     *           "at_ms": 1795987387448,
                      *           "used": null
                      *         },
                      *         {
                      *           "session": "plain/s-41",
-                     *           "memory_id": "mem_1m8myf9swfpqpdrd",
+                     *           "memory_id": "mem_1m8mk16cxh7qjwaq",
                      *           "surface": "start",
                      *           "turn": 0,
                      *           "epoch": 0,
                      *           "tokens": 23,
-                     *           "at_ms": 1795999383577,
+                     *           "at_ms": 1795987385360,
                      *           "used": null
                      *         }
                      *       ],
@@ -9908,24 +9835,24 @@ export interface operations {
                      *       "graph": {
                      *         "nodes": [
                      *           {
-                     *             "id": "mem_1m8myfe9sx225tcq",
+                     *             "id": "mem_1m8mk1a26wtx4p4q",
                      *             "kind": "fact",
                      *             "label": "The billing port is 9090.",
                      *             "scope": "project:shop-73774d71f4",
                      *             "status": "active",
                      *             "importance": 0.5,
                      *             "use_count": 0,
-                     *             "created_at_ms": 1795999381817
+                     *             "created_at_ms": 1795987384390
                      *           },
                      *           {
-                     *             "id": "mem_1m8myfcvsafkbjr1",
+                     *             "id": "mem_1m8mk1983jf8n8m9",
                      *             "kind": "decision",
                      *             "label": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
                      *             "status": "active",
                      *             "importance": 0.8,
                      *             "use_count": 0,
-                     *             "created_at_ms": 1795999380345
+                     *             "created_at_ms": 1795987383555
                      *           }
                      *         ],
                      *         "edges": [],
@@ -9998,12 +9925,12 @@ export interface operations {
                      * @example {
                      *       "changes": [
                      *         {
-                     *           "change_id": "chg_1m8myff5tsq4v297",
-                     *           "at_ms": 1795999382714,
+                     *           "change_id": "chg_1m8mk1aex66kxsh0",
+                     *           "at_ms": 1795987384797,
                      *           "reason": "no longer true",
                      *           "cause": "forgotten",
                      *           "memory": {
-                     *             "id": "mem_1m8myfcvsafkbjr1",
+                     *             "id": "mem_1m8mk1983jf8n8m9",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
@@ -10020,13 +9947,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795999380319,
-                     *               "valid_to_ms": 1795999382712,
+                     *               "valid_from_ms": 1795987383543,
+                     *               "valid_to_ms": 1795987384796,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795999380345,
-                     *             "updated_at_ms": 1795999382714,
+                     *             "created_at_ms": 1795987383555,
+                     *             "updated_at_ms": 1795987384797,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -10072,10 +9999,10 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "f1efd5c10485a0bd",
-                     *             "etag": "aa260787cb8853d56aa3"
+                     *             "etag": "0c4ca92209d5475924cd"
                      *           },
                      *           "before": {
-                     *             "id": "mem_1m8myfcvsafkbjr1",
+                     *             "id": "mem_1m8mk1983jf8n8m9",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
@@ -10092,13 +10019,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795999380319,
+                     *               "valid_from_ms": 1795987383543,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795999380345,
-                     *             "updated_at_ms": 1795999382298,
+                     *             "created_at_ms": 1795987383555,
+                     *             "updated_at_ms": 1795987384697,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -10144,16 +10071,16 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "f1efd5c10485a0bd",
-                     *             "etag": "6094d214f5b55a66bda1"
+                     *             "etag": "f964b289a32530f9c7ee"
                      *           }
                      *         },
                      *         {
-                     *           "change_id": "chg_1m8myferwx2dc35h",
-                     *           "at_ms": 1795999382300,
-                     *           "reason": "merged into mem_1m8myfcvsafkbjr1 in review",
+                     *           "change_id": "chg_1m8mk1abtpvhf1h6",
+                     *           "at_ms": 1795987384698,
+                     *           "reason": "merged into mem_1m8mk1983jf8n8m9 in review",
                      *           "cause": "merged_into",
                      *           "memory": {
-                     *             "id": "mem_1m8myfekxn32m2x1",
+                     *             "id": "mem_1m8mk1a8hyr8efzp",
                      *             "kind": "fact",
                      *             "content": "Prices are kept as whole cents.",
                      *             "scope": "project:shop-73774d71f4",
@@ -10170,13 +10097,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795999382139,
-                     *               "valid_to_ms": 1795999382299,
-                     *               "superseded_by": "mem_1m8myfcvsafkbjr1",
+                     *               "valid_from_ms": 1795987384592,
+                     *               "valid_to_ms": 1795987384697,
+                     *               "superseded_by": "mem_1m8mk1983jf8n8m9",
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795999382141,
-                     *             "updated_at_ms": 1795999382299,
+                     *             "created_at_ms": 1795987384593,
+                     *             "updated_at_ms": 1795987384697,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -10220,10 +10147,10 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "7f83a6156f1e3d27",
-                     *             "etag": "057c9688cf4776f8ce53"
+                     *             "etag": "0b973d815eab6be17fa4"
                      *           },
                      *           "before": {
-                     *             "id": "mem_1m8myfekxn32m2x1",
+                     *             "id": "mem_1m8mk1a8hyr8efzp",
                      *             "kind": "fact",
                      *             "content": "Prices are kept as whole cents.",
                      *             "scope": "project:shop-73774d71f4",
@@ -10240,13 +10167,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795999382139,
+                     *               "valid_from_ms": 1795987384592,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795999382141,
-                     *             "updated_at_ms": 1795999382141,
+                     *             "created_at_ms": 1795987384593,
+                     *             "updated_at_ms": 1795987384593,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -10290,11 +10217,11 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "7f83a6156f1e3d27",
-                     *             "etag": "977e5b969851b081577e"
+                     *             "etag": "de5ea93dad611d501ecf"
                      *           }
                      *         }
                      *       ],
-                     *       "next_cursor": "WzAsIjc3YmIzMzgxYWJmNjk1MjUyYjc4NTE0NiJd"
+                     *       "next_cursor": "WzAsIjQ4MmUxMjdkNzkzMzI4M2IzYzFhNDk0NCJd"
                      *     }
                      */
                     "application/json": components["schemas"]["ChangeLog"];
@@ -10344,7 +10271,7 @@ export interface operations {
                      *           "reason": "undone: no longer true",
                      *           "cause": "undone",
                      *           "memory": {
-                     *             "id": "mem_1m8myfcvsafkbjr1",
+                     *             "id": "mem_1m8mk1983jf8n8m9",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
@@ -10361,13 +10288,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795999380319,
+                     *               "valid_from_ms": 1795987383543,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795999380345,
-                     *             "updated_at_ms": 1795999383052,
+                     *             "created_at_ms": 1795987383555,
+                     *             "updated_at_ms": 1795987385095,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -10413,11 +10340,11 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "f1efd5c10485a0bd",
-                     *             "etag": "473bd7e9a6c8f13ec281"
+                     *             "etag": "484e61563d7151c46dfc"
                      *           }
                      *         }
                      *       ],
-                     *       "change_id": "chg_1m8myffgq5mh3w32"
+                     *       "change_id": "chg_1m8mk1ar734j49x0"
                      *     }
                      */
                     "application/json": components["schemas"]["Changed"];
@@ -10484,7 +10411,7 @@ export interface operations {
                      * @example {
                      *       "memories": [
                      *         {
-                     *           "id": "mem_1m8myfft2t5978q5",
+                     *           "id": "mem_1m8mk1axf1cnjczs",
                      *           "kind": "fact",
                      *           "scope": "agent:store/shop/ana",
                      *           "status": "retired",
@@ -10583,7 +10510,7 @@ export interface operations {
                      *       "review": [
                      *         {
                      *           "memory": {
-                     *             "id": "mem_1m8myfp3trrhcavj",
+                     *             "id": "mem_1m8mk1g3vaz5t4ec",
                      *             "kind": "fact",
                      *             "content": "Parcels go by freight.",
                      *             "scope": "project:shop-73774d71f4",
@@ -10605,8 +10532,8 @@ export interface operations {
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795999389818,
-                     *             "updated_at_ms": 1795999389818,
+                     *             "created_at_ms": 1795987390587,
+                     *             "updated_at_ms": 1795987390587,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -10650,7 +10577,7 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "92dd783c82978c94",
-                     *             "etag": "4cd82d0c0ff8f2e75366"
+                     *             "etag": "29e443667be6dba5e893"
                      *           },
                      *           "other": null,
                      *           "cause": "import",
@@ -10659,7 +10586,7 @@ export interface operations {
                      *         },
                      *         {
                      *           "memory": {
-                     *             "id": "mem_1m8myfnzc4k9kznf",
+                     *             "id": "mem_1m8mk1g09mn01k4b",
                      *             "kind": "fact",
                      *             "content": "The depot opens at nine.",
                      *             "scope": "project:shop-73774d71f4",
@@ -10681,8 +10608,8 @@ export interface operations {
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795999389676,
-                     *             "updated_at_ms": 1795999389676,
+                     *             "created_at_ms": 1795987390473,
+                     *             "updated_at_ms": 1795987390473,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -10726,7 +10653,7 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "32faef70f6833cc8",
-                     *             "etag": "ca5e50c7dbbf237817e7"
+                     *             "etag": "c4f3566e722bbd4ebdd8"
                      *           },
                      *           "other": null,
                      *           "cause": "import",
@@ -10810,7 +10737,7 @@ export interface operations {
                      *           "reason": "accepted in review",
                      *           "cause": "accepted",
                      *           "memory": {
-                     *             "id": "mem_1m8myfp3trrhcavj",
+                     *             "id": "mem_1m8mk1g3vaz5t4ec",
                      *             "kind": "fact",
                      *             "content": "Parcels go by freight.",
                      *             "scope": "project:shop-73774d71f4",
@@ -10832,8 +10759,8 @@ export interface operations {
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795999389818,
-                     *             "updated_at_ms": 1795999390252,
+                     *             "created_at_ms": 1795987390587,
+                     *             "updated_at_ms": 1795987390736,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -10877,11 +10804,11 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "92dd783c82978c94",
-                     *             "etag": "e79dec4d62bef5dbf3df"
+                     *             "etag": "0920e03b02701551ee25"
                      *           }
                      *         }
                      *       ],
-                     *       "change_id": "chg_1m8myfphdhq9skpn"
+                     *       "change_id": "chg_1m8mk1g8hxyffn4h"
                      *     }
                      */
                     "application/json": components["schemas"]["Decided"];
@@ -10919,15 +10846,7 @@ export interface operations {
             413: components["responses"]["RequestEntityTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             421: components["responses"]["MisdirectedRequest"];
-            /** @description One of several `ids` belongs to a pair. A value cannot be used; `detail` names it. */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            422: components["responses"]["UnprocessableEntity"];
             500: components["responses"]["InternalServerError"];
             503: components["responses"]["ServiceUnavailable"];
             507: components["responses"]["InsufficientStorage"];
@@ -11024,10 +10943,10 @@ export interface operations {
                      * @example {
                      *       "block": {
                      *         "surface": "prompt",
-                     *         "text": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Fact] Run `make lint` before every commit. (2026-11-30)\n</tacit-memory>",
+                     *         "text": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Fact] Run `make lint` before every commit. (2026-11-29)\n</tacit-memory>",
                      *         "tokens": 55,
                      *         "memory_ids": [
-                     *           "mem_1m8myf9swfpqpdrd"
+                     *           "mem_1m8mk16cxh7qjwaq"
                      *         ],
                      *         "placement": "message",
                      *         "refuses": false,
@@ -11035,7 +10954,7 @@ export interface operations {
                      *       },
                      *       "memories": [
                      *         {
-                     *           "id": "mem_1m8myf9swfpqpdrd",
+                     *           "id": "mem_1m8mk16cxh7qjwaq",
                      *           "kind": "fact",
                      *           "content": "Run `make lint` before every commit.",
                      *           "scope": "project:shop-73774d71f4",
@@ -11052,13 +10971,13 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795999377187,
+                     *             "valid_from_ms": 1795987380604,
                      *             "valid_to_ms": null,
                      *             "superseded_by": null,
                      *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795999377212,
-                     *           "updated_at_ms": 1795999381450,
+                     *           "created_at_ms": 1795987380637,
+                     *           "updated_at_ms": 1795987384218,
                      *           "importance": 0.5,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -11100,7 +11019,7 @@ export interface operations {
                      *           "branch": null,
                      *           "headline": "",
                      *           "content_hash": "c30b9ad7b69a6ea9",
-                     *           "etag": "35410eff126e92a7e1ad",
+                     *           "etag": "81985dcb40dc4aeecee6",
                      *           "text": "Run `make lint` before every commit.",
                      *           "text_tokens": 23,
                      *           "shortened": false,
@@ -11119,12 +11038,12 @@ export interface operations {
                      *       ],
                      *       "budget_tokens": 800,
                      *       "trace": {
-                     *         "id": "trc_1m8myfhp1g38gvsc",
+                     *         "id": "trc_1m8mk1ckgz81wnsd",
                      *         "session": "/",
                      *         "turn": 0,
                      *         "epoch": 0,
                      *         "surface": "prompt",
-                     *         "at_ms": 1795999385279,
+                     *         "at_ms": 1795987386966,
                      *         "preset": "focused",
                      *         "text": "commit the fix",
                      *         "situation": {
@@ -11170,7 +11089,7 @@ export interface operations {
                      *         "stages": [
                      *           {
                      *             "stage": "signal",
-                     *             "took_ms": 0.126,
+                     *             "took_ms": 0.077,
                      *             "kept": [],
                      *             "drops": [],
                      *             "losses": [],
@@ -11189,7 +11108,7 @@ export interface operations {
                      *           },
                      *           {
                      *             "stage": "query",
-                     *             "took_ms": 2.525,
+                     *             "took_ms": 26.356,
                      *             "kept": [],
                      *             "drops": [],
                      *             "losses": [],
@@ -11217,7 +11136,7 @@ export interface operations {
                      *         ],
                      *         "candidates": [
                      *           {
-                     *             "memory_id": "mem_1m8myf9swfpqpdrd",
+                     *             "memory_id": "mem_1m8mk16cxh7qjwaq",
                      *             "kind": "fact",
                      *             "content": "Run `make lint` before every commit.",
                      *             "scores": [
@@ -11238,7 +11157,7 @@ export interface operations {
                      *             ]
                      *           },
                      *           {
-                     *             "memory_id": "mem_1m8myfe9sx225tcq",
+                     *             "memory_id": "mem_1m8mk1a26wtx4p4q",
                      *             "kind": "fact",
                      *             "content": "The billing port is 9090.",
                      *             "scores": [
@@ -11257,13 +11176,13 @@ export interface operations {
                      *           }
                      *         ],
                      *         "injected": [
-                     *           "mem_1m8myf9swfpqpdrd"
+                     *           "mem_1m8mk16cxh7qjwaq"
                      *         ],
                      *         "threshold": 0.25,
-                     *         "block": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Fact] Run `make lint` before every commit. (2026-11-30)\n</tacit-memory>",
+                     *         "block": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Fact] Run `make lint` before every commit. (2026-11-29)\n</tacit-memory>",
                      *         "tokens": 55,
                      *         "budget_tokens": 800,
-                     *         "took_ms": 1044.721,
+                     *         "took_ms": 147.791,
                      *         "project_id": "",
                      *         "asked": {
                      *           "text": "commit the fix",
@@ -11346,9 +11265,9 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "text": "- mem_1m8myf9swfpqpdrd [fact] Run `make lint` before every commit. (user, 2026-11-30)",
+                     *       "text": "- mem_1m8mk16cxh7qjwaq [fact] Run `make lint` before every commit. (user, 2026-11-29)",
                      *       "ids": [
-                     *         "mem_1m8myf9swfpqpdrd"
+                     *         "mem_1m8mk16cxh7qjwaq"
                      *       ],
                      *       "unknown": []
                      *     }
@@ -11398,7 +11317,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8myf9swfpqpdrd",
+                     *         "id": "mem_1m8mk16cxh7qjwaq",
                      *         "kind": "fact",
                      *         "content": "Run `make lint` before every commit.",
                      *         "scope": "project:shop-73774d71f4",
@@ -11415,13 +11334,13 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795999377187,
+                     *           "valid_from_ms": 1795987380604,
                      *           "valid_to_ms": null,
                      *           "superseded_by": null,
                      *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795999377212,
-                     *         "updated_at_ms": 1795999381450,
+                     *         "created_at_ms": 1795987380637,
+                     *         "updated_at_ms": 1795987384218,
                      *         "importance": 0.5,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -11463,7 +11382,7 @@ export interface operations {
                      *         "branch": null,
                      *         "headline": "",
                      *         "content_hash": "c30b9ad7b69a6ea9",
-                     *         "etag": "35410eff126e92a7e1ad"
+                     *         "etag": "81985dcb40dc4aeecee6"
                      *       },
                      *       "surface": "prompt",
                      *       "preset": "focused",
@@ -11578,7 +11497,7 @@ export interface operations {
                      *         "session_summary_included": false,
                      *         "temporal_badges": [],
                      *         "memories_included": [],
-                     *         "latency_ms": 94
+                     *         "latency_ms": 96
                      *       },
                      *       "failure": null
                      *     }
@@ -11704,8 +11623,8 @@ export interface operations {
                 content: {
                     /**
                      * @example event: trace
-                     *     id: trc_1m8myfhp1g38gvsc
-                     *     data: {"id": "trc_1m8myfhp1g38gvsc", "surface": "prompt", "session": "plain/s-41"}
+                     *     id: trc_1m8mk1ckgz81wnsd
+                     *     data: {"id": "trc_1m8mk1ckgz81wnsd", "surface": "prompt", "session": "plain/s-41"}
                      */
                     "text/event-stream": string;
                 };
@@ -11728,7 +11647,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a trace
-                 * @example trc_1m8myfhp1g38gvsc
+                 * @example trc_1m8mk1ckgz81wnsd
                  */
                 id: string;
             };
@@ -11745,12 +11664,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "trace": {
-                     *         "id": "trc_1m8myfhp1g38gvsc",
+                     *         "id": "trc_1m8mk1ckgz81wnsd",
                      *         "session": "/",
                      *         "turn": 0,
                      *         "epoch": 0,
                      *         "surface": "prompt",
-                     *         "at_ms": 1795999385279,
+                     *         "at_ms": 1795987386966,
                      *         "preset": "focused",
                      *         "text": "commit the fix",
                      *         "situation": {
@@ -11796,7 +11715,7 @@ export interface operations {
                      *         "stages": [
                      *           {
                      *             "stage": "signal",
-                     *             "took_ms": 0.126,
+                     *             "took_ms": 0.077,
                      *             "kept": [],
                      *             "drops": [],
                      *             "losses": [],
@@ -11815,7 +11734,7 @@ export interface operations {
                      *           },
                      *           {
                      *             "stage": "query",
-                     *             "took_ms": 2.525,
+                     *             "took_ms": 26.356,
                      *             "kept": [],
                      *             "drops": [],
                      *             "losses": [],
@@ -11843,7 +11762,7 @@ export interface operations {
                      *         ],
                      *         "candidates": [
                      *           {
-                     *             "memory_id": "mem_1m8myf9swfpqpdrd",
+                     *             "memory_id": "mem_1m8mk16cxh7qjwaq",
                      *             "kind": "fact",
                      *             "content": "Run `make lint` before every commit.",
                      *             "scores": [
@@ -11864,7 +11783,7 @@ export interface operations {
                      *             ]
                      *           },
                      *           {
-                     *             "memory_id": "mem_1m8myfe9sx225tcq",
+                     *             "memory_id": "mem_1m8mk1a26wtx4p4q",
                      *             "kind": "fact",
                      *             "content": "The billing port is 9090.",
                      *             "scores": [
@@ -11883,13 +11802,13 @@ export interface operations {
                      *           }
                      *         ],
                      *         "injected": [
-                     *           "mem_1m8myf9swfpqpdrd"
+                     *           "mem_1m8mk16cxh7qjwaq"
                      *         ],
                      *         "threshold": 0.25,
-                     *         "block": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Fact] Run `make lint` before every commit. (2026-11-30)\n</tacit-memory>",
+                     *         "block": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Fact] Run `make lint` before every commit. (2026-11-29)\n</tacit-memory>",
                      *         "tokens": 55,
                      *         "budget_tokens": 800,
-                     *         "took_ms": 1044.721,
+                     *         "took_ms": 147.791,
                      *         "project_id": "shop-73774d71f4",
                      *         "asked": {
                      *           "text": "commit the fix",
@@ -12084,15 +12003,13 @@ export interface operations {
                      *           "agent": "",
                      *           "turn": 1,
                      *           "epoch": 0,
-                     *           "started_at_ms": 1795999386719,
-                     *           "last_signal_at_ms": 1795999386719,
+                     *           "started_at_ms": 1795987387486,
+                     *           "last_signal_at_ms": 1795987387486,
                      *           "muted": false,
                      *           "incognito": false,
                      *           "ended": false,
                      *           "exposures": 0,
-                     *           "tokens": 0,
-                     *           "imported": false,
-                     *           "taught": 0
+                     *           "tokens": 0
                      *         },
                      *         {
                      *           "key": "plain/s-41",
@@ -12106,15 +12023,13 @@ export interface operations {
                      *           "agent": "",
                      *           "turn": 1,
                      *           "epoch": 0,
-                     *           "started_at_ms": 1795999383574,
-                     *           "last_signal_at_ms": 1795999384757,
+                     *           "started_at_ms": 1795987385351,
+                     *           "last_signal_at_ms": 1795987386503,
                      *           "muted": false,
                      *           "incognito": false,
                      *           "ended": false,
                      *           "exposures": 4,
-                     *           "tokens": 68,
-                     *           "imported": false,
-                     *           "taught": 0
+                     *           "tokens": 68
                      *         }
                      *       ],
                      *       "next_cursor": null
@@ -12172,34 +12087,32 @@ export interface operations {
                      *           "agent": "",
                      *           "turn": 1,
                      *           "epoch": 0,
-                     *           "started_at_ms": 1795999383574,
-                     *           "last_signal_at_ms": 1795999384757,
+                     *           "started_at_ms": 1795987385351,
+                     *           "last_signal_at_ms": 1795987386503,
                      *           "muted": false,
                      *           "incognito": false,
                      *           "ended": false,
                      *           "exposures": 4,
-                     *           "tokens": 68,
-                     *           "imported": false,
-                     *           "taught": 0
+                     *           "tokens": 68
                      *         },
                      *         "turns": [
                      *           {
                      *             "turn": 0,
                      *             "epoch": 0,
-                     *             "at_ms": 1795999383577,
+                     *             "at_ms": 1795987385360,
                      *             "recalls": [
                      *               {
-                     *                 "id": "trc_1m8myfg17d0v4byc",
+                     *                 "id": "trc_1m8mk1b0hbg09hq2",
                      *                 "session": "plain/s-41",
                      *                 "turn": 0,
                      *                 "epoch": 0,
                      *                 "surface": "start",
-                     *                 "at_ms": 1795999383577,
+                     *                 "at_ms": 1795987385360,
                      *                 "preset": "focused",
                      *                 "text": "startup",
                      *                 "injected": [
-                     *                   "mem_1m8myf9swfpqpdrd",
-                     *                   "mem_1m8myfcvsafkbjr1"
+                     *                   "mem_1m8mk16cxh7qjwaq",
+                     *                   "mem_1m8mk1983jf8n8m9"
                      *                 ],
                      *                 "candidates": 3,
                      *                 "silence": "",
@@ -12207,7 +12120,7 @@ export interface operations {
                      *                 "shadow": false,
                      *                 "tokens": 93,
                      *                 "budget_tokens": 2000,
-                     *                 "took_ms": 109.019,
+                     *                 "took_ms": 103.078,
                      *                 "threshold": 0,
                      *                 "best_relevance": 0.7575333524469359
                      *               }
@@ -12215,22 +12128,22 @@ export interface operations {
                      *             "exposures": [
                      *               {
                      *                 "session": "plain/s-41",
-                     *                 "memory_id": "mem_1m8myfe9sx225tcq",
+                     *                 "memory_id": "mem_1m8mk1a26wtx4p4q",
                      *                 "surface": "start",
                      *                 "turn": 0,
                      *                 "epoch": 0,
                      *                 "tokens": 22,
-                     *                 "at_ms": 1795999383577,
+                     *                 "at_ms": 1795987385360,
                      *                 "used": null
                      *               },
                      *               {
                      *                 "session": "plain/s-41",
-                     *                 "memory_id": "mem_1m8myfcvsafkbjr1",
+                     *                 "memory_id": "mem_1m8mk1983jf8n8m9",
                      *                 "surface": "start",
                      *                 "turn": 0,
                      *                 "epoch": 0,
                      *                 "tokens": 14,
-                     *                 "at_ms": 1795999383577,
+                     *                 "at_ms": 1795987385360,
                      *                 "used": null
                      *               }
                      *             ]
@@ -12238,45 +12151,45 @@ export interface operations {
                      *           {
                      *             "turn": 1,
                      *             "epoch": 0,
-                     *             "at_ms": 1795999383716,
+                     *             "at_ms": 1795987385495,
                      *             "recalls": [
                      *               {
-                     *                 "id": "trc_1m8myfggrm6nkqmy",
+                     *                 "id": "trc_1m8mk1b9cw5mq3p8",
                      *                 "session": "plain/s-41",
                      *                 "turn": 1,
                      *                 "epoch": 0,
                      *                 "surface": "prompt",
-                     *                 "at_ms": 1795999383716,
+                     *                 "at_ms": 1795987385495,
                      *                 "preset": "focused",
                      *                 "text": "Fix the rounding of discounts, then commit.",
                      *                 "injected": [],
-                     *                 "candidates": 0,
-                     *                 "silence": "no candidate was found",
-                     *                 "cause": "nothing_found",
+                     *                 "candidates": 3,
+                     *                 "silence": "no candidate passed the gate",
+                     *                 "cause": "not_relevant",
                      *                 "shadow": false,
                      *                 "tokens": 0,
                      *                 "budget_tokens": 800,
-                     *                 "took_ms": 459.992,
+                     *                 "took_ms": 434.966,
                      *                 "threshold": 0.25,
-                     *                 "best_relevance": null
+                     *                 "best_relevance": 0.1576
                      *               },
                      *               {
-                     *                 "id": "trc_1m8myfh25jw019w4",
+                     *                 "id": "trc_1m8mk1btcehhwmhc",
                      *                 "session": "plain/s-41",
                      *                 "turn": 1,
                      *                 "epoch": 0,
                      *                 "surface": "action",
-                     *                 "at_ms": 1795999384213,
+                     *                 "at_ms": 1795987385949,
                      *                 "preset": "focused",
                      *                 "text": "git commit -m 'Fix rounding'",
                      *                 "injected": [],
-                     *                 "candidates": 1,
+                     *                 "candidates": 2,
                      *                 "silence": "everything that passed is in context already",
                      *                 "cause": "in_context",
                      *                 "shadow": false,
                      *                 "tokens": 0,
                      *                 "budget_tokens": 200,
-                     *                 "took_ms": 475.417,
+                     *                 "took_ms": 521.795,
                      *                 "threshold": 0.5,
                      *                 "best_relevance": 1
                      *               }
@@ -12284,12 +12197,12 @@ export interface operations {
                      *             "exposures": [
                      *               {
                      *                 "session": "plain/s-41",
-                     *                 "memory_id": "mem_1m8myf9swfpqpdrd",
+                     *                 "memory_id": "mem_1m8mk16cxh7qjwaq",
                      *                 "surface": "on_demand",
                      *                 "turn": 1,
                      *                 "epoch": 0,
                      *                 "tokens": 9,
-                     *                 "at_ms": 1795999386709,
+                     *                 "at_ms": 1795987387448,
                      *                 "used": null
                      *               }
                      *             ]
@@ -12433,7 +12346,7 @@ export interface operations {
                      *         "statements": [
                      *           {
                      *             "memory": {
-                     *               "id": "mem_1m8myfr8jxc4yny8",
+                     *               "id": "mem_1m8mk1h1a4kfnswc",
                      *               "kind": "preference",
                      *               "content": "From now on always write tests first",
                      *               "scope": "project:shop-73774d71f4",
@@ -12455,8 +12368,8 @@ export interface operations {
                      *                 "superseded_by": null,
                      *                 "offset_ms": 0
                      *               },
-                     *               "created_at_ms": 1795999392018,
-                     *               "updated_at_ms": 1795999392018,
+                     *               "created_at_ms": 1795987391530,
+                     *               "updated_at_ms": 1795987391530,
                      *               "importance": 0.8,
                      *               "confidence": 0.85,
                      *               "trigger": {
@@ -12497,7 +12410,7 @@ export interface operations {
                      *               "branch": null,
                      *               "headline": "",
                      *               "content_hash": "cae78799c76de2e2",
-                     *               "etag": "30a01b969c81f847df1b"
+                     *               "etag": "716eb5399bb48f20da56"
                      *             },
                      *             "fate": "new",
                      *             "believed": "your word",
@@ -12586,7 +12499,7 @@ export interface operations {
                      *           "host": "claude-code",
                      *           "path": "/home/ana/s-40.jsonl",
                      *           "size_bytes": 512,
-                     *           "modified_ms": 1795999391408,
+                     *           "modified_ms": 1795987391267,
                      *           "sessions": 1,
                      *           "session_ids": [],
                      *           "cwd": "",
@@ -12785,7 +12698,7 @@ export interface operations {
                      *             "name": "shop",
                      *             "root": "/work/shop",
                      *             "remote": "example.org/shop",
-                     *             "first_seen_ms": 1795999377186,
+                     *             "first_seen_ms": 1795987380604,
                      *             "links": [],
                      *             "key": "remote:example.org/shop",
                      *             "folders": [
@@ -12799,7 +12712,7 @@ export interface operations {
                      *       ],
                      *       "here": {
                      *         "project": {
-                     *           "id": "second-clone-d255e59150",
+                     *           "id": "second-clone-391ae82c1e",
                      *           "name": "second-clone",
                      *           "root": "/home/ana/second-clone",
                      *           "remote": "",
@@ -12818,7 +12731,7 @@ export interface operations {
                      *               "name": "shop",
                      *               "root": "/work/shop",
                      *               "remote": "example.org/shop",
-                     *               "first_seen_ms": 1795999377186,
+                     *               "first_seen_ms": 1795987380604,
                      *               "links": [],
                      *               "key": "remote:example.org/shop",
                      *               "folders": [
@@ -12872,7 +12785,7 @@ export interface operations {
                      *         "name": "shop",
                      *         "root": "/home/ana/second-clone",
                      *         "remote": "example.org/shop",
-                     *         "first_seen_ms": 1795999377186,
+                     *         "first_seen_ms": 1795987380604,
                      *         "links": [],
                      *         "key": "remote:example.org/shop",
                      *         "folders": [
@@ -12940,10 +12853,10 @@ export interface operations {
                      *       "changes": [
                      *         {
                      *           "change": "merge",
-                     *           "reason": "says the same as mem_1m8myf9swfpqpdrd",
+                     *           "reason": "says the same as mem_1m8mk16cxh7qjwaq",
                      *           "cause": "says_same",
                      *           "memory": {
-                     *             "id": "mem_1m8myf9swfpqpdrd",
+                     *             "id": "mem_1m8mk16cxh7qjwaq",
                      *             "kind": "fact",
                      *             "content": "Run `make lint` before every commit",
                      *             "scope": "project:shop-73774d71f4",
@@ -12960,13 +12873,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795999377187,
+                     *               "valid_from_ms": 1795987380604,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795999377212,
-                     *             "updated_at_ms": 1795999390752,
+                     *             "created_at_ms": 1795987380637,
+                     *             "updated_at_ms": 1795987391007,
                      *             "importance": 0.85,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -13010,7 +12923,7 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "c30b9ad7b69a6ea9",
-                     *             "etag": "8999b722f66404e18297"
+                     *             "etag": "3daba936234474f602a3"
                      *           }
                      *         },
                      *         {
@@ -13018,7 +12931,7 @@ export interface operations {
                      *           "reason": "new",
                      *           "cause": "new",
                      *           "memory": {
-                     *             "id": "mem_1m8myfq2naw31m0g",
+                     *             "id": "mem_1m8mk1ghtyt9mm4c",
                      *             "kind": "fact",
                      *             "content": "Amounts are integer cents",
                      *             "scope": "project:shop-73774d71f4",
@@ -13035,13 +12948,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795999390516,
+                     *               "valid_from_ms": 1795987390930,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795999390805,
-                     *             "updated_at_ms": 1795999390805,
+                     *             "created_at_ms": 1795987391034,
+                     *             "updated_at_ms": 1795987391034,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -13085,7 +12998,7 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "260301c6b8472a59",
-                     *             "etag": "4340d87e12b037d5d8f7"
+                     *             "etag": "a0dcdd366d2cf15ba317"
                      *           }
                      *         }
                      *       ]
@@ -13142,7 +13055,7 @@ export interface operations {
                      *         "name": "shop",
                      *         "root": "/work/shop",
                      *         "remote": "example.org/shop",
-                     *         "first_seen_ms": 1795999377186,
+                     *         "first_seen_ms": 1795987380604,
                      *         "links": [],
                      *         "key": "remote:example.org/shop",
                      *         "folders": [
@@ -13155,12 +13068,12 @@ export interface operations {
                      *       "joined": true,
                      *       "files": [
                      *         {
-                     *           "path": ".tacit/team/run-make-lint-before-every-commit-pqpdrd.md",
+                     *           "path": ".tacit/team/run-make-lint-before-every-commit-7qjwaq.md",
                      *           "merged": true,
                      *           "kind": "fact",
                      *           "by": "Ana Ruiz",
-                     *           "day": "2026-11-30",
-                     *           "memory_id": "mem_1m8myf9swfpqpdrd",
+                     *           "day": "2026-11-29",
+                     *           "memory_id": "mem_1m8mk16cxh7qjwaq",
                      *           "problem": ""
                      *         }
                      *       ],
@@ -13205,7 +13118,7 @@ export interface operations {
                      *         "name": "shop",
                      *         "root": "/work/shop",
                      *         "remote": "example.org/shop",
-                     *         "first_seen_ms": 1795999377186,
+                     *         "first_seen_ms": 1795987380604,
                      *         "links": [],
                      *         "key": "remote:example.org/shop",
                      *         "folders": [
@@ -13218,12 +13131,12 @@ export interface operations {
                      *       "joined": true,
                      *       "files": [
                      *         {
-                     *           "path": ".tacit/team/run-make-lint-before-every-commit-pqpdrd.md",
+                     *           "path": ".tacit/team/run-make-lint-before-every-commit-7qjwaq.md",
                      *           "merged": true,
                      *           "kind": "fact",
                      *           "by": "Ana Ruiz",
-                     *           "day": "2026-11-30",
-                     *           "memory_id": "mem_1m8myf9swfpqpdrd",
+                     *           "day": "2026-11-29",
+                     *           "memory_id": "mem_1m8mk16cxh7qjwaq",
                      *           "problem": ""
                      *         }
                      *       ],
@@ -13276,12 +13189,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "file": {
-                     *         "path": ".tacit/team/run-make-lint-before-every-commit-pqpdrd.md",
+                     *         "path": ".tacit/team/run-make-lint-before-every-commit-7qjwaq.md",
                      *         "merged": false,
                      *         "kind": "fact",
                      *         "by": "Ana Ruiz",
-                     *         "day": "2026-11-30",
-                     *         "memory_id": "mem_1m8myf9swfpqpdrd",
+                     *         "day": "2026-11-29",
+                     *         "memory_id": "mem_1m8mk16cxh7qjwaq",
                      *         "problem": ""
                      *       },
                      *       "request": null,
@@ -13584,7 +13497,7 @@ export interface operations {
                      *           "name": "Ana Ruiz",
                      *           "role": "admin",
                      *           "added_by": "",
-                     *           "added_at_ms": 1795999421531,
+                     *           "added_at_ms": 1795987417483,
                      *           "joined": true,
                      *           "until_ms": 0
                      *         },
@@ -13593,7 +13506,7 @@ export interface operations {
                      *           "name": "Bo Li",
                      *           "role": "reviewer",
                      *           "added_by": "ana",
-                     *           "added_at_ms": 1795999425369,
+                     *           "added_at_ms": 1795987420827,
                      *           "joined": false,
                      *           "until_ms": 0
                      *         }
@@ -13656,11 +13569,11 @@ export interface operations {
                      *           "name": "Bo Li",
                      *           "role": "reviewer",
                      *           "added_by": "ana",
-                     *           "added_at_ms": 1795999425369,
+                     *           "added_at_ms": 1795987420827,
                      *           "joined": false,
                      *           "until_ms": 0
                      *         },
-                     *         "code": "bo-jj9mv7yr",
+                     *         "code": "bo-h9m4ma9h",
                      *         "token": ""
                      *       },
                      *       "members": []
@@ -13738,11 +13651,11 @@ export interface operations {
                      * @example {
                      *       "requests": [
                      *         {
-                     *           "id": "req_1m8mygtq6t551gqc",
+                     *           "id": "req_1m8mk2g8zr3n6cch",
                      *           "team": "acme/core",
                      *           "author": "ana",
                      *           "name": "Ana Ruiz",
-                     *           "created_at_ms": 1795999427302,
+                     *           "created_at_ms": 1795987423519,
                      *           "state": "waiting",
                      *           "statement": {
                      *             "content": "Run `make lint` before every commit",
@@ -13754,7 +13667,7 @@ export interface operations {
                      *             ],
                      *             "files": [],
                      *             "tier": "teammate",
-                     *             "said_at_ms": 1795999377187
+                     *             "said_at_ms": 1795987380604
                      *           },
                      *           "warning": "",
                      *           "own": true,
@@ -13818,11 +13731,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "request": {
-                     *         "id": "req_1m8mygtq6t551gqc",
+                     *         "id": "req_1m8mk2g8zr3n6cch",
                      *         "team": "acme/core",
                      *         "author": "ana",
                      *         "name": "ana",
-                     *         "created_at_ms": 1795999427302,
+                     *         "created_at_ms": 1795987423519,
                      *         "state": "accepted",
                      *         "statement": null,
                      *         "warning": "",
@@ -13831,7 +13744,7 @@ export interface operations {
                      *         "near": [],
                      *         "decided_by": "bo",
                      *         "comment": "",
-                     *         "memory_id": "mem_h4f9rssya34qd0z1"
+                     *         "memory_id": "mem_n7r9vcr0q4h6yrpb"
                      *       }
                      *     }
                      */
@@ -13909,19 +13822,19 @@ export interface operations {
                      *       "entries": [
                      *         {
                      *           "number": 9,
-                     *           "at_ms": 1795999437491,
+                     *           "at_ms": 1795987430300,
                      *           "principal": "ana",
-                     *           "device": "a4ede25ba47932737b88473be9e05c8d2fe74cca7ee842c237e77dbcc9ed9b19",
+                     *           "device": "96db7caeda612920722ebed4dde5fdfc50979420a180b8a32e7d8c656d77ad81",
                      *           "action": "unshared",
-                     *           "subject": "mem_h4f9rssya34qd0z1"
+                     *           "subject": "mem_n7r9vcr0q4h6yrpb"
                      *         },
                      *         {
                      *           "number": 8,
-                     *           "at_ms": 1795999433405,
+                     *           "at_ms": 1795987429005,
                      *           "principal": "bo",
-                     *           "device": "3659eb7d2dcccf9431bce5a9dcd269dcfb5ec454167d5783223bc3a2869e2530",
+                     *           "device": "d972c00cde2244872e7c212eba1438ec5022623b8966fb0685d9ea87c3a04066",
                      *           "action": "accepted",
-                     *           "subject": "req_1m8mygtq6t551gqc"
+                     *           "subject": "req_1m8mk2g8zr3n6cch"
                      *         }
                      *       ],
                      *       "next_cursor": "WzgsIiJd"
@@ -13987,29 +13900,29 @@ export interface operations {
                      *         "url": "https://tacit.example.com",
                      *         "account": "ana",
                      *         "name": "laptop",
-                     *         "device": "a4ede25ba47932737b88473be9e05c8d2fe74cca7ee842c237e77dbcc9ed9b19",
+                     *         "device": "96db7caeda612920722ebed4dde5fdfc50979420a180b8a32e7d8c656d77ad81",
                      *         "entries": 10,
                      *         "waiting": 0,
                      *         "changed": false,
-                     *         "synced_at_ms": 1795999416640,
+                     *         "synced_at_ms": 1795987410869,
                      *         "sign_in_by_ms": 0,
                      *         "error": ""
                      *       },
                      *       "devices": [
                      *         {
-                     *           "device": "a4ede25ba47932737b88473be9e05c8d2fe74cca7ee842c237e77dbcc9ed9b19",
+                     *           "device": "96db7caeda612920722ebed4dde5fdfc50979420a180b8a32e7d8c656d77ad81",
                      *           "name": "laptop",
-                     *           "created_at_ms": 1795999407576,
-                     *           "seen_at_ms": 1795999416424,
+                     *           "created_at_ms": 1795987404518,
+                     *           "seen_at_ms": 1795987410572,
                      *           "revoked_at_ms": null,
                      *           "entries": 10,
                      *           "behind": 0
                      *         },
                      *         {
-                     *           "device": "6dfbf7db5630d5311d9ba229bad17bf86a60bba0d83cc71e621ed5cffe78bdcd",
+                     *           "device": "342b567ef0e2f84ef30dbe114fd6cf8510427368896ca9926b349ab2f7529838",
                      *           "name": "tablet",
-                     *           "created_at_ms": 1795999418635,
-                     *           "seen_at_ms": 1795999420131,
+                     *           "created_at_ms": 1795987413258,
+                     *           "seen_at_ms": 1795987415507,
                      *           "revoked_at_ms": null,
                      *           "entries": 0,
                      *           "behind": 0
@@ -14061,8 +13974,8 @@ export interface operations {
                      *       "shared": 10,
                      *       "login": {
                      *         "account": "ana",
-                     *         "device": "a4ede25ba47932737b88473be9e05c8d2fe74cca7ee842c237e77dbcc9ed9b19",
-                     *         "phrase": "0gvpe dqjrj j3x7z 8kzyf z61z1 vc91w j4fjx h59xw"
+                     *         "device": "96db7caeda612920722ebed4dde5fdfc50979420a180b8a32e7d8c656d77ad81",
+                     *         "phrase": "8w93n gt4mz pyh7y 1h0jz 4dgn6 05qks zdcy3 6kef7"
                      *       }
                      *     }
                      */
@@ -14111,11 +14024,11 @@ export interface operations {
                      *         "url": "https://tacit.example.com",
                      *         "account": "ana",
                      *         "name": "laptop",
-                     *         "device": "a4ede25ba47932737b88473be9e05c8d2fe74cca7ee842c237e77dbcc9ed9b19",
+                     *         "device": "96db7caeda612920722ebed4dde5fdfc50979420a180b8a32e7d8c656d77ad81",
                      *         "entries": 10,
                      *         "waiting": 0,
                      *         "changed": false,
-                     *         "synced_at_ms": 1795999416640,
+                     *         "synced_at_ms": 1795987410869,
                      *         "sign_in_by_ms": 0,
                      *         "error": ""
                      *       },
@@ -14295,20 +14208,20 @@ export interface operations {
                      *       "code": "",
                      *       "devices": [
                      *         {
-                     *           "device": "a4ede25ba47932737b88473be9e05c8d2fe74cca7ee842c237e77dbcc9ed9b19",
+                     *           "device": "96db7caeda612920722ebed4dde5fdfc50979420a180b8a32e7d8c656d77ad81",
                      *           "name": "laptop",
-                     *           "created_at_ms": 1795999407576,
-                     *           "seen_at_ms": 1795999443991,
+                     *           "created_at_ms": 1795987404518,
+                     *           "seen_at_ms": 1795987434492,
                      *           "revoked_at_ms": null,
                      *           "entries": 10,
                      *           "behind": 0
                      *         },
                      *         {
-                     *           "device": "6dfbf7db5630d5311d9ba229bad17bf86a60bba0d83cc71e621ed5cffe78bdcd",
+                     *           "device": "342b567ef0e2f84ef30dbe114fd6cf8510427368896ca9926b349ab2f7529838",
                      *           "name": "tablet",
-                     *           "created_at_ms": 1795999418635,
-                     *           "seen_at_ms": 1795999420131,
-                     *           "revoked_at_ms": 1795999445641,
+                     *           "created_at_ms": 1795987413258,
+                     *           "seen_at_ms": 1795987415507,
+                     *           "revoked_at_ms": 1795987435681,
                      *           "entries": 0,
                      *           "behind": 0
                      *         }
@@ -14368,9 +14281,9 @@ export interface operations {
                      *         "value": {
                      *           "name": "dark"
                      *         },
-                     *         "created_at_ms": 1795999383359,
-                     *         "updated_at_ms": 1795999383359,
-                     *         "memory_id": "mem_1m8myfft2t5978q5",
+                     *         "created_at_ms": 1795987385260,
+                     *         "updated_at_ms": 1795987385260,
+                     *         "memory_id": "mem_1m8mk1axf1cnjczs",
                      *         "score": null
                      *       }
                      *     }
@@ -14468,9 +14381,9 @@ export interface operations {
                      *           "value": {
                      *             "name": "dark"
                      *           },
-                     *           "created_at_ms": 1795999383359,
-                     *           "updated_at_ms": 1795999383359,
-                     *           "memory_id": "mem_1m8myfft2t5978q5",
+                     *           "created_at_ms": 1795987385260,
+                     *           "updated_at_ms": 1795987385260,
+                     *           "memory_id": "mem_1m8mk1axf1cnjczs",
                      *           "score": 0.500068
                      *         }
                      *       ],
@@ -14886,7 +14799,6 @@ export interface operations {
                      *                 "research": 0.45,
                      *                 "outcome": 0.55
                      *               },
-                     *               "calibrated": false,
                      *               "certain": 0.7,
                      *               "least_importance": 0.15,
                      *               "by_task": true,
@@ -15083,7 +14995,6 @@ export interface operations {
                      *               "research": 0.45,
                      *               "outcome": 0.55
                      *             },
-                     *             "calibrated": false,
                      *             "certain": 0.7,
                      *             "least_importance": 0.15,
                      *             "by_task": true,
@@ -15271,7 +15182,7 @@ export interface operations {
                      *           "where": "mem0.json, entry 1",
                      *           "text": "Prefers tabs over spaces",
                      *           "before": "",
-                     *           "memory_id": "mem_1m8myfnv2gbnt7fk",
+                     *           "memory_id": "mem_1m8mk1fwgemwqypb",
                      *           "reason": ""
                      *         }
                      *       ],
@@ -15343,7 +15254,7 @@ export interface operations {
                      *           "path": "/home/ana/tacit-2026-11-26.db",
                      *           "origin": "requested",
                      *           "bytes": 372736,
-                     *           "at_ms": 1795999447593
+                     *           "at_ms": 1795987436272
                      *         }
                      *       ]
                      *     }
@@ -15549,8 +15460,8 @@ export interface operations {
                      *           "state": "done",
                      *           "done": 0,
                      *           "whole": 0,
-                     *           "began_ms": 1795999404186,
-                     *           "ended_ms": 1795999404216,
+                     *           "began_ms": 1795987401143,
+                     *           "ended_ms": 1795987401147,
                      *           "problems": [],
                      *           "error": "",
                      *           "hint": ""
@@ -15595,7 +15506,7 @@ export interface operations {
                      *         "state": "running",
                      *         "done": 0,
                      *         "whole": 0,
-                     *         "began_ms": 1795999404186,
+                     *         "began_ms": 1795987401143,
                      *         "ended_ms": null,
                      *         "problems": [],
                      *         "error": "",
@@ -15648,7 +15559,7 @@ export interface operations {
                      *         "handovers_pending": 0,
                      *         "vectors": 10,
                      *         "vectors_missing": 0,
-                     *         "size_bytes": 2525568,
+                     *         "size_bytes": 2533808,
                      *         "schema_version": 1
                      *       },
                      *       "embedder": "all-minilm-l6-v2-int8@1/384",
@@ -15657,7 +15568,7 @@ export interface operations {
                      *         {
                      *           "surface": "prompt",
                      *           "cause": "not_relevant",
-                     *           "count": 1
+                     *           "count": 2
                      *         },
                      *         {
                      *           "surface": "action",
@@ -15769,14 +15680,14 @@ export interface operations {
                      *         "baseline": null
                      *       },
                      *       "series": {
-                     *         "since_ms": 1793404800000,
-                     *         "until_ms": 1795999403313,
+                     *         "since_ms": 1793318400000,
+                     *         "until_ms": 1795987400507,
                      *         "bucket_ms": 86400000,
                      *         "recalls": 6,
                      *         "complete": true,
                      *         "buckets": [
                      *           {
-                     *             "at_ms": 1793404800000,
+                     *             "at_ms": 1793318400000,
                      *             "injections": 0,
                      *             "silences": 0,
                      *             "memories": 0,
@@ -15788,7 +15699,7 @@ export interface operations {
                      *             "precision": null
                      *           },
                      *           {
-                     *             "at_ms": 1793491200000,
+                     *             "at_ms": 1793404800000,
                      *             "injections": 0,
                      *             "silences": 0,
                      *             "memories": 0,
@@ -15804,9 +15715,9 @@ export interface operations {
                      *           {
                      *             "surface": "action",
                      *             "count": 1,
-                     *             "p50_ms": 475.417,
-                     *             "p95_ms": 475.417,
-                     *             "p99_ms": 475.417
+                     *             "p50_ms": 521.795,
+                     *             "p95_ms": 521.795,
+                     *             "p99_ms": 521.795
                      *           },
                      *           {
                      *             "surface": "on_demand",
@@ -15818,13 +15729,13 @@ export interface operations {
                      *         ],
                      *         "silences": [
                      *           {
-                     *             "reason": "everything that passed is in context already",
-                     *             "cause": "in_context",
-                     *             "count": 1
-                     *           },
-                     *           {
                      *             "reason": "no candidate passed the gate",
                      *             "cause": "not_relevant",
+                     *             "count": 2
+                     *           },
+                     *           {
+                     *             "reason": "everything that passed is in context already",
+                     *             "cause": "in_context",
                      *             "count": 1
                      *           }
                      *         ],
@@ -15847,7 +15758,7 @@ export interface operations {
                      *         "cache": [],
                      *         "marks": [
                      *           {
-                     *             "at_ms": 1795999389775,
+                     *             "at_ms": 1795987390554,
                      *             "what": "import",
                      *             "about": [
                      *               "mem0"
@@ -15855,7 +15766,7 @@ export interface operations {
                      *             "count": 1
                      *           },
                      *           {
-                     *             "at_ms": 1795999389913,
+                     *             "at_ms": 1795987390656,
                      *             "what": "import",
                      *             "about": [
                      *               "mem0"

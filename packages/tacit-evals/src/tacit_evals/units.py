@@ -3,7 +3,7 @@
 It starts PostgreSQL and one process of `tacit-server serve`, and fills both through the product's own interfaces. Bytes are the growth of the database with
 indexes, after a vacuum. Processor time is that of all processes of PostgreSQL, and of the server's process, read from /proc. The database does not wait for
 its disk, so times are of processors and not of disks. A device pushes real encrypted entries of 120 characters, one at a time, and reads the heads after
-each push as a syncing device does. Devices that wait for news wait for `--seconds`; use 25 to measure what real devices cost, which wait that long. What both
+each push as a syncing device does. `--waiting` devices wait for news for `--seconds`; use 50 to measure what real devices cost, which ask again after that time. What both
 processes use while nobody asks is measured before, and does not count as a cost of these devices.
 """
 
@@ -43,8 +43,6 @@ from tacit_server.postgres.schema import migrate
 from tacit_server.postgres_logs import PostgresLogs
 from tacit_server.postgres_process import end_process, start_process, wait_until_ready
 
-WAITING = 200
-"""At most this many devices wait for changes at the same time."""
 IDLE_S = 10.0
 """How long the processes are measured without requests."""
 _NOW_MS = int(time.time() * 1000)
@@ -190,11 +188,15 @@ class Bench:
             "ms of a processor",
         )
 
-    def exchange(self, devices: Sequence[Device], seconds: float) -> None:
-        """Measure pushes of one entry over HTTP with a request for the heads after each, such requests alone, and waiting devices."""
+    def serve(self) -> str:
+        """Start a process of the server, and return the URL of its endpoints."""
         environment = {**os.environ, DATABASE: self.dsn(APPLICATION)}
         self._server, address = start_server(environment, log=self._postgres_folder.parent / "server.log")
-        url = f"{address}{PREFIX}"
+        return f"{address}{PREFIX}"
+
+    def exchange(self, url: str, devices: Sequence[Device], seconds: float) -> None:
+        """Measure pushes of one entry over HTTP with a request for the heads after each, and such requests alone."""
+        assert self._server is not None
         with httpx.Client(timeout=20) as client:
             self._pushes(client, url, devices[:50], 2.0)
             used, served = self.postgres_s(), used_s(self._server.pid)
@@ -210,6 +212,7 @@ class Bench:
                 "ms of a processor",
             )
             self.note("a push and a look at the heads, as a device sees it", took_ms, "ms (median)")
+            self.note("pushes and looks of one client, one after the other", count / seconds, "a second")
             used, served = self.postgres_s(), used_s(self._server.pid)
             looked = 0
             until = time.monotonic() + seconds / 2
@@ -229,14 +232,18 @@ class Bench:
                 (used_s(self._server.pid) - served) / looked * 1000,
                 "ms of a processor",
             )
-        asyncio.run(self._waiting(url, devices[:WAITING], seconds))
+
+    def wait(self, url: str, devices: Sequence[Device], seconds: float) -> None:
+        """Measure devices that wait for changes, and the memory of the server after that."""
+        assert self._server is not None
+        asyncio.run(self._waiting(url, devices, seconds))
         self.note("tacit-server, resident", _status_kb(self._server.pid, "VmRSS") / 1024, "MB")
 
     async def _waiting(self, url: str, devices: Sequence[Device], seconds: float) -> None:
         """Measure devices that wait for changes, as every device does while it is online."""
         assert self._server is not None
         limits = httpx.Limits(max_connections=len(devices))
-        async with httpx.AsyncClient(timeout=60, limits=limits) as client:
+        async with httpx.AsyncClient(timeout=300, limits=limits) as client:
 
             async def wait(device: Device) -> None:
                 asked = {"wait": seconds, "known": len(device.log)}
@@ -260,6 +267,7 @@ class Bench:
             self.note(f"nobody asks, {name}", idle_s * 1000, unit)
             cost_s = busy_s / waited_s - idle_s
             self.note(f"a device that waits for news, {name}", cost_s / len(devices) * 1000, unit)
+            self.note(f"{len(devices)} devices that wait for news, {name}", cost_s * 100, "% of a processor")
 
     def _pushes(
         self, client: httpx.Client, url: str, devices: Sequence[Device], seconds: float
@@ -317,16 +325,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tacit_evals.units", description=__doc__)
     parser.add_argument("--tenants", type=int, default=2_000)
     parser.add_argument("--seconds", type=float, default=20)
+    parser.add_argument("--waiting", type=int, default=200)
+    parser.add_argument("--only-waiting", action="store_true")
     chosen = parser.parse_args(arguments)
     folder = Path(tempfile.mkdtemp(prefix="tu-", dir="/tmp"))
     bench = None
     try:
         bench = Bench(folder)
         devices = bench.bytes_of_accounts(chosen.tenants)
-        stores = bench.bytes_of_stores(20, 500)
-        bench.search(stores, 1_000)
-        bench.exchange(devices, chosen.seconds)
-        bench.connection()
+        if not chosen.only_waiting:
+            bench.search(bench.bytes_of_stores(20, 500), 1_000)
+        url = bench.serve()
+        if not chosen.only_waiting:
+            bench.exchange(url, devices, chosen.seconds)
+        bench.wait(url, devices[: chosen.waiting], chosen.seconds)
+        if not chosen.only_waiting:
+            bench.connection()
     finally:
         if bench is not None:
             bench.end()

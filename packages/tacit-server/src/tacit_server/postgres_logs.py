@@ -266,6 +266,7 @@ class PostgresLogs:
                 },
             )
             transaction.execute(_SET_LAST, {"device": device, "last": new[-1].number})
+            transaction.tell()
             transaction.execute(_REMOVE_BODIES, {"subjects": sorted({entry.subject for entry in new})})
 
         self._writing(who, store)

@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
-import itertools
+import hmac
 import logging
 import math
 import re
 import time
-from collections import deque
-from collections.abc import Awaitable, Callable, Generator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import Any
 
 import msgspec
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    ProcessCollector,
+    Summary,
+    generate_latest,
+)
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
 from tacit.api.problems import problem, problem_of
-from tacit.errors import InvalidPayload, NotLoggedIn, TacitError
-from tacit_server.logs import MAX_NUMBER, Principal
+from tacit.errors import InvalidPayload, NotLoggedIn, StoreError, TacitError
+from tacit_server.limits import WINDOW_S, Counts, LocalCounts
+from tacit_server.logs import MAX_NUMBER, Principal, hash_of
 from tacit_server.tracing import request_span
 
 _LOG = logging.getLogger(__name__)
@@ -29,90 +36,39 @@ SSO_PREFIX = "/auth/v1"
 MAX_BODY_BYTES = 16 * 1024 * 1024
 MAX_PAGE = 500
 """One answer holds at most this many rows."""
-LOGIN_FAILURES, LOGIN_WINDOW_S = 10, 60.0
-"""After `LOGIN_FAILURES` failed logins from one address in `LOGIN_WINDOW_S` seconds, further ones are refused unread."""
-REQUESTS, REQUESTS_WINDOW_S = 1200, 60.0
-"""The server answers at most `REQUESTS` requests of one principal in `REQUESTS_WINDOW_S` seconds."""
+LOGIN_FAILURES = 10
+"""After `LOGIN_FAILURES` failed logins from one address in a minute, further ones are refused unread."""
+REQUESTS, REQUESTS_STEP = 1200, 100
+"""The server answers at most `REQUESTS` requests of one principal in a minute. A process tells the others each time it has answered `REQUESTS_STEP` of them."""
 Handler = Callable[[Request], Awaitable[Response]]
 WhoIs = Callable[[str], Principal]
 """Returns the principal of a token; raises `NotLoggedIn` if there is none."""
 
 
-@dataclass(slots=True, kw_only=True)
-class Counters:
-    """The counters of `/metrics`: requests by route and status, seconds by route, and entries that devices pushed."""
+class Metrics:
+    """The numbers of one process that `/metrics` shows."""
 
-    requests: dict[tuple[str, int], int] = field(default_factory=dict[tuple[str, int], int])
-    seconds: dict[str, float] = field(default_factory=dict[str, float])
-    entries: int = 0
+    def __init__(self) -> None:
+        """Begin at zero."""
+        self._registry = CollectorRegistry()
+        ProcessCollector(registry=self._registry)
+        self._requests = Counter("tacit_requests", "Requests.", ["route", "status"], registry=self._registry)
+        self._seconds = Summary(
+            "tacit_request_seconds", "Seconds of a request.", ["route"], registry=self._registry
+        )
+        self.entries = Counter("tacit_entries", "Entries that devices sent.", registry=self._registry)
+        self.waiting = Gauge(
+            "tacit_waiting_devices", "Devices that wait for changes.", registry=self._registry
+        )
 
     def count(self, route: str, status: int, seconds: float) -> None:
         """Count a request to `route` that took `seconds`."""
-        self.requests[route, status] = self.requests.get((route, status), 0) + 1
-        self.seconds[route] = self.seconds.get(route, 0.0) + seconds
+        self._requests.labels(route, str(status)).inc()
+        self._seconds.labels(route).observe(seconds)
 
-    def text(self) -> str:
-        """Return the counters in the text format of Prometheus."""
-        lines = ["# TYPE tacit_requests_total counter"]
-        lines += [
-            f'tacit_requests_total{{route="{route}",status="{status}"}} {count}'
-            for (route, status), count in sorted(self.requests.items())
-        ]
-        lines.append("# TYPE tacit_request_seconds_total counter")
-        lines += [
-            f'tacit_request_seconds_total{{route="{route}"}} {seconds:.6f}'
-            for route, seconds in sorted(self.seconds.items())
-        ]
-        lines += ["# TYPE tacit_entries_total counter", f"tacit_entries_total {self.entries}"]
-        return "\n".join((*lines, ""))
-
-
-class Recent:
-    """Counts recent events by key (an address, a principal). A key without recent events is forgotten."""
-
-    def __init__(
-        self, *, most: int, window_s: float, monotonic_s: Callable[[], float] = time.monotonic
-    ) -> None:
-        """Limit the events of a key: `too_many` is true for a key with `most` or more events in the last `window_s` seconds."""
-        self._most = most
-        self._window_s = window_s
-        self._times: dict[str, deque[float]] = {}
-        """Times of events by key; keys are in the order of their last events."""
-        self._monotonic_s = monotonic_s
-
-    def __len__(self) -> int:
-        """Return the number of keys with recent events."""
-        return len(self._times)
-
-    def too_many(self, key: str) -> bool:
-        """Return whether `key` has reached the limit."""
-        times = self._times.get(key, deque())
-        while times and times[0] < self._monotonic_s() - self._window_s:
-            times.popleft()
-        if not times:
-            self._times.pop(key, None)
-        return len(times) >= self._most
-
-    def add(self, key: str) -> None:
-        """Count an event for `key`, and forget the keys whose events are all too old."""
-        now_s = self._monotonic_s()
-        times = self._times.pop(key, None) or deque(maxlen=self._most)
-        times.append(now_s)
-        self._times[key] = times
-        for oldest in tuple(
-            itertools.takewhile(lambda one: self._last_s(one) < now_s - self._window_s, self._times)
-        ):
-            del self._times[oldest]
-
-    def take_back(self, key: str) -> None:
-        """Forget the newest event of `key`."""
-        if times := self._times.get(key):
-            times.pop()
-            if not times:
-                del self._times[key]
-
-    def _last_s(self, key: str) -> float:
-        return self._times[key][-1]
+    def text(self) -> bytes:
+        """Return the numbers in the text format of Prometheus."""
+        return generate_latest(self._registry)
 
 
 class Service:
@@ -124,6 +80,8 @@ class Service:
         devices: WhoIs,
         services: WhoIs,
         trusted: tuple[IPv4Network | IPv6Network, ...] = (),
+        counts: Counts | None = None,
+        now_s: Callable[[], float] = time.time,
     ) -> None:
         """Serve the principals of known tokens.
 
@@ -131,13 +89,15 @@ class Service:
             devices: looks up the token of a device.
             services: looks up the token of a service account.
             trusted: networks of the proxies that terminate TLS; see `make_app`.
+            counts: counts events for all processes; None = for this one alone.
+            now_s: the current time in seconds.
         """
         self._devices = devices
         self._services = services
         self._trusted = trusted
-        self.failed = Recent(most=LOGIN_FAILURES, window_s=LOGIN_WINDOW_S)
-        self._asked = Recent(most=REQUESTS, window_s=REQUESTS_WINDOW_S)
-        self.counters = Counters()
+        self._counts = counts or LocalCounts(now_s=now_s)
+        self._asked = LocalCounts(now_s=now_s)
+        self.metrics = Metrics()
 
     def answering(self, route: str, handler: Handler) -> Handler:
         """Return `handler` with its errors turned into problems, and its requests counted and traced under `route`."""
@@ -147,12 +107,12 @@ class Service:
             with request_span(request.method, route) as answered:
                 response = await answer_or_problem(request)
                 answered(response.status_code)
-            self.counters.count(route, response.status_code, time.perf_counter() - began)
+            self.metrics.count(route or request.url.path, response.status_code, time.perf_counter() - began)
             return response
 
         async def answer_or_problem(request: Request) -> Response:
             try:
-                response = self._refused(request) or await handler(request)
+                response = (self._refused(request) if route else None) or await handler(request)
             except NotLoggedIn as error:
                 response = problem(
                     error.code,
@@ -160,6 +120,16 @@ class Service:
                     hint=error.hint,
                     status=401,
                     headers={"WWW-Authenticate": "Bearer"},
+                )
+            except StoreError as error:
+                # The message is the operator's: it names hosts, roles and schemas.
+                _LOG.error("%s failed: %s %s", route, error.message, error.hint)
+                response = problem(
+                    "store_error",
+                    "The server cannot use its database at the moment.",
+                    hint="Try again later. The server's log tells the person who runs it what is wrong.",
+                    status=503,
+                    headers={"Retry-After": "10"},
                 )
             except TacitError as error:
                 response = problem_of(error)
@@ -177,7 +147,7 @@ class Service:
     def _refused(self, request: Request) -> Response | None:
         if not self._trusted:
             return None
-        if self._by_proxy(request) and request.headers.get("x-forwarded-proto") == "https":
+        if comes_from(request, self._trusted) and request.headers.get("x-forwarded-proto") == "https":
             return None
         return problem(
             "unauthorized",
@@ -185,39 +155,44 @@ class Service:
             status=403,
         )
 
-    def _by_proxy(self, request: Request) -> bool:
-        peer = _ip(request.client.host) if request.client else None
-        return peer is not None and any(peer in network for network in self._trusted)
-
     def address(self, request: Request) -> str:
         """Return the address of the client: the peer or, behind a trusted proxy, the address that the proxy saw."""
-        if self._by_proxy(request):
+        if comes_from(request, self._trusted):
             forwarded = _ip(",".join(request.headers.getlist("x-forwarded-for")).rpartition(",")[2].strip())
             if forwarded is not None:
                 return str(forwarded)
         return request.client.host if request.client else ""
 
-    @contextmanager
-    def guess(self, request: Request) -> Generator[None]:
+    def require_operator(self, request: Request, token: str) -> None:
+        """Refuse a request that does not come from the operator: it has the bearer `token` or, if that is "", comes from this machine without a proxy.
+
+        Raises:
+            NotLoggedIn: it is somebody else's.
+        """
+        if token:
+            allowed = hmac.compare_digest(_token(request).encode(), token.encode())
+        else:
+            peer = _ip(request.client.host) if request.client else None
+            allowed = peer is not None and peer.is_loopback and "x-forwarded-for" not in request.headers
+        if not allowed:
+            raise NotLoggedIn("Only the person who runs the server may read this.")
+
+    @asynccontextmanager
+    async def guess(self, request: Request) -> AsyncGenerator[None]:
         """Count a login as failed while it is under way, so that many at once do not pass the limit, and for good if it fails.
 
         Raises:
             TooManyRequests: the address has reached the limit.
         """
-        self.refuse_guessing(request)
-        address = self.address(request)
-        self.failed.add(address)
-        yield
-        self.failed.take_back(address)
-
-    def refuse_guessing(self, request: Request) -> None:
-        """Refuse an address from which too many logins have failed.
-
-        Raises:
-            TooManyRequests: the address has reached the limit.
-        """
-        if self.failed.too_many(self.address(request)):
+        key = f"failed {hash_of(self.address(request))}"
+        if await self.counted(key, 1) > LOGIN_FAILURES:
             raise TooManyRequests("Too many failed logins from this address.", code="not_logged_in")
+        yield
+        await self.counted(key, -1)
+
+    async def counted(self, key: str, count: int) -> int:
+        """Count events of `key` in all processes, and return how many there were in this minute."""
+        return await run_in_threadpool(self._counts.add, key, count)
 
     async def device(self, request: Request) -> Principal:
         """Return the device that sent the request.
@@ -240,10 +215,16 @@ class Service:
 
     async def _who(self, token: str, known: WhoIs) -> Principal:
         who = await run_in_threadpool(known, token)
-        key = f"{who.account} {who.device}"
-        if self._asked.too_many(key):
+        key = f"asked {who.account} {who.device}"
+        asked = self._asked.add(key, 1)
+        if (
+            asked <= REQUESTS
+            and asked % REQUESTS_STEP == 0
+            and await self.counted(key, REQUESTS_STEP) > REQUESTS
+        ):
+            asked = self._asked.add(key, REQUESTS)
+        if asked > REQUESTS:
             raise TooManyRequests("Too many requests from this device.", code="sync_error")
-        self._asked.add(key)
         return who
 
 
@@ -257,7 +238,7 @@ class TooManyRequests(Exception):
             detail,
             hint="Try again in a minute.",
             status=429,
-            headers={"Retry-After": str(int(REQUESTS_WINDOW_S))},
+            headers={"Retry-After": str(WINDOW_S)},
         )
 
 
@@ -325,6 +306,12 @@ def read_limit(request: Request, default: int = MAX_PAGE) -> int:
         InvalidPayload: `limit` is not a number, or is negative.
     """
     return max(1, min(int(read_number(request, "limit", default)), MAX_PAGE))
+
+
+def comes_from(request: Request, networks: Iterable[IPv4Network | IPv6Network]) -> bool:
+    """Return whether the peer that sent a request is in one of `networks`."""
+    peer = _ip(request.client.host) if request.client else None
+    return peer is not None and any(peer in network for network in networks)
 
 
 def _token(request: Request) -> str:

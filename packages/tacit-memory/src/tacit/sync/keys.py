@@ -11,6 +11,7 @@ import hashlib
 import hmac
 import os
 from dataclasses import dataclass
+from functools import lru_cache
 
 from cryptography.exceptions import InvalidSignature, InvalidTag
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -134,9 +135,12 @@ class AccountKey:
             ) from error
 
     def _derived(self, purpose: bytes) -> bytes:
-        return HKDF(algorithm=SHA256(), length=32, salt=None, info=b"tacit sync " + purpose).derive(
-            self.secret
-        )
+        return _derive(self.secret, purpose)
+
+
+@lru_cache(maxsize=16)
+def _derive(secret: bytes, purpose: bytes) -> bytes:
+    return HKDF(algorithm=SHA256(), length=32, salt=None, info=b"tacit sync " + purpose).derive(secret)
 
 
 def _check(secret: bytes) -> bytes:

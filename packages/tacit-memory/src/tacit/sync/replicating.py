@@ -35,7 +35,7 @@ from typing import Any, get_args
 
 import msgspec
 
-from tacit.errors import Conflict, UnreadableEntry
+from tacit.errors import Conflict, SyncError, UnreadableEntry
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Add, Change, Edit, Removal
 from tacit.model.ids import encode_base32
@@ -530,23 +530,36 @@ class Replicating:
         """
         count = 0
         while unread := self._replica.unread(limit=BATCH):
+            read: list[tuple[Entry, StateBody | PurgeBody | None]] = []
+            unknown: SyncError | None = None
             for entry in unread:
-                body = self._read(entry)
-                with self._replica.writing():
-                    match body:
-                        case StateBody(memory=memory, parents=parents):
-                            self._replica.note_state(entry, memory.id, parents)
-                            if self._replica.is_purged(memory.id):
-                                self._replica.note_purge(memory.id, entry.subject, done=False)
-                            else:
-                                self._replica.wait_for(memory.id)
-                        case PurgeBody(memory_id=memory_id):
-                            self._replica.note_read(entry)
-                            self._replica.note_purge(memory_id, entry.subject, done=False)
-                        case None:
-                            self._replica.note_read(entry)
-                count += 1
+                try:
+                    read.append((entry, self._read(entry)))
+                except SyncError as error:
+                    unknown = error
+                    break
+            with self._replica.writing():  # one transaction for all of them: a new device reads thousands
+                for entry, body in read:
+                    self._note(entry, body)
+            count += len(read)
+            if unknown is not None:
+                raise unknown
         return count
+
+    def _note(self, entry: Entry, body: StateBody | PurgeBody | None) -> None:
+        """Note in the replica what an entry says."""
+        match body:
+            case StateBody(memory=memory, parents=parents):
+                self._replica.note_state(entry, memory.id, parents)
+                if self._replica.is_purged(memory.id):
+                    self._replica.note_purge(memory.id, entry.subject, done=False)
+                else:
+                    self._replica.wait_for(memory.id)
+            case PurgeBody(memory_id=memory_id):
+                self._replica.note_read(entry)
+                self._replica.note_purge(memory_id, entry.subject, done=False)
+            case None:
+                self._replica.note_read(entry)
 
     def _read(self, entry: Entry) -> StateBody | PurgeBody | None:
         """Return the body of an entry; None = it was purged or cannot be read."""

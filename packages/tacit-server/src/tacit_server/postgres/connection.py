@@ -1,7 +1,7 @@
 """Opens connections, and runs transactions. In: a connection string, a tenant, a function. Out: the result of the function, run in one transaction.
 
-Every transaction begins by setting its tenant for row-level security. The setting ends with the transaction, so that a pooler may give the connection
-to another tenant afterwards. Every statement names the tenant as well. A lost connection is replaced: a read is repeated, a write only if it had not
+Every transaction begins by setting its tenant for row-level security, and with a look whether its principal is a member, if the tenant is a team. The setting
+ends with the transaction, so that a pooler may give the connection to another tenant afterwards. Every statement names the tenant as well. A lost connection is replaced: a read is repeated, a write only if it had not
 begun. A role that may bypass row-level security is refused.
 """
 
@@ -17,6 +17,7 @@ from psycopg import sql
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from tacit.errors import StoreError
+from tacit.model.shared import may
 from tacit_server.postgres.failures import is_lost, translate
 from tacit_server.postgres.roles import refuse_unbound_role
 from tacit_server.postgres.schema import refuse_newer, refuse_other_schema
@@ -24,8 +25,10 @@ from tacit_server.postgres.transaction import Observe, Transaction
 
 _T = TypeVar("_T")
 _Connection = psycopg.Connection[tuple[Any, ...]]
-_STATE = sql.SQL("SELECT (SELECT version_num FROM alembic_version) FROM tenants WHERE tenant = {tenant}")
-"""What every transaction reads first. It shows whether the tenant may be seen, and whether the database was migrated."""
+_SCHEMA = sql.SQL("SELECT version_num FROM alembic_version")
+_TENANT = sql.SQL("SELECT organization FROM tenants WHERE tenant = {tenant}")
+_IS_MEMBER = sql.SQL("SELECT role FROM members WHERE tenant = {tenant} AND principal = {principal}")
+"""What every transaction reads first: whether the database was migrated, whether the tenant is there and a team, and whether the principal is a member of it."""
 WAIT_S = 30.0
 """How long a writer waits for another writer of its tenant, and any transaction for a connection."""
 _PROBE_S = 1.0
@@ -122,6 +125,15 @@ class Connections:
         """
         self._probe()
         self._pool.check()
+
+    def check(self) -> None:
+        """Check that the database answers and has the schema of this version.
+
+        Raises:
+            StoreError: it does not.
+        """
+        with self._named("") as connection:
+            refuse_other_schema(connection)
 
     # --- tenants
 
@@ -225,7 +237,7 @@ class Database:
         Args:
             connections: the connections.
             tenant: the name of the tenant. Without a principal, a tenant that does not exist is added.
-            principal: the principal of the transactions; the database shows a team only to its members. "" = no principal.
+            principal: the principal of the transactions; none begins in a team of which they are not a member. "" = no principal.
 
         Raises:
             TenantUnseen: a principal is given, and there is no such tenant.
@@ -275,14 +287,17 @@ class Database:
         return self._begin("REPEATABLE READ READ ONLY", {"max_parallel_workers_per_gather": "0"})
 
     def _begin(self, kind: LiteralString, settings: Mapping[str, str], *, lock: bool = False) -> sql.Composed:
-        """Return the statements that begin a transaction. The last one returns the state of the tenant; `lock` = it locks the tenant for other writers."""
+        """Return the statements that begin a transaction. `lock` = they lock the tenant for other writers."""
         named = {"tacit.tenant": str(self.tenant), **settings}
         if self._principal:
             named["tacit.principal"] = self._principal
+        tenant = sql.Literal(self.tenant)
         return sql.SQL("; ").join((
             sql.SQL(f"BEGIN ISOLATION LEVEL {kind}"),
             *(_set_local(name, value) for name, value in named.items()),
-            _STATE.format(tenant=sql.Literal(self.tenant)) + sql.SQL(" FOR NO KEY UPDATE" if lock else ""),
+            _SCHEMA,
+            _TENANT.format(tenant=tenant) + sql.SQL(" FOR NO KEY UPDATE" if lock else ""),
+            _IS_MEMBER.format(tenant=tenant, principal=sql.Literal(self._principal)),  # after the lock
         ))  # fmt: skip
 
     @contextmanager
@@ -304,15 +319,18 @@ class Database:
 
     def _started(self, connection: _Connection, begin: sql.Composed) -> Transaction:
         cursor = connection.execute(begin)
+        results = [cursor.fetchone() if cursor.description else None]
         while cursor.nextset():
-            pass
-        row = cursor.fetchone()
-        if row is None:
+            results.append(cursor.fetchone() if cursor.description else None)
+        schema, tenant, member = results[-3:]
+        refuse_newer(int(schema[0]) if schema else 0)
+        if tenant is None or (tenant[0] and member is None):
             raise TenantUnseen(
                 "The tenant was removed from the database, or is not shown to the principal.",
                 hint="If the database was restored while the server ran, restart the processes of the server.",
             )
-        refuse_newer(int(row[0]))
+        if member is not None and may(str(member[0]), "reviewer"):
+            connection.execute(_set_local("tacit.reviews", "on"))
         return Transaction(tenant=self.tenant, _connection=connection, _observe=self._connections.observe)
 
 

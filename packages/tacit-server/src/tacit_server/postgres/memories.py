@@ -221,6 +221,7 @@ def stored_memories(transaction: Transaction, ids: Sequence[str]) -> dict[str, M
 
 def _next_numbers(transaction: Transaction, count: int) -> int:
     """Take `count` numbers of the feed, and return the first. The tenant's row stays locked, so that entries are stored in the order of their numbers."""
+    transaction.tell()
     return transaction.number(_NEXT_NUMBER, {"count": count}) - count + 1
 
 

@@ -19,7 +19,7 @@ TENANT_TABLES = (
     "tenants", "memories", "versions", "purges",
     "accounts", "invites", "devices", "logs", "entries",
     "members", "memberships", "team_projects", "share_requests", "audit",
-    "sso_logins", "sso_identities", "sso_links",
+    "limits", "sso_logins", "sso_identities", "sso_links",
 )  # fmt: skip
 """Every table with rows of tenants. The application reads and writes them, and each has a policy for its tenant."""
 SEQUENCES = ("audit_numbers",)

@@ -11,6 +11,8 @@ import psycopg
 from tacit.backends.codec import clean_text
 
 Row = tuple[Any, ...]
+CHANNEL = "tacit_news"
+"""The channel of notifications about tenants that changed; see `news`."""
 Observe = Callable[[str], None]
 """Called with every statement before it is executed."""
 
@@ -41,6 +43,10 @@ class Transaction:
         """Return the number in the first row of a statement; 0 = there is no row, or it is NULL."""
         row = self.row(statement, values)
         return 0 if row is None or row[0] is None else int(row[0])
+
+    def tell(self) -> None:
+        """When the transaction is committed, tell everybody who listens that the tenant changed."""
+        self._connection.execute("SELECT pg_notify(%s, %s)", (CHANNEL, str(self.tenant)))
 
 
 def _cleaned(values: Mapping[str, object]) -> dict[str, object]:

@@ -1,6 +1,6 @@
-"""Single sign-on: people log in with an OpenID Connect provider, and their groups there decide which teams they are in.
+"""Single sign-on: people log in at a proxy such as oauth2-proxy, and their groups at the provider decide which teams they are in.
 
-`rules` decides who may log in and with which roles. `provider` asks the provider and checks its answers. `sign_ins` stores logins that have begun.
-`identities` stores which account belongs to which person. `login` combines them. `endpoints` and `pages` are the HTTP interface for devices and
-browsers. A server without a provider does not load this package.
+The proxy speaks OpenID Connect with the provider, and tells the server who uses the browser. `people` reads this and decides about roles. `sign_ins` stores logins
+that have begun. `identities` stores which account belongs to which person. `login` combines them. `endpoints` and `pages` are the HTTP interface for devices
+and browsers. A server without such a proxy does not load this package.
 """

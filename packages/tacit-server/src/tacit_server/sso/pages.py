@@ -16,21 +16,19 @@ _STYLE = (
 )
 _HASH = b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
 _HEADERS = {
-    # Without `form-action`: browsers also apply it to the redirects of the provider, which may lead to any site.
-    "Content-Security-Policy": f"default-src 'none'; style-src 'sha256-{_HASH}'; frame-ancestors 'none'; base-uri 'none'",
-    "X-Frame-Options": "DENY",
+    "Content-Security-Policy": f"default-src 'none'; style-src 'sha256-{_HASH}'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-store",
 }
 
 
-def confirm_page(shown: Shown, *, login: str, token: str, address: str) -> HTMLResponse:
-    """Return the page that asks whether the person began this login. `address` is the address of the browser."""
+def confirm_page(shown: Shown, *, person: str, login: str, token: str, address: str) -> HTMLResponse:
+    """Return the page that asks whether the person began this login. `person` is what the person is called, `address` the address of the browser."""
     what = (
-        f"The device “{shown.device}” wants to link the account “{shown.account}” to you, or to renew its teams."
+        f"The device “{shown.device}” wants to link the account “{shown.account}” to you ({person}), or to renew its teams."
         if shown.account
-        else f"The device “{shown.device}” wants to log in as you."
+        else f"The device “{shown.device}” wants to log in as you ({person})."
     )
     where = (
         "It has the same address as this browser."

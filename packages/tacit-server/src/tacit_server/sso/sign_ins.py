@@ -1,28 +1,26 @@
-"""Unfinished logins, in PostgreSQL. In: a device begins, a browser confirms, the provider answers. Out: the result, for the device.
+"""Unfinished logins, in PostgreSQL. In: a device begins, a person agrees in a browser. Out: the result, for the device.
 
-The id of a login is in the address that the browser opens. The result is told once, to the device that has the secret of the login. A login belongs to
-the browser in which a person confirmed it, and no other browser can complete it. So an address of the provider that somebody passes on has no effect.
-Ids, secrets, states and browsers are stored as hashes, and every login for at most ten minutes.
+The id of a login is in the address that the browser opens. The result is told once, to the device that has the secret of the login. Ids and secrets are stored as
+hashes, and every login for at most ten minutes.
 """
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import Literal
 
 from tacit.errors import NotLoggedIn, SyncError
 from tacit.model.ids import encode_base32
-from tacit_server.logs import Principal, account_of, hash_of
+from tacit.sync.views import SignInBegun
+from tacit_server.logs import Principal, hash_of
 from tacit_server.postgres.connection import Connections, Database
 from tacit_server.postgres.transaction import Transaction
 
 LOGIN_MS = 600_000
 MAX_LOGINS = 10_000
 MAX_DEVICE = 60
-Outcome = Literal["waiting", "done", "refused"]
-_T = TypeVar("_T")
+Outcome = Literal["done", "refused"]
 
 _DROP_OLD = "DELETE FROM sso_logins WHERE tenant = %(tenant)s AND until_ms < %(now_ms)s"
 _COUNT = "SELECT count(*) FROM sso_logins WHERE tenant = %(tenant)s"
@@ -31,48 +29,23 @@ _BEGIN = """
     VALUES (%(tenant)s, %(login)s, %(secret)s, %(code)s, %(account)s, %(device)s, %(address)s, %(until_ms)s)"""
 _SHOW = """
     SELECT code, account, device, address FROM sso_logins
-    WHERE tenant = %(tenant)s AND login = %(login)s AND until_ms >= %(now_ms)s AND outcome = ''
-    AND browser IN ('', %(browser)s)"""
+    WHERE tenant = %(tenant)s AND login = %(login)s AND until_ms >= %(now_ms)s AND outcome = ''"""
 _AGREE = """
-    UPDATE sso_logins SET browser = %(browser)s, state = %(state)s, nonce = %(nonce)s, verifier = %(verifier)s
-    WHERE tenant = %(tenant)s AND login = %(login)s AND until_ms >= %(now_ms)s AND outcome = ''
-    AND browser IN ('', %(browser)s) RETURNING login"""
-_FIND_STATE = """
-    SELECT login, nonce, verifier, account FROM sso_logins
-    WHERE tenant = %(tenant)s AND state = %(state)s AND state <> '' AND browser = %(browser)s
-    AND until_ms >= %(now_ms)s AND outcome = '' FOR UPDATE"""
-_USE_STATE = "UPDATE sso_logins SET state = '', verifier = '' WHERE tenant = %(tenant)s AND login = %(login)s"
+    UPDATE sso_logins SET outcome = 'agreed'
+    WHERE tenant = %(tenant)s AND login = %(login)s AND until_ms >= %(now_ms)s AND outcome = '' RETURNING account"""
 _END = """
-    UPDATE sso_logins SET outcome = %(outcome)s, result = %(result)s, state = '', nonce = '', verifier = ''
-    WHERE tenant = %(tenant)s AND login = %(login)s"""
+    UPDATE sso_logins SET outcome = %(outcome)s, result = %(result)s WHERE tenant = %(tenant)s AND login = %(login)s"""
 _RESULT = """
     SELECT outcome, result, account FROM sso_logins
     WHERE tenant = %(tenant)s AND login = %(login)s AND secret = %(secret)s AND until_ms >= %(now_ms)s"""
 _TAKE = """
     DELETE FROM sso_logins
-    WHERE tenant = %(tenant)s AND login = %(login)s AND secret = %(secret)s AND outcome <> '' RETURNING login"""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Begun:
-    """A login that a device began: what the device needs to continue it and to ask for the result.
-
-    Attributes:
-        login: the id of the login, for the browser.
-        secret: the secret with which the device asks for the result.
-        code: the code that device and browser show, for the person to compare.
-        until_ms: when the login expires.
-    """
-
-    login: str
-    secret: str
-    code: str
-    until_ms: int
+    WHERE tenant = %(tenant)s AND login = %(login)s AND secret = %(secret)s AND outcome IN ('done', 'refused') RETURNING login"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """What a browser shows before a person confirms a login. `account` = the account to link or renew; "" = the device wants to join one."""
+    """What a browser shows before a person agrees. `account` = the account to link or renew; "" = the device wants to join one."""
 
     code: str
     account: str
@@ -80,45 +53,18 @@ class Shown:
     address: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Agreed:
-    """The one-time values of a login that was confirmed, for the provider."""
-
-    state: str
-    nonce: str
-    verifier: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Returned:
-    """A login whose browser returned from the provider. `login` = the stored hash of its id; `by` = the device that began it to link its account, or None."""
-
-    login: str
-    nonce: str
-    verifier: str
-    by: Principal | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
-    """The result of a login. `text` = the account, or the reason of a refusal. `linked` = a device of the account began the login."""
-
-    outcome: Outcome
-    text: str = ""
-    linked: bool = False
-
-
 class SignIns:
     """Stores unfinished logins. Safe to share between threads and processes."""
 
     def __init__(self, connections: Connections, issuer: str) -> None:
-        """Store the logins with the provider `issuer` in the database of `connections`."""
+        """Store the logins of the people of `issuer` in the database of `connections`."""
         self._database = Database(connections, provider_tenant(issuer))
 
-    def begin(self, *, device: str, address: str, by: Principal | None, now_ms: int) -> Begun:
+    def begin(self, url: str, *, device: str, address: str, by: Principal | None, now_ms: int) -> SignInBegun:
         """Begin a login.
 
         Args:
+            url: the URL that the browser opens, without the id of the login.
             device: the name of the device; the browser shows it.
             address: the address of the device; the browser shows it.
             by: the device, if it is logged in and its account is to be linked or renewed; None = it wants to join an account.
@@ -128,14 +74,16 @@ class SignIns:
             SyncError: there are too many unfinished logins.
         """
         code = encode_base32(secrets.randbits(40), 8).upper()
-        begun = Begun(
-            login=secrets.token_urlsafe(16),
+        login = secrets.token_urlsafe(16)
+        begun = SignInBegun(
+            login=login,
             secret=secrets.token_urlsafe(32),
             code=f"{code[:4]}-{code[4:]}",
+            browser_url=f"{url}?login={login}",
             until_ms=now_ms + LOGIN_MS,
         )
-        values: dict[str, object] = {
-            "login": hash_of(begun.login),
+        values = {
+            "login": hash_of(login),
             "secret": hash_of(begun.secret),
             "code": begun.code,
             "account": f"{by.account}.{by.device}" if by is not None else "",
@@ -150,84 +98,55 @@ class SignIns:
                 raise SyncError("Too many logins are under way.", hint="Try again in some minutes.")
             transaction.execute(_BEGIN, values)
 
-        self._write(add)
+        self._database.writing(add, alone=False)
         return begun
 
-    def show(self, login: str, browser: str, *, now_ms: int) -> Shown:
+    def show(self, login: str, *, now_ms: int) -> Shown:
         """Return what a browser shows of a login.
 
         Raises:
-            NotLoggedIn: there is no login with this id, it is over, or it belongs to another browser.
+            NotLoggedIn: there is no login with this id, or somebody agreed to it already.
         """
-        values = {"login": hash_of(login), "browser": hash_of(browser), "now_ms": now_ms}
+        values = {"login": hash_of(login), "now_ms": now_ms}
         row = self._database.reading(lambda transaction: transaction.row(_SHOW, values))
         if row is None:
             raise no_login()
-        return Shown(code=row[0], account=account_of(row[1], "."), device=row[2], address=row[3])
+        return Shown(code=row[0], account=row[1].partition(".")[0], device=row[2], address=row[3])
 
-    def agree(self, login: str, browser: str, *, now_ms: int) -> Agreed:
-        """Note that a person confirmed a login in a browser, to which the login then belongs. Return the values for the provider.
+    def agree(self, login: str, *, now_ms: int) -> Principal | None:
+        """Note that a person agreed to a login, which they can do once. Return the device that began it to link its account, or None.
 
         Raises:
             NotLoggedIn: see `show`.
         """
-        agreed = Agreed(
-            state=secrets.token_urlsafe(32), nonce=secrets.token_urlsafe(32), verifier=secrets.token_urlsafe(48)
-        )  # fmt: skip
-        values = {
-            "login": hash_of(login),
-            "browser": hash_of(browser),
-            "state": hash_of(agreed.state),
-            "nonce": agreed.nonce,
-            "verifier": agreed.verifier,
-            "now_ms": now_ms,
-        }
-        if self._write(lambda transaction: transaction.row(_AGREE, values)) is None:
+        values = {"login": hash_of(login), "now_ms": now_ms}
+        row = self._database.writing(lambda transaction: transaction.row(_AGREE, values), alone=False)
+        if row is None:
             raise no_login()
-        return agreed
+        account, _, device = str(row[0]).rpartition(".")
+        return Principal(account=account, device=device) if account else None
 
-    def returned(self, state: str, browser: str, *, now_ms: int) -> Returned:
-        """Return the login of a browser that returned from the provider with `state`. A state is valid once.
-
-        Raises:
-            NotLoggedIn: the state is unknown, was used before, or belongs to another browser.
-        """
-        values = {"state": hash_of(state), "browser": hash_of(browser), "now_ms": now_ms}
-
-        def use(transaction: Transaction) -> Returned:
-            row = transaction.row(_FIND_STATE, values)
-            if row is None:
-                raise no_login()
-            transaction.execute(_USE_STATE, {"login": row[0]})
-            account, _, device = str(row[3]).rpartition(".")
-            by = Principal(account=account, device=device) if account else None
-            return Returned(login=row[0], nonce=row[1], verifier=row[2], by=by)
-
-        return self._write(use)
-
-    def end(self, returned: Returned, outcome: Literal["done", "refused"], text: str) -> None:
+    def end(self, login: str, outcome: Outcome, text: str) -> None:
         """Store the result of a login until its device asks. `text` = the account, or the reason of a refusal."""
-        values = {"login": returned.login, "outcome": outcome, "result": text[:500]}
-        self._write(lambda transaction: transaction.execute(_END, values))
+        values = {"login": hash_of(login), "outcome": outcome, "result": text[:500]}
+        self._database.writing(lambda transaction: transaction.execute(_END, values), alone=False)
 
-    def result(self, login: str, secret: str, *, now_ms: int) -> Result:
-        """Return the result of a login. A login that is done or refused is removed.
+    def result(self, login: str, secret: str, *, now_ms: int) -> tuple[Outcome | None, str, bool]:
+        """Return the outcome of a login (None = there is none yet), the account or the reason of a refusal, and whether a device of the account began it.
+
+        A login that is done or refused is removed.
 
         Raises:
             NotLoggedIn: there is no login with this id and secret, or it is over.
         """
         values = {"login": hash_of(login), "secret": hash_of(secret), "now_ms": now_ms}
         row = self._database.reading(lambda transaction: transaction.row(_RESULT, values))
-        if row is None:
+        if row is not None and row[0] in ("", "agreed"):
+            return None, "", False
+        taken = self._database.writing(lambda transaction: transaction.row(_TAKE, values), alone=False)
+        if row is None or taken is None:
             raise no_login()
-        if not row[0]:
-            return Result(outcome="waiting")
-        if self._write(lambda transaction: transaction.row(_TAKE, values)) is None:
-            raise no_login()
-        return Result(outcome="done" if row[0] == "done" else "refused", text=row[1], linked=bool(row[2]))
-
-    def _write(self, work: Callable[[Transaction], _T]) -> _T:
-        return self._database.writing(work, alone=False)
+        return ("done" if row[0] == "done" else "refused"), row[1], bool(row[2])
 
 
 def provider_tenant(issuer: str) -> str:
@@ -236,8 +155,7 @@ def provider_tenant(issuer: str) -> str:
 
 
 def no_login() -> NotLoggedIn:
-    """Return the error for a login that is unknown, over, or belongs to another browser."""
+    """Return the error for a login that is unknown or over."""
     return NotLoggedIn(
-        "This login is not known, is over, or was begun in another browser.",
-        hint="Begin again with `tacit login URL --sso`.",
+        "This login is not known, or is over.", hint="Begin again with `tacit login URL --sso`."
     )

@@ -2,7 +2,7 @@
 
 `members` stores people, roles, projects and service accounts. `statements` reads what somebody wants to share. `requests` stores share requests and
 decisions, and hands out shared memories. `endpoints` is the HTTP interface. `access` opens a team for a principal, and `granted` keeps the memberships
-that groups of an OpenID Connect provider give. Every transaction names its principal, and the database shows a team only to its members.
+that groups of an OpenID Connect provider give. Every transaction names its principal, and begins only for a member.
 """
 
 from __future__ import annotations

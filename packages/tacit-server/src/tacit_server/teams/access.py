@@ -1,6 +1,6 @@
 """Opening a team for a principal. In: a principal, the name of a team. Out: the team's database, or a refusal.
 
-A team is a tenant. The database shows the row of the tenant only to transactions of a member, so a mistake in this code opens no team. A principal who is
+A team is a tenant. No transaction begins in it for somebody who is not a member (`Database`), so a mistake in this code opens no team. A principal who is
 not a member gets the same answer for a team that exists and for one that does not.
 """
 

@@ -5,8 +5,7 @@ Only the token identifies the caller. Answers hold the words of shared memories,
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from threading import Lock
 from typing import TypeVar
@@ -18,9 +17,12 @@ from starlette.responses import Response
 from tacit.errors import NotFound
 from tacit.model.shared import Decision, SharedStatement
 from tacit_server.logs import MAX_NUMBER, Principal
+from tacit_server.news import News
 from tacit_server.postgres.connection import TenantUnseen
+from tacit_server.postgres_logs import account_tenant
 from tacit_server.service import Handler, Service, as_json, read_body, read_limit, read_number
 from tacit_server.teams import Teams
+from tacit_server.teams.access import team_tenant
 
 TEAM_PREFIX = "/team/v1"
 _T = TypeVar("_T")
@@ -240,25 +242,34 @@ def _done(work: Callable[[Principal, _T], object], who: Principal, asked: _T) ->
 
 
 class WatchedTeams:
-    """Tells waiting devices that one of their teams changed. Many devices may wait at once, so each team is read at most once in `TEAM_S` seconds."""
+    """Tells which tenants a waiting device watches, and whether its teams changed.
 
-    TEAM_S, LIST_S = 1.0, 5.0
+    What was read is kept until a notification says that it changed. It is kept only while this process listens for notifications.
+    """
 
-    def __init__(self, teams: Teams, *, monotonic_s: Callable[[], float] = time.monotonic) -> None:
-        """Read the changes of `teams`."""
+    def __init__(self, teams: Teams, news: News) -> None:
+        """Read the changes of `teams`, and drop what was read as `news` tells."""
         self._members = teams.members
-        self._monotonic_s = monotonic_s
-        self._lists: dict[str, tuple[float, tuple[str, ...]]] = {}
-        self._changes: dict[str, tuple[float, int]] = {}
+        self._news = news
+        self._teams: dict[int, Mapping[str, int]] = {}
+        self._changes: dict[int, int] = {}
+        self._drops = 0
         self._lock = Lock()
+        news.heard = self._drop
 
-    def total(self, who: Principal) -> int:
-        """Return a number that changes when a memory of one of the principal's teams changes, or when they join or leave a team."""
-        teams = self._kept(self._lists, who.account, self.LIST_S, lambda: self._members.listed(who))
-        return len(teams) + sum(
-            self._kept(self._changes, team, self.TEAM_S, lambda team=team: self._change(team))
-            for team in teams
-        )
+    def look(self, who: Principal) -> tuple[tuple[int, ...], int]:
+        """Return the tenants whose changes concern a principal, and a number that changes when a memory of their teams changes, or when they join or leave a team."""
+        account = self._members.access.connections.find(account_tenant(who.account)) or 0
+        teams = self._kept(self._teams, account, lambda: self._listed(who))
+        changes = [
+            self._kept(self._changes, tenant, lambda team=team: self._change(team))
+            for team, tenant in teams.items()
+        ]
+        return (account, *teams.values()), len(teams) + sum(changes)
+
+    def _listed(self, who: Principal) -> Mapping[str, int]:
+        find = self._members.access.connections.find
+        return {team: find(team_tenant(team)) or 0 for team in self._members.listed(who)}
 
     def _change(self, team: str) -> int:
         try:
@@ -266,15 +277,24 @@ class WatchedTeams:
         except NotFound:
             return 0
 
-    def _kept(self, kept: dict[str, tuple[float, _T]], key: str, for_s: float, find: Callable[[], _T]) -> _T:
-        now_s = self._monotonic_s()
+    def _kept(self, kept: dict[int, _T], tenant: int, find: Callable[[], _T]) -> _T:
         with self._lock:
-            if len(kept) > 10_000:
-                kept.clear()
-            known = kept.get(key)
-        if known is not None and now_s - known[0] < for_s:
-            return known[1]
+            if tenant in kept:
+                return kept[tenant]
+            drops = self._drops
         found = find()
         with self._lock:
-            kept[key] = (now_s, found)
+            # Not if something changed in the meantime: it may have been read before the change.
+            if self._news.listening and drops == self._drops:
+                kept[tenant] = found
         return found
+
+    def _drop(self, tenant: int | None) -> None:
+        """Forget what was read of `tenant`; None = of all tenants."""
+        with self._lock:
+            self._drops += 1
+            for kept in (self._teams, self._changes):
+                if tenant is None:
+                    kept.clear()
+                else:
+                    kept.pop(tenant, None)

@@ -593,19 +593,20 @@ class Members:
 
     def remember(self, principal: str, team: str) -> None:
         """Add a team to the list of a principal. The caller must have checked that they are a member."""
-        values = {"principal": principal, "team": team}
-        self._list_of(principal).writing(
-            lambda transaction: transaction.execute(_ADD_MEMBERSHIP, values), alone=False
-        )
+        self._change_list(principal, team, _ADD_MEMBERSHIP)
 
     def drop(self, principal: str, team: str) -> None:
         """Remove a team from the list of a principal."""
         if not SERVICE.fullmatch(principal) and not self._logs.has_account(principal):
             return
-        values = {"principal": principal, "team": team}
-        self._list_of(principal).writing(
-            lambda transaction: transaction.execute(_DROP_MEMBERSHIP, values), alone=False
-        )
+        self._change_list(principal, team, _DROP_MEMBERSHIP)
+
+    def _change_list(self, principal: str, team: str, statement: str) -> None:
+        def change(transaction: Transaction) -> None:
+            if transaction.execute(statement, {"principal": principal, "team": team}).rowcount:
+                transaction.tell()
+
+        self._list_of(principal).writing(change, alone=False)
 
 
 def _membership(transaction: Transaction, principal: str, team: str, *, now_ms: int) -> TeamMembership:

@@ -47,7 +47,7 @@ from tacit.system.files import set_mode
 _LOG = logging.getLogger(__name__)
 LOOK_S = 1.0
 """Seconds between two looks whether something changed here."""
-LISTEN_S = 25.0
+LISTEN_S = 50.0
 """Seconds after which the server answers at the latest; it answers at once when something changed there."""
 LEAST_PAUSE_S, MOST_PAUSE_S = 2.0, 300.0
 """Least and most seconds of the pause after a failure: doubled each time, with a random part so that devices do not come back all at once."""

@@ -1,8 +1,7 @@
 """The tables, their indexes and their policies. In: an empty database, as the owner. Out: schema 1.
 
 Text is ordered by its code points, as Python orders it. The first column of every primary key and of every index is the tenant. An account, an organization,
-a team and a provider of single sign-on are tenants. A transaction sees the row of a team in `tenants` only if its principal is a member, and no transaction
-begins without that row.
+a team and a provider of single sign-on are tenants. No policy has a subquery, so that a distributed PostgreSQL takes the tables (deploy/citus.sql).
 """
 
 from __future__ import annotations
@@ -121,10 +120,6 @@ _TABLES = {
         device text NOT NULL,
         address text NOT NULL,
         until_ms bigint NOT NULL,
-        browser {_TEXT} NOT NULL DEFAULT '',
-        state {_TEXT} NOT NULL DEFAULT '',
-        nonce {_TEXT} NOT NULL DEFAULT '',
-        verifier {_TEXT} NOT NULL DEFAULT '',
         outcome {_TEXT} NOT NULL DEFAULT '',
         result text NOT NULL DEFAULT '',
         PRIMARY KEY (tenant, login)""",
@@ -132,6 +127,11 @@ _TABLES = {
         identity {_TEXT} NOT NULL,
         account {_TEXT} NOT NULL,
         PRIMARY KEY (tenant, identity)""",
+    "limits": f"""
+        key {_TEXT} NOT NULL,
+        minute bigint NOT NULL,
+        count bigint NOT NULL,
+        PRIMARY KEY (tenant, key, minute)""",
     "sso_links": f"""
         identity {_TEXT} NOT NULL,
         issuer {_TEXT} NOT NULL,
@@ -145,23 +145,18 @@ _INDEXES = (
     "versions (tenant, id)",
     "entries (tenant, subject)",
     "share_requests (tenant, state, created_at_ms)",
-    "sso_logins (tenant, state)",
 )
 """There is no index on words: under row-level security PostgreSQL would not use it, because the operator `@@` is not leakproof."""
 
 _OWN = "tenant = nullif(current_setting('tacit.tenant', true), '')::bigint"
 _NAMED = "name = nullif(current_setting('tacit.tenant_name', true), '')"
 """Condition under which a transaction may see the row of a tenant: it names the tenant. So it gets the tenant's number."""
-_PRINCIPAL = "nullif(current_setting('tacit.principal', true), '')"
-_IS_MEMBER = f"""EXISTS (
-    SELECT 1 FROM members WHERE members.tenant = tenants.tenant AND members.principal = {_PRINCIPAL})"""
 _RULES = {
-    "tenants": f"{_NAMED} OR ({_OWN} AND (organization = '' OR {_IS_MEMBER}))",
-    "share_requests": f"""{_OWN} AND (author = {_PRINCIPAL} OR EXISTS (
-        SELECT 1 FROM members WHERE members.tenant = share_requests.tenant AND members.principal = {_PRINCIPAL}
-        AND members.role IN ('reviewer', 'admin')))""",
+    "tenants": f"{_NAMED} OR {_OWN}",
+    "share_requests": f"""{_OWN} AND (current_setting('tacit.reviews', true) = 'on'
+        OR author = nullif(current_setting('tacit.principal', true), ''))""",
 }
-"""The policies of tables of which a principal may see only some of the tenant's rows."""
+"""The policies of tables of which a principal may see only some of the tenant's rows. A transaction sets `tacit.reviews` if its principal reviews requests."""
 
 
 def upgrade() -> None:

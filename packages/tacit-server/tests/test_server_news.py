@@ -1,0 +1,155 @@
+"""Waiting devices are woken by notifications of PostgreSQL, whichever process made the change, and the server says whether it is ready."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import psycopg
+import pytest
+from starlette.testclient import TestClient
+
+from postgres_server import OWNER, new_tenant_name, server
+from tacit.sync.entry import PurgeBody, append_entry
+from tacit.sync.keys import AccountKey, DeviceKey
+from tacit_server.app import make_app
+from tacit_server.logs import Login, Principal
+from tacit_server.news import News
+from tacit_server.postgres.connection import Connections
+from tacit_server.postgres.roles import create_roles
+from tacit_server.postgres.schema import migrate
+from tacit_server.postgres_logs import PostgresLogs
+from tacit_server.postgres_process import end_process, start_process, wait_until_ready
+from tacit_server.teams import Teams, open_teams
+from unit.sync.devices import NOW
+
+URL = "http://127.0.0.1"
+WAIT = 20
+
+
+class Waiting:
+    """One process of a server, and a device that waits there for changes. `elsewhere` stands for another process."""
+
+    def __init__(self, client: TestClient, news: News, elsewhere: PostgresLogs, teams: Teams) -> None:
+        self.client, self.news, self.logs, self.teams = client, news, elsewhere, teams
+        self.account = new_tenant_name()
+        self.key, self.secret = DeviceKey.new(), AccountKey.new()
+        login = Login(
+            code=self.logs.add_account(self.account, now_ms=NOW),
+            key=self.secret.account,
+            device=self.key.device,
+            name="laptop",
+            signature=self.key.sign(self.key.device.encode()),
+        )
+        token = self.logs.log_in(login, now_ms=NOW).token
+        self.headers = {"Authorization": f"Bearer {token}"}
+        self.who = Principal(account=self.account, device=self.key.device)
+        until(lambda: news.listening)
+
+    def ask(self, **asked: int) -> dict:
+        return self.client.get("/sync/v1/heads", params=asked, headers=self.headers).json()
+
+    def woken_by(self, work: Callable[[], object], **asked: int) -> dict:
+        """The answer to a device that waits while `work` is done elsewhere. Without a notification it says what was known before."""
+        with ThreadPoolExecutor(1) as pool:
+            answer = pool.submit(lambda: self.ask(wait=WAIT, **asked))
+            until(lambda: "tacit_waiting_devices 1.0" in self.client.get("/metrics").text)
+            until(lambda: any(self.news._waiting.values()))
+            work()
+            return answer.result()
+
+    def push(self) -> None:
+        body = PurgeBody(memory_id="mem_a")
+        entry = append_entry(body, number=1, previous="", device=self.key, account=self.secret)
+        self.logs.push(self.who, [entry], now_ms=NOW)
+
+
+def until(holds: Callable[[], bool]) -> None:
+    end = time.monotonic() + 30
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+@pytest.fixture
+def waiting() -> Iterator[Waiting]:
+    here, elsewhere = (Connections(server().dsn(), max_size=4) for _ in range(2))
+    logs, news = PostgresLogs(here), News(here.dsn)
+    app = make_app(logs, teams=open_teams(here, logs), now_ms=lambda: NOW, database=here, news=news)
+    other = PostgresLogs(elsewhere)
+    with TestClient(app, base_url=URL, client=("127.0.0.1", 5)) as client:
+        yield Waiting(client, news, other, open_teams(elsewhere, other))
+    here.close()
+    elsewhere.close()
+
+
+def test_a_push_through_another_process_wakes_the_devices_of_the_account(waiting):
+    assert waiting.woken_by(waiting.push, known=0)["heads"] == {waiting.key.device: 1}
+
+
+def test_a_team_that_a_person_joins_and_a_memory_that_it_shares_wake_their_devices(waiting):
+    alone = waiting.ask()["shared"]
+    members = waiting.teams.members
+    joined = waiting.woken_by(
+        lambda: members.add_organization(
+            f"o{waiting.account}", admin=waiting.account, name="Ana", now_ms=NOW
+        ),
+        known=0,
+        shared=alone,
+    )["shared"]
+    assert joined != alone
+    database = members.access.as_server(f"o{waiting.account}")
+
+    def change(transaction) -> None:
+        transaction.execute("UPDATE tenants SET change = change + 1 WHERE tenant = %(tenant)s")
+        transaction.tell()
+
+    told = waiting.woken_by(lambda: database.writing(change, alone=True), known=0, shared=joined)
+    assert told["shared"] == joined + 1
+
+
+def test_while_the_connection_is_lost_the_database_is_read_and_nothing_is_missed(waiting):
+    with psycopg.connect(server().dsn("postgres"), autocommit=True) as connection:
+
+        def cut() -> None:
+            waiting.push()  # its notification may be lost
+            connection.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'"
+            )
+
+        assert waiting.woken_by(cut, known=0)["heads"] == {waiting.key.device: 1}
+    until(lambda: waiting.news.listening)
+
+
+@pytest.mark.slow
+def test_a_server_without_its_database_is_not_ready_and_says_no_more(caplog) -> None:
+    folder = Path(tempfile.mkdtemp(prefix="tacit-pg-"))
+    process = start_process(folder)
+    try:
+        wait_until_ready(process, folder)
+        create_roles(f"host={folder} user=postgres dbname=postgres")
+        migrate(f"host={folder} user={OWNER} dbname=postgres")
+        connections = Connections(f"host={folder} user=tacit_app dbname=postgres")
+        client = TestClient(make_app(PostgresLogs(connections), database=connections), base_url=URL)
+        assert client.get("/ready").status_code == 200
+        end_process(process)
+        for path in ("/ready", "/sync/v1/heads"):
+            reply = client.get(path, headers={"Authorization": "Bearer ana.x"})
+            assert (reply.status_code, str(folder) in reply.text) == (503, False)
+        assert str(folder) in caplog.text
+        assert client.get("/health").status_code == 200
+        process = start_process(folder)
+        wait_until_ready(process, folder)
+        assert client.get("/ready").status_code == 200
+        with psycopg.connect(f"host={folder} user={OWNER} dbname=postgres", autocommit=True) as owner:
+            owner.execute("UPDATE alembic_version SET version_num = '9999'")
+        assert client.get("/ready").status_code == 503
+        assert "schema 9999" in caplog.text
+        connections.close()
+    finally:
+        end_process(process)
+        shutil.rmtree(folder, ignore_errors=True)
