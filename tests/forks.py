@@ -59,6 +59,13 @@ def run_tacit(
     return subprocess.CompletedProcess(["tacit", *words], code, *told)
 
 
+def start_tacit(
+    arguments: Sequence[str], *, environ: Mapping[str, str], cwd: Path, files: Sequence[IO[bytes]]
+) -> socket.socket:
+    """Start a command whose output and errors go to two files; its exit code can be read from what is returned."""
+    return _fork("tacit.cli.main", arguments, environ=environ, cwd=cwd, files=files)[0]
+
+
 def start_daemon(environ: Mapping[str, str], facts: Path) -> int:
     """Start the daemon of the home that `environ` names; its process id, once it has written its `facts` or has left."""
     with Path(os.devnull).open("wb") as nowhere:

@@ -8,8 +8,7 @@ import os
 import signal
 import sqlite3
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 
@@ -17,7 +16,6 @@ import pytest
 
 from e2e.drivers.machine import RULE, Machine, injected, wait_for
 from e2e.drivers.strangers import HangingEmbedder, Stranger
-from tacit import __version__
 from tacit.client.daemon_facts import ask_health, is_running
 from transcripts import exchange, write_transcript
 
@@ -111,51 +109,6 @@ def test_a_statement_with_bytes_that_are_no_text_is_stored_and_shown(machine):
 
 
 # --- the store ------------------------------------------------------------------------------------------------------
-
-
-def truncate(path: Path) -> None:
-    os.truncate(path, path.stat().st_size // 2 + 100)
-
-
-def empty(path: Path) -> None:
-    os.truncate(path, 0)
-
-
-def put_aside(machine: Machine, damage: Callable[[Path], None]) -> Path:
-    """Damage the store and let hooks meet it; the copy that is kept of it."""
-    machine.stop()
-    damage(machine.home.database)
-    damaged = machine.home.database.read_bytes()
-    for number in range(3):  # whatever is touched first, no turn is harmed
-        machine.start()
-        machine.prompt("Fix the parser and commit", session_id=f"p{number}")
-    wait_for(lambda: list(machine.home.quarantine_dir.glob("*.db")))
-    (aside,) = machine.home.quarantine_dir.glob("*.db")
-    assert aside.read_bytes() == damaged
-    return aside
-
-
-def test_a_damaged_store_is_put_aside_and_the_next_one_works(machine):
-    machine.remember()
-    aside = put_aside(machine, truncate)
-    machine.remember("Prefer tabs in Makefiles")
-    assert "Prefer tabs in Makefiles" in machine.start()
-    machine.sound()
-    warnings = machine.request("GET", "/v1/status")["warnings"]
-    assert any(str(aside) in warning for warning in warnings), warnings
-
-
-def test_a_damaged_backup_is_refused_and_the_store_stays(machine, tmp_path):
-    machine.remember()
-    bad = tmp_path / "bad.db"
-    bad.write_bytes(b"nothing of the sort" * 500)
-    assert str(bad) in machine.said("restore", str(bad), "--yes", code=6)
-    assert "There is no backup" in machine.said("restore", str(tmp_path / "none.db"), "--yes", code=4)
-    other = tmp_path / "other.db"
-    with closing(sqlite3.connect(other)) as database:
-        database.execute("create table t (x)")
-    assert "no backup of a Tacit store" in machine.said("restore", str(other), "--yes", code=6)
-    machine.goes_on()
 
 
 def test_a_store_of_a_newer_version_is_neither_read_nor_written(machine):
@@ -286,17 +239,6 @@ def test_something_else_on_the_socket_is_replaced(machine, answer):
     machine.goes_on()
 
 
-def test_an_older_daemon_is_replaced_once(machine):
-    machine.remember()
-    machine.stop()
-    with Stranger(machine.home, version="0.0.1", lock=True, hooks=b"") as older:
-        machine.prompt("Fix the parser")
-        wait_for(lambda: older.stopped)
-        wait_for(lambda: (ask_health(machine.home, timeout_s=2) or {}).get("version") == __version__)
-    assert older.stops == 1
-    machine.goes_on()
-
-
 # --- words and settings ---------------------------------------------------------------------------------------------
 
 
@@ -330,19 +272,6 @@ def test_wrong_settings_of_the_user_are_named_and_harm_no_turn(shared_machine, n
     assert not Path("/tmp/tacit-was-here").exists()
     machine.home.config_file.unlink()
     assert RULE in machine.start()
-
-
-def test_settings_that_become_wrong_leave_the_last_good_ones(machine):
-    machine.home.config_file.write_text("recall:\n  enabled: false\n")
-    machine.remember()
-    assert machine.start() == ""
-    machine.home.config_file.write_text("recall:\n  enabled: true\n")
-    time.sleep(1.1)
-    assert RULE in machine.start()
-    machine.home.config_file.write_text("recall:\n  enabled: false\n  enabledd: [\n")
-    time.sleep(1.1)
-    assert RULE in machine.start()
-    assert "config.yaml" in machine.tacit("status").stdout
 
 
 # --- what a memory holds --------------------------------------------------------------------------------------------

@@ -12,7 +12,6 @@ import time
 
 import pytest
 
-from e2e.drivers.prefix import compare_prefixes
 from e2e.host_matrix import proves
 from tacit.hosts.codex.install import BYPASS
 from tacit.hosts.probe.stub_model import CallTool, Reply, Say, find_places
@@ -211,26 +210,6 @@ def test_as_installed_codex_asks_before_what_changes_memories_and_not_before_fet
     assert "Stripe Checkout" in got
     assert "Stored as mem_" in added
     assert "requires approval" in forgotten
-
-
-def test_nothing_is_handed_over_twice_and_the_beginning_of_the_conversation_never_changes(
-    sandbox, installed, report
-):
-    sandbox.remember(LINT, kind="preference")
-    session = installed.ask("Commit what we have.").session_id
-    sandbox.remember(CHECKOUT, kind="decision")
-    for prompt in (
-        "Build the card form for payments on the checkout page.",
-        "Now the card form for payments in the mobile checkout, then commit.",
-        "Commit again.",
-    ):
-        installed.ask(prompt, resume=session)
-    request = newest(sandbox)
-    assert len(request.find("make lint")) == 1
-    assert len(request.find("Stripe Checkout")) == 1
-    prefixes = compare_prefixes(sandbox.stub.agent_requests)
-    report("requests that keep the earlier ones", f"{prefixes.kept_share:.2f}")
-    assert prefixes.kept_share == 1.0, prefixes.breaks
 
 
 def test_what_codex_itself_remembers_of_the_project_is_followed_and_never_said_twice(sandbox, codex):

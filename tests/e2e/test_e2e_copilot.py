@@ -204,27 +204,3 @@ def test_a_resumed_session_has_its_start_again_with_the_same_bytes(sandbox, inst
     for request in sandbox.stub.agent_requests[2:]:
         assert len(request.find("make lint")) == 1
         assert len(request.find("Stripe Checkout")) == 1, "nothing is handed over twice"
-
-
-def test_the_prefix_of_all_turns_stays_as_it_was(sandbox, installed, report):
-    sandbox.remember(LINT, kind="preference")
-    shell = ' STUB_TOOL {"name":"bash","input":{"command":"echo ok","description":"say ok"}}'
-    topics = (
-        "Build the card form for payments on the checkout page.",
-        "Which database pool do the workers use?",
-        "Write the release notes of this week.",
-    )
-    with installed.session() as session:
-        session.ask("hello")
-        sandbox.remember(CHECKOUT, kind="decision")
-        for number in range(9):
-            if number in (2, 5):
-                sandbox.remember(
-                    f"The PgBouncer pool of part {number} holds {number}0 connections for the workers."
-                )
-            session.ask(f"{topics[number % 3]} Part {number}.{shell if number % 4 == 3 else ''}")
-    long_lived = sandbox.stub.agent_requests
-    assert blocks(long_lived[-1]) >= 3, "a prefix without memory proves nothing"
-    found = compare_prefixes(long_lived)
-    report("prefix kept, copilot", f"{found.kept_share:.2f} over {len(long_lived)} requests")
-    assert found.kept_share == 1.0, found.breaks

@@ -20,7 +20,9 @@ def proofs(finished) -> dict[str, dict]:
     return {each["name"]: each for each in findings if each["name"].endswith("proof")}
 
 
-def test_install_finds_every_host_and_doctor_proves_each(all_hosts, report):
+def test_install_finds_every_host_doctor_proves_each_and_uninstall_leaves_nothing_that_runs(
+    all_hosts, claude, report
+):
     finished = all_hosts.tacit("doctor", "--json")
     assert json.loads(finished.stdout)["ok"] is True
     found = proofs(finished)
@@ -33,9 +35,6 @@ def test_install_finds_every_host_and_doctor_proves_each(all_hosts, report):
     }
     for name, each in found.items():
         report(name, each["detail"])
-
-
-def test_uninstall_leaves_nothing_that_runs(all_hosts, claude):
     all_hosts.tacit("uninstall", "--yes")
     all_hosts.stub.clear()
     assert claude.ask("hello STUB_TEXT fine").text == "fine"

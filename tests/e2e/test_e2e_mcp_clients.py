@@ -35,11 +35,15 @@ def ask(command, sandbox):
 
 def test_every_client_is_installed_proved_and_removed_to_the_byte(sandbox):
     sandbox.remember(CHECKOUT, kind="decision")
+    answers: dict[tuple[str, ...], str] = {}  # most clients are given the same command
     for name, client in CLIENTS.items():
         before = set(sandbox.home.rglob("*"))
         sandbox.tacit("install", name, "--yes")
         (file,) = [path for path in sandbox.home.rglob("*.json") if path not in before]
         entry = json.loads(file.read_text())[client.key]["tacit"]
-        assert "Stripe Checkout" in ask([entry["command"], *entry["args"]], sandbox), name
+        command = (entry["command"], *entry["args"])
+        if command not in answers:
+            answers[command] = ask(command, sandbox)
+        assert "Stripe Checkout" in answers[command], name
         sandbox.tacit("uninstall", name, "--yes")
         assert set(sandbox.home.rglob("*")) == before, name

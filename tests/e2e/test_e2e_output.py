@@ -1,24 +1,21 @@
-"""Output on a real terminal: tables of 80 columns, the pager, progress, and nothing of that in a pipe."""
+"""Output on a terminal: every table fits 80 columns."""
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import os
 import pty
 import re
 import select
 import struct
-import subprocess
-import sys
 import termios
-import time
 from contextlib import closing
 
 import pytest
 from rich.cells import cell_len
 
 from e2e.drivers.sandbox import Sandbox
+from forks import start_tacit
 from tacit.model.memory import Speaker
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -41,37 +38,23 @@ def full():
         yield sandbox
 
 
-def on_terminal(sandbox, *arguments, typed=b"", lines=24, columns=80, **environment) -> str:
-    """What a terminal of this size shows while a command runs; `typed` is given once something was shown."""
+def on_terminal(sandbox, *arguments, lines=24, columns=80) -> str:
+    """What a terminal of this size shows while a command runs."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
-    base = {name: value for name, value in sandbox.environment().items() if name not in ("COLUMNS", "LINES")}
-    running = subprocess.Popen(
-        [sys.executable, "-m", "tacit.cli.main", *arguments], cwd=sandbox.project,
-        env={**base, "TERM": "xterm", **environment},
-        stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True,
-    )  # fmt: skip
-    os.close(theirs)
-    shown, until = bytearray(), time.monotonic() + 120
-    try:
-        while time.monotonic() < until:
-            if select.select([ours], [], [], 0.2)[0]:
-                with contextlib.suppress(OSError):
-                    part = os.read(ours, 65536)
-                    shown += part
-                    if part:
-                        continue
+    told = {name: value for name, value in sandbox.environment().items() if name not in ("COLUMNS", "LINES")}
+    shown = bytearray()
+    with os.fdopen(theirs, "wb", buffering=0) as terminal, os.fdopen(ours, "rb", buffering=0) as screen:
+        ended = start_tacit(
+            arguments, environ={**told, "TERM": "xterm"}, cwd=sandbox.project, files=(terminal, terminal)
+        )
+        while select.select([screen, ended], [], [], 120)[0]:
+            if select.select([screen], [], [], 0)[0]:
+                shown += screen.read(65536)
+            else:
                 break
-            if typed and shown:
-                os.write(ours, typed)
-                typed = b""
-            elif running.poll() is not None:
-                break
-        assert running.wait(30) in (0, 1)
-    finally:
-        running.kill()
-        running.wait()
-        os.close(ours)
+    with ended:
+        assert int(ended.recv(32)) in (0, 1), (arguments, bytes(shown))
     return shown.decode("utf-8", "replace")
 
 

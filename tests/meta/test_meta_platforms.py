@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -50,9 +51,16 @@ EXCUSED = {
 }
 
 
+WORDS = re.compile(
+    "|".join([*MODULES, *KEYWORDS, "chmod", "st_uid", *(rf"\b{module}\." for module in NAMES)])
+)
+"""Only modules in which these are found are parsed."""
+
+
 def found_in(path: Path) -> Iterator[str]:
     """Every word of one system that a module uses."""
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    text = path.read_text("utf-8")
+    for node in ast.walk(ast.parse(text)) if WORDS.search(text) else ():
         match node:
             case ast.Import(names=names):
                 yield from (name.name for name in names if name.name in MODULES)

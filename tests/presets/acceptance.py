@@ -13,6 +13,7 @@ from __future__ import annotations
 import ast
 import inspect
 import json
+import re
 import tomllib
 from dataclasses import dataclass
 from functools import partial
@@ -159,9 +160,11 @@ def _tokens(name: str, surface: Surface) -> int:
 
 
 def _first_sentence(make: object) -> str:
-    """What the docstring of a pipeline says, in one line."""
+    """Return what the docstring of a pipeline says in its first line, without the words that it is a pipeline."""
     function = make.func if isinstance(make, partial) else make
-    return (inspect.getdoc(function) or "").partition("\n")[0]
+    line = (inspect.getdoc(function) or "").partition("\n")[0]
+    said = re.sub(r"^Return the pipeline [^:]*: ", "", line)
+    return said[:1].upper() + said[1:]
 
 
 def _own_settings(name: str) -> str:

@@ -229,7 +229,7 @@ def test_the_log_tells_counts_and_why_nothing_came(open_workplace, caplog):
 def test_silence_has_a_reason(lab):
     agent = lab.agent()
     agent.prompt(ASK)
-    assert silence_text(lab.last_trace()) == "no candidate was found"
+    assert silence_text(lab.last_trace()) == "no memory was found for it"
     lab.know(ABOUT, "fact")
     agent.prompt(f"{ASK} please")
     agent.prompt(f"{ASK} once more")

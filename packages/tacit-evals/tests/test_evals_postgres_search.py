@@ -19,6 +19,7 @@ from tacit_server.postgres_process import (
 pytestmark = [
     pytest.mark.postgres,
     pytest.mark.slow,
+    pytest.mark.long,
     pytest.mark.skipif(bool(reason_not_to_start()), reason=reason_not_to_start() or "-"),
 ]
 

@@ -43,14 +43,12 @@ def test_the_server_in_memory_gives_nothing_of_others():
 
 @pytest.mark.postgres
 @pytest.mark.slow
-@pytest.mark.parametrize("only_policies", [False, True])
-def test_the_server_on_postgresql_gives_nothing_of_others(only_policies: bool):
+def test_postgresql_alone_gives_nothing_of_others():
     from postgres_server import server
     from tacit_server.postgres.connection import Connections
     from tacit_server.postgres_logs import PostgresLogs
 
     connections = Connections(server().dsn(), min_size=1, max_size=4)
-    guards = only_row_level_security() if only_policies else contextlib.nullcontext()
-    with contextlib.closing(connections), guards:
+    with contextlib.closing(connections), only_row_level_security():
         found = LeakRun(PostgresLogs(connections), accounts=8, seed=next(_seeds)).run(400)
     assert not found.wrong

@@ -35,6 +35,7 @@ def test_a_reader_never_takes_a_half_written_line(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_short_run_with_a_killed_daemon_loses_nothing():
     # Below /tmp and not in `tmp_path`: the socket's path has to be short.
     with tempfile.TemporaryDirectory(prefix="tt-", dir="/tmp") as folder:

@@ -68,7 +68,6 @@ def stops(served: Served) -> list[Stop]:
         dialog("data: purge", "/ui/data/remove", lambda page: page.get_by_role("button", name="Purge ").click()),
         Stop("data: backups", "/ui/data/backups"),
         Stop("data: comparison", "/ui/data/comparison"),
-        Stop("data: digests", "/ui/data/digests"),
         Stop("settings", "/ui/settings?of=agents&name=plan", _layers),
         Stop("health", "/ui/health", _check_store),
         Stop("api", "/ui/api#list_memories"),

@@ -12,7 +12,7 @@ from e2e.web.driver import Looked, load_axe, served, settle, signed_in
 from tacit.app.stats import merged, shard_of
 from tacit.app.wiring import open_engine
 from tacit.model.changes import Add
-from tacit.model.memory import Memory, Provenance, TrustTier, Validity
+from tacit.model.memory import Memory, Provenance, Relation, TrustTier, Validity
 from tacit.model.scope import UNIVERSAL
 from tacit.state.counted import Record
 from tacit.state.registry import HOLDOUT_SESSIONS
@@ -49,6 +49,7 @@ def own_home(tmp_path_factory):
         )  # fmt: skip
         store = engine._parts.store
         store.apply([Add(memory=digest)])
+        _contradict(store, now_ms)
         for number in range(60):
             name = f"plain/s{number}"
             without = number % 2 == 0
@@ -61,6 +62,26 @@ def own_home(tmp_path_factory):
         engine.close()
     with served(home) as place:
         yield place
+
+
+PAIR = (
+    "Invoices are numbered per year.",
+    "Invoices are numbered per customer, and the year stands in front; this was agreed in March.",
+)
+
+
+def _contradict(store, now_ms: int) -> None:
+    """Store two statements of which somebody said that they may not both hold, the second a day later."""
+    older, newer = (
+        Memory(
+            id=f"mem_pair{number}", kind="fact", scope=UNIVERSAL, content=words,
+            provenance=Provenance(tier=TrustTier.USER, source="cli"), validity=Validity(valid_from_ms=now_ms),
+            created_at_ms=now_ms - (2 - number) * 86_400_000, updated_at_ms=now_ms,
+        )
+        for number, words in enumerate(PAIR)
+    )  # fmt: skip
+    store.apply([Add(memory=older), Add(memory=newer)])
+    store.relate([Relation(source_id=newer.id, target_id=older.id, type="contradicts")])
 
 
 @pytest.fixture
@@ -151,6 +172,57 @@ def test_past_sessions_are_shown_then_learned_from(own, own_home, tmp_path):
 
     part.get_by_role("button", name="Show what it would read").click()
     expect(part.get_by_role("button", name="There is nothing new to learn from")).to_be_disabled()
+
+
+def test_an_imported_session_is_found_by_its_first_prompt_in_two_clicks(own, own_home, tmp_path):
+    said = exchange(
+        "Please tidy the loading bay door.",
+        "Done.",
+        "Always oil the hinges of a door, in this project.",
+        "Yes.",
+    )
+    path = write_transcript(tmp_path / "door.jsonl", *said, cwd=tmp_path, session="door")
+    own_home.api("/v1/transcripts", "POST", {"named": True, "paths": [str(path)]})
+    page = own("/ui/")
+    page.get_by_role("link", name="Sessions", exact=True).click()
+    row = page.locator("a.session", has_text="tidy the loading bay door")
+    expect(row).to_contain_text("1 taught")
+    expect(row).to_contain_text("imported")
+    row.click()
+    page.get_by_role("heading", level=1, name="tidy the loading bay door").wait_for()
+    page.get_by_role("region", name="What this session taught").get_by_text("oil the hinges").first.wait_for()
+    assert page.get_by_role("alert").count() == 0
+    assert page.get_by_role("button", name="Mute").count() == 0
+    taught = next(
+        row for row in own_home.api("/v1/memories?limit=500")["memories"] if "hinges" in row["content"]
+    )
+    page = own(f"/ui/memories/{taught['id']}")
+    page.get_by_role("link", name="claude-code/door").click()
+    page.get_by_role("heading", level=1, name="tidy the loading bay door").wait_for()
+
+
+def test_of_a_pair_nothing_ends_by_a_key_of_the_queue_and_each_act_says_what_it_does(own, own_home):
+    page = own("/ui/review?cause=contradiction")
+    two = page.locator(".statement")
+    expect(two).to_have_count(2)
+    expect(two.first).to_contain_text("The older")
+    expect(two.first).to_contain_text(PAIR[0])
+    expect(two.last).to_contain_text(PAIR[1])
+    assert page.get_by_role("button", name="Accept").count() == 0
+    assert page.locator(".review-nav").get_by_role("checkbox").count() == 0
+    for key in ("a", "r", "m", "e", "x", "Enter"):
+        page.keyboard.press(key)
+    page.wait_for_timeout(300)
+    assert set(PAIR) <= set(contents(own_home))
+    page.keyboard.press("b")
+    page.get_by_text("Both are kept").first.wait_for()
+    assert set(PAIR) <= set(contents(own_home))
+    page.keyboard.press("u")
+    expect(two).to_have_count(2)
+    page.get_by_role("button", name="Replace the older").click()
+    page.get_by_text(f"Replaced the older: {PAIR[0]}").first.wait_for()
+    assert PAIR[0] not in contents(own_home)
+    assert PAIR[1] in contents(own_home)
 
 
 def test_a_purge_shows_what_it_would_remove_and_asks(own, own_home):

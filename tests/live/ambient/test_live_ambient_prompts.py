@@ -50,7 +50,7 @@ def test_a_prompt_gets_what_it_asks_for_and_nothing_else(office):
         ]
         assert memory in given, prompt
     assert session.say(UNRELATED) == ""
-    assert last_trace(machine)["silence"] == "no candidate passed the gate"
+    assert last_trace(machine)["silence"] == "no memory was relevant enough"
     log = machine.home.log_file.read_text()
     assert log.count("injection: 1 memory") == len(ASKED)
 

@@ -194,7 +194,7 @@ export const useRestore = () =>
     meta: { quiet: true },
   });
 
-// --- changes, comparison, digests
+// --- changes, comparison
 
 export interface ChangeFilter {
   cause?: ChangeEntry["cause"][];
@@ -227,12 +227,4 @@ export const useHoldout = (sinceMs: number) =>
   useQuery({
     queryKey: ["timeline", "holdout", sinceMs],
     queryFn: async () => (await body(api.GET("/v1/stats", { params: { query: { part: ["holdout"], holdout_since_ms: sinceMs } } }))).holdout!,
-  });
-
-export const useDigests = (cwd: string) =>
-  useInfiniteQuery({
-    queryKey: ["sessions", "digests", cwd],
-    queryFn: ({ pageParam }) => body(api.GET("/v1/digests", { params: { query: { cwd, limit: 20, ...(pageParam !== "" && { cursor: pageParam }) } } })),
-    initialPageParam: "",
-    getNextPageParam: cursorOf,
   });

@@ -437,7 +437,7 @@ export const useSession = (host: string, session_id: string) =>
 export const useLearned = (session: string) =>
   useQuery({
     queryKey: ["learned", session],
-    queryFn: async () => (await body(api.GET("/v1/digests", { params: { query: { session, learned: true } } }))).learned,
+    queryFn: () => body(api.GET("/v1/digests", { params: { query: { session, learned: true } } })),
   });
 
 export const useMute = () =>

@@ -193,7 +193,7 @@ export interface paths {
         put?: never;
         /**
          * Make one decision on one or many statements of the review queue. It is one change, which `undo` reverts.
-         * @description Accepting a statement makes it active and ends what it contradicts; rejecting it retires it, and it is not learned again. Name the statements by `ids`, or by `where` together with the `count` that you expect. If another number matches, nothing is decided. `changes` tells what became of one statement.
+         * @description Accepting a statement makes it active and ends what it contradicts; rejecting it retires it, and it is not learned again. Name the statements by `ids`, or by `where` together with the `count` that you expect. If another number matches, nothing is decided. A pair that contradicts each other is decided by itself, so that a decision on many ends nothing unseen. `changes` tells what became of one statement.
          */
         post: operations["decide_reviews"];
         delete?: never;
@@ -390,8 +390,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List sessions, newest signal first.
-         * @description Each row has the host, the folder, the number of turns, and what was injected.
+         * List sessions, newest first: those whose events were recorded, and those imported from transcripts.
+         * @description Each row has the first prompt, the host, the folder, the number of turns, what was injected, and how many statements it taught.
          */
         get: operations["list_sessions"];
         put?: never;
@@ -411,7 +411,7 @@ export interface paths {
         };
         /**
          * Get one session turn by turn: prompts, injected and dropped memories.
-         * @description Each turn has its prompt, its recalls with injected and dropped memories, and the tools that ran.
+         * @description Of an imported session no turns are known, only what it was about and what it taught. Each turn has its prompt, its recalls with injected and dropped memories, and the tools that ran.
          */
         get: operations["get_session"];
         put?: never;
@@ -1208,6 +1208,33 @@ export interface components {
             last_seen_ms: number | null;
         };
         /**
+         * AgentState
+         * @description A coding agent: whether it is connected, and when it was heard of last.
+         */
+        AgentState: {
+            /**
+             * Host
+             * @description its name; `plain` and others are programs of the user's own
+             */
+            host: string;
+            /**
+             * State
+             * @description whether its files name Tacit; `unknown` = it has none that Tacit knows
+             * @enum {string}
+             */
+            state: "installed" | "outdated" | "partial" | "absent" | "unknown";
+            /**
+             * Heard Ms
+             * @description when an event of it came last; 0 = never
+             */
+            heard_ms: number;
+            /**
+             * Problems
+             * @description what is wrong, in sentences that say what to do
+             */
+            problems: string[];
+        };
+        /**
          * Agents
          * @description A page of the known agents: those with settings, and those of sessions.
          */
@@ -1509,6 +1536,7 @@ export interface components {
          * Bucket
          * @description One time interval that begins at `at_ms`. Recall latencies are in milliseconds, 0 without recalls.
          *
+         *     `injections` and `silences` are of prompts, calls and failures: a start pack comes always, and an agent's own search gets an answer.
          *     `useful` and `wrong` = verdicts on what was handed over then; `precision` = their share of useful ones.
          */
         Bucket: {
@@ -1971,7 +1999,7 @@ export interface components {
          * @description A decision on one entry of the review queue, or the same on many as one change.
          * @example {
          *       "ids": [
-         *         "mem_1m8mk1g3vaz5t4ec"
+         *         "mem_1m8myfp3trrhcavj"
          *       ],
          *       "action": "accept"
          *     }
@@ -2002,13 +2030,13 @@ export interface components {
              */
             ids?: string[];
             /**
-             * @description instead of `ids`: all entries that match
+             * @description instead of `ids`: all statements that match; pairs are left out
              * @default null
              */
             where?: components["schemas"]["ReviewWhere"] | null;
             /**
              * Count
-             * @description with `where`: the expected number of matches, from `total`; if it differs, nothing is decided
+             * @description with `where`: the expected number of matches, `total` without the pairs in `groups.cause`; if it differs, nothing is decided
              * @default null
              */
             count?: number | null;
@@ -2017,7 +2045,7 @@ export interface components {
          * DecideRequest
          * @description A request to accept, refuse or withdraw a share request.
          * @example {
-         *       "id": "req_1m8mk2g8zr3n6cch",
+         *       "id": "req_1m8mygtq6t551gqc",
          *       "decision": "accept"
          *     }
          */
@@ -2679,9 +2707,9 @@ export interface components {
          * Feedback
          * @description A request to report whether a memory was useful, or all that a recall injected.
          * @example {
-         *       "id": "mem_1m8mk16cxh7qjwaq",
+         *       "id": "mem_1m8myf9swfpqpdrd",
          *       "useful": true,
-         *       "trace_id": "trc_1m8mk1ckgz81wnsd"
+         *       "trace_id": "trc_1m8myfhp1g38gvsc"
          *     }
          */
         Feedback: {
@@ -2856,7 +2884,7 @@ export interface components {
          * @description A request for memories by their ids.
          * @example {
          *       "ids": [
-         *         "mem_1m8mk16cxh7qjwaq"
+         *         "mem_1m8myf9swfpqpdrd"
          *       ],
          *       "cwd": "/work/shop"
          *     }
@@ -3749,7 +3777,7 @@ export interface components {
          * @description A request to join an account of a server.
          * @example {
          *       "url": "https://tacit.example.com",
-         *       "code": "ana-6a9east8",
+         *       "code": "ana-9pztwpgf",
          *       "name": "laptop"
          *     }
          */
@@ -4911,7 +4939,7 @@ export interface components {
         };
         /**
          * Reason
-         * @description A reason for silence, in words, and how often; `cause` = null where it was stored without one.
+         * @description A reason for silence of prompts, calls and failures, in words, and how often; `cause` = null where it was stored without one.
          */
         Reason: {
             /** Reason */
@@ -5832,7 +5860,7 @@ export interface components {
          * Series
          * @description Numbers from `since_ms` to `until_ms` in buckets of `bucket_ms`, oldest first, none left out.
          *
-         *     `recalls` = traces in that time; `complete` = False where older ones have gone already; `marks` = settings changed and memories
+         *     `recalls` = traces in that time, and `surfaces` what came of them; `noted` = memories stored in that time; `complete` = False where older ones have gone already; `marks` = settings changed and memories
          *     imported in that time.
          */
         Series: {
@@ -5858,6 +5886,16 @@ export interface components {
             };
             feedback: components["schemas"]["FeedbackCounts"];
             used: components["schemas"]["Use"];
+            /**
+             * Surfaces
+             * @default []
+             */
+            surfaces: components["schemas"]["SurfaceCount"][];
+            /**
+             * Noted
+             * @default 0
+             */
+            noted: number;
             /**
              * Cache
              * @default []
@@ -5963,6 +6001,8 @@ export interface components {
         /**
          * SessionRow
          * @description One session as a row. `title` = its first prompt; `exposures` = number of injected memories, `tokens` = their tokens.
+         *
+         *     `imported` = it is known from its transcript alone: no event of it was recorded. `taught` = number of statements learned from it.
          */
         SessionRow: {
             /** Key */
@@ -6001,6 +6041,16 @@ export interface components {
             exposures: number;
             /** Tokens */
             tokens: number;
+            /**
+             * Imported
+             * @default false
+             */
+            imported: boolean;
+            /**
+             * Taught
+             * @default 0
+             */
+            taught: number;
         };
         /**
          * SessionView
@@ -6103,7 +6153,7 @@ export interface components {
          * Share
          * @description A request to share a memory with a team, or to stop that.
          * @example {
-         *       "id": "mem_1m8mk16cxh7qjwaq",
+         *       "id": "mem_1m8myf9swfpqpdrd",
          *       "cwd": "/work/shop",
          *       "by": "Ana Ruiz"
          *     }
@@ -6901,6 +6951,11 @@ export interface components {
             judge: components["schemas"]["NamingStatus"] | null;
             sync: components["schemas"]["SyncStatus"] | null;
             /**
+             * Agents
+             * @description the agents of this machine that are connected, could be, or were heard of
+             */
+            agents: components["schemas"]["AgentState"][];
+            /**
              * Ok
              * @description whether all checks passed
              */
@@ -7108,6 +7163,22 @@ export interface components {
          * @enum {string}
          */
         Surface: "start" | "prompt" | "action" | "failure" | "compaction" | "subagent" | "on_demand" | "host";
+        /**
+         * SurfaceCount
+         * @description The recalls of one surface: how many there were, how many injected something, the injected memories and their tokens.
+         */
+        SurfaceCount: {
+            /** Surface */
+            surface: string;
+            /** Recalls */
+            recalls: number;
+            /** Injections */
+            injections: number;
+            /** Memories */
+            memories: number;
+            /** Tokens */
+            tokens: number;
+        };
         /**
          * SyncStatus
          * @description The state of this home's sync: its login, its waiting entries, its last exchange. Read without asking the server.
@@ -8099,7 +8170,7 @@ export interface components {
          * Undo
          * @description A request to take back one change, or all that was learned from a session.
          * @example {
-         *       "id": "chg_1m8mk1aex66kxsh0"
+         *       "id": "chg_1m8myff5tsq4v297"
          *     }
          */
         Undo: {
@@ -8129,7 +8200,9 @@ export interface components {
         };
         /**
          * Use
-         * @description Use of injected memories over all sessions: `used` of `shown`, as `rate`; `baseline` = the same share of memories that were not injected.
+         * @description Use of memories injected into the sessions of that time: `used` of the `shown` that were assessed, as `rate`.
+         *
+         *     `baseline` = the same share of memories that were not injected, over all sessions.
          */
         Use: {
             /** Shown */
@@ -8203,7 +8276,7 @@ export interface components {
          * WhyNotRequest
          * @description A request to explain why a recall does not give a memory.
          * @example {
-         *       "memory": "mem_1m8mk16cxh7qjwaq",
+         *       "memory": "mem_1m8myf9swfpqpdrd",
          *       "text": "What is a depot?",
          *       "cwd": "/work/shop"
          *     }
@@ -8629,7 +8702,7 @@ export interface operations {
                      * @example {
                      *       "memories": [
                      *         {
-                     *           "id": "mem_1m8mk1983jf8n8m9",
+                     *           "id": "mem_1m8myfcvsafkbjr1",
                      *           "kind": "decision",
                      *           "content": "Amounts are integer cents; never floats.",
                      *           "scope": "project:shop-73774d71f4",
@@ -8646,13 +8719,13 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795987383543,
+                     *             "valid_from_ms": 1795999380319,
                      *             "valid_to_ms": null,
                      *             "superseded_by": null,
                      *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795987383555,
-                     *           "updated_at_ms": 1795987383555,
+                     *           "created_at_ms": 1795999380345,
+                     *           "updated_at_ms": 1795999380345,
                      *           "importance": 0.8,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -8696,7 +8769,7 @@ export interface operations {
                      *           "branch": null,
                      *           "headline": "",
                      *           "content_hash": "f1efd5c10485a0bd",
-                     *           "etag": "22950b7b1a94fc0335ba"
+                     *           "etag": "4f91176aa62e9dec65cb"
                      *         }
                      *       ],
                      *       "hits": [],
@@ -8757,7 +8830,7 @@ export interface operations {
                      *           "reason": "new",
                      *           "cause": "new",
                      *           "memory": {
-                     *             "id": "mem_1m8mk16cxh7qjwaq",
+                     *             "id": "mem_1m8myf9swfpqpdrd",
                      *             "kind": "fact",
                      *             "content": "Run `make lint` before every commit.",
                      *             "scope": "project:shop-73774d71f4",
@@ -8774,13 +8847,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795987380604,
+                     *               "valid_from_ms": 1795999377187,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795987380637,
-                     *             "updated_at_ms": 1795987380637,
+                     *             "created_at_ms": 1795999377212,
+                     *             "updated_at_ms": 1795999377212,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -8822,11 +8895,11 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "c30b9ad7b69a6ea9",
-                     *             "etag": "a049952c81c14370fe3f"
+                     *             "etag": "3079a1966ed5a3794999"
                      *           }
                      *         }
                      *       ],
-                     *       "change_id": "chg_1m8mk18abff19kt1"
+                     *       "change_id": "chg_1m8myfbvsm315mxp"
                      *     }
                      */
                     "application/json": components["schemas"]["Changed"];
@@ -8889,7 +8962,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory, or its beginning or ending, where that is unique
-                 * @example mem_1m8mk19y7z6gd4a3
+                 * @example mem_1m8myfe2wq1tpqa5
                  */
                 id: string;
             };
@@ -8906,7 +8979,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8mk19y7z6gd4a3",
+                     *         "id": "mem_1m8myfe2wq1tpqa5",
                      *         "kind": "fact",
                      *         "content": "The billing port is 8080.",
                      *         "scope": "project:shop-73774d71f4",
@@ -8923,13 +8996,13 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795987384262,
-                     *           "valid_to_ms": 1795987384390,
-                     *           "superseded_by": "mem_1m8mk1a26wtx4p4q",
+                     *           "valid_from_ms": 1795999381589,
+                     *           "valid_to_ms": 1795999381817,
+                     *           "superseded_by": "mem_1m8myfe9sx225tcq",
                      *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795987384263,
-                     *         "updated_at_ms": 1795987384477,
+                     *         "created_at_ms": 1795999381596,
+                     *         "updated_at_ms": 1795999381968,
                      *         "importance": 0.5,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -8973,12 +9046,12 @@ export interface operations {
                      *         "branch": null,
                      *         "headline": "",
                      *         "content_hash": "c18b84153cb3522e",
-                     *         "etag": "513727ded2d216cbf4c0"
+                     *         "etag": "9f28a2bc6b8602b404f3"
                      *       },
                      *       "change_id": null,
                      *       "versions": [
                      *         {
-                     *           "id": "mem_1m8mk19y7z6gd4a3",
+                     *           "id": "mem_1m8myfe2wq1tpqa5",
                      *           "kind": "fact",
                      *           "content": "The billing port is 8080.",
                      *           "scope": "project:shop-73774d71f4",
@@ -8995,13 +9068,13 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795987384262,
+                     *             "valid_from_ms": 1795999381589,
                      *             "valid_to_ms": null,
                      *             "superseded_by": null,
                      *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795987384263,
-                     *           "updated_at_ms": 1795987384263,
+                     *           "created_at_ms": 1795999381596,
+                     *           "updated_at_ms": 1795999381596,
                      *           "importance": 0.5,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -9045,10 +9118,10 @@ export interface operations {
                      *           "branch": null,
                      *           "headline": "",
                      *           "content_hash": "c18b84153cb3522e",
-                     *           "etag": "6f143c562c8b6632e1bf"
+                     *           "etag": "7786c29d0678ac0e1150"
                      *         },
                      *         {
-                     *           "id": "mem_1m8mk19y7z6gd4a3",
+                     *           "id": "mem_1m8myfe2wq1tpqa5",
                      *           "kind": "fact",
                      *           "content": "The billing port is 8080.",
                      *           "scope": "project:shop-73774d71f4",
@@ -9065,13 +9138,13 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795987384262,
-                     *             "valid_to_ms": 1795987384390,
-                     *             "superseded_by": "mem_1m8mk1a26wtx4p4q",
+                     *             "valid_from_ms": 1795999381589,
+                     *             "valid_to_ms": 1795999381817,
+                     *             "superseded_by": "mem_1m8myfe9sx225tcq",
                      *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795987384263,
-                     *           "updated_at_ms": 1795987384477,
+                     *           "created_at_ms": 1795999381596,
+                     *           "updated_at_ms": 1795999381968,
                      *           "importance": 0.5,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -9115,20 +9188,20 @@ export interface operations {
                      *           "branch": null,
                      *           "headline": "",
                      *           "content_hash": "c18b84153cb3522e",
-                     *           "etag": "513727ded2d216cbf4c0"
+                     *           "etag": "9f28a2bc6b8602b404f3"
                      *         }
                      *       ],
                      *       "relations": [
                      *         {
-                     *           "source_id": "mem_1m8mk1a26wtx4p4q",
-                     *           "target_id": "mem_1m8mk19y7z6gd4a3",
+                     *           "source_id": "mem_1m8myfe9sx225tcq",
+                     *           "target_id": "mem_1m8myfe2wq1tpqa5",
                      *           "type": "updates",
                      *           "weight": 1
                      *         }
                      *       ],
                      *       "related": [
                      *         {
-                     *           "id": "mem_1m8mk1a26wtx4p4q",
+                     *           "id": "mem_1m8myfe9sx225tcq",
                      *           "kind": "fact",
                      *           "content": "The billing port is 9090.",
                      *           "scope": "project:shop-73774d71f4",
@@ -9145,13 +9218,13 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795987384390,
+                     *             "valid_from_ms": 1795999381817,
                      *             "valid_to_ms": null,
                      *             "superseded_by": null,
                      *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795987384390,
-                     *           "updated_at_ms": 1795987384390,
+                     *           "created_at_ms": 1795999381817,
+                     *           "updated_at_ms": 1795999381817,
                      *           "importance": 0.5,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -9195,7 +9268,7 @@ export interface operations {
                      *           "branch": null,
                      *           "headline": "",
                      *           "content_hash": "ed22aecd32dd5d1e",
-                     *           "etag": "09cf0aab11b54ff3865f"
+                     *           "etag": "ce760088bd641c8d52be"
                      *         }
                      *       ]
                      *     }
@@ -9240,7 +9313,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory, or its beginning or ending, where that is unique
-                 * @example mem_1m8mk1983jf8n8m9
+                 * @example mem_1m8myfcvsafkbjr1
                  */
                 id: string;
             };
@@ -9257,7 +9330,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8mk1983jf8n8m9",
+                     *         "id": "mem_1m8myfcvsafkbjr1",
                      *         "kind": "decision",
                      *         "content": "Amounts are integer cents; never floats.",
                      *         "scope": "project:shop-73774d71f4",
@@ -9274,13 +9347,13 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795987383543,
+                     *           "valid_from_ms": 1795999380319,
                      *           "valid_to_ms": null,
                      *           "superseded_by": null,
                      *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795987383555,
-                     *         "updated_at_ms": 1795987384697,
+                     *         "created_at_ms": 1795999380345,
+                     *         "updated_at_ms": 1795999382298,
                      *         "importance": 0.8,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -9326,9 +9399,9 @@ export interface operations {
                      *         "branch": null,
                      *         "headline": "",
                      *         "content_hash": "f1efd5c10485a0bd",
-                     *         "etag": "f964b289a32530f9c7ee"
+                     *         "etag": "6094d214f5b55a66bda1"
                      *       },
-                     *       "change_id": "chg_1m8mk1aex66kxsh0"
+                     *       "change_id": "chg_1m8myff5tsq4v297"
                      *     }
                      */
                     "application/json": components["schemas"]["OneMemory"];
@@ -9374,7 +9447,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory, or its beginning or ending, where that is unique
-                 * @example mem_1m8mk16cxh7qjwaq
+                 * @example mem_1m8myf9swfpqpdrd
                  */
                 id: string;
             };
@@ -9396,7 +9469,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8mk16cxh7qjwaq",
+                     *         "id": "mem_1m8myf9swfpqpdrd",
                      *         "kind": "fact",
                      *         "content": "Run `make check` before every commit.",
                      *         "scope": "project:shop-73774d71f4",
@@ -9413,13 +9486,13 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795987380604,
+                     *           "valid_from_ms": 1795999377187,
                      *           "valid_to_ms": null,
                      *           "superseded_by": null,
                      *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795987380637,
-                     *         "updated_at_ms": 1795987384027,
+                     *         "created_at_ms": 1795999377212,
+                     *         "updated_at_ms": 1795999381104,
                      *         "importance": 0.5,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -9461,16 +9534,16 @@ export interface operations {
                      *         "branch": null,
                      *         "headline": "",
                      *         "content_hash": "bd0c11895683366d",
-                     *         "etag": "1e59384fc0d2b4e5cd15"
+                     *         "etag": "c04409d8a8559a7392a8"
                      *       },
-                     *       "change_id": "chg_1m8mk19q1v0wdnyp",
+                     *       "change_id": "chg_1m8myfdmrr08ajkg",
                      *       "changes": [
                      *         {
                      *           "change": "edit",
                      *           "reason": "edited",
                      *           "cause": "edited",
                      *           "memory": {
-                     *             "id": "mem_1m8mk16cxh7qjwaq",
+                     *             "id": "mem_1m8myf9swfpqpdrd",
                      *             "kind": "fact",
                      *             "content": "Run `make check` before every commit.",
                      *             "scope": "project:shop-73774d71f4",
@@ -9487,13 +9560,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795987380604,
+                     *               "valid_from_ms": 1795999377187,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795987380637,
-                     *             "updated_at_ms": 1795987384027,
+                     *             "created_at_ms": 1795999377212,
+                     *             "updated_at_ms": 1795999381104,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -9535,7 +9608,7 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "bd0c11895683366d",
-                     *             "etag": "1e59384fc0d2b4e5cd15"
+                     *             "etag": "c04409d8a8559a7392a8"
                      *           }
                      *         }
                      *       ]
@@ -9604,7 +9677,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8mk16cxh7qjwaq",
+                     *         "id": "mem_1m8myf9swfpqpdrd",
                      *         "kind": "fact",
                      *         "content": "Run `make lint` before every commit.",
                      *         "scope": "project:shop-73774d71f4",
@@ -9621,13 +9694,13 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795987380604,
+                     *           "valid_from_ms": 1795999377187,
                      *           "valid_to_ms": null,
                      *           "superseded_by": null,
                      *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795987380637,
-                     *         "updated_at_ms": 1795987384218,
+                     *         "created_at_ms": 1795999377212,
+                     *         "updated_at_ms": 1795999381450,
                      *         "importance": 0.5,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -9669,19 +9742,19 @@ export interface operations {
                      *         "branch": null,
                      *         "headline": "",
                      *         "content_hash": "c30b9ad7b69a6ea9",
-                     *         "etag": "81985dcb40dc4aeecee6"
+                     *         "etag": "35410eff126e92a7e1ad"
                      *       },
                      *       "verdicts": [
                      *         {
-                     *           "trace_id": "trc_1m8mk1ckgz81wnsd",
-                     *           "memory_id": "mem_1m8mk16cxh7qjwaq",
+                     *           "trace_id": "trc_1m8myfhp1g38gvsc",
+                     *           "memory_id": "mem_1m8myf9swfpqpdrd",
                      *           "useful": true,
                      *           "injected": true,
                      *           "surface": "prompt",
                      *           "relevance": 0.3468,
                      *           "threshold": 0.25,
-                     *           "trace_at_ms": 1795987386966,
-                     *           "at_ms": 1795987389324
+                     *           "trace_at_ms": 1795999385279,
+                     *           "at_ms": 1795999388742
                      *         }
                      *       ],
                      *       "counted": true,
@@ -9733,7 +9806,7 @@ export interface operations {
                 session_id?: string;
                 /**
                  * @description only of this memory
-                 * @example mem_1m8mk16cxh7qjwaq
+                 * @example mem_1m8myf9swfpqpdrd
                  */
                 memory?: string;
             };
@@ -9754,22 +9827,22 @@ export interface operations {
                      *       "exposures": [
                      *         {
                      *           "session": "plain/s-41",
-                     *           "memory_id": "mem_1m8mk16cxh7qjwaq",
+                     *           "memory_id": "mem_1m8myf9swfpqpdrd",
                      *           "surface": "on_demand",
                      *           "turn": 1,
                      *           "epoch": 0,
                      *           "tokens": 9,
-                     *           "at_ms": 1795987387448,
+                     *           "at_ms": 1795999386709,
                      *           "used": null
                      *         },
                      *         {
                      *           "session": "plain/s-41",
-                     *           "memory_id": "mem_1m8mk16cxh7qjwaq",
+                     *           "memory_id": "mem_1m8myf9swfpqpdrd",
                      *           "surface": "start",
                      *           "turn": 0,
                      *           "epoch": 0,
                      *           "tokens": 23,
-                     *           "at_ms": 1795987385360,
+                     *           "at_ms": 1795999383577,
                      *           "used": null
                      *         }
                      *       ],
@@ -9835,24 +9908,24 @@ export interface operations {
                      *       "graph": {
                      *         "nodes": [
                      *           {
-                     *             "id": "mem_1m8mk1a26wtx4p4q",
+                     *             "id": "mem_1m8myfe9sx225tcq",
                      *             "kind": "fact",
                      *             "label": "The billing port is 9090.",
                      *             "scope": "project:shop-73774d71f4",
                      *             "status": "active",
                      *             "importance": 0.5,
                      *             "use_count": 0,
-                     *             "created_at_ms": 1795987384390
+                     *             "created_at_ms": 1795999381817
                      *           },
                      *           {
-                     *             "id": "mem_1m8mk1983jf8n8m9",
+                     *             "id": "mem_1m8myfcvsafkbjr1",
                      *             "kind": "decision",
                      *             "label": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
                      *             "status": "active",
                      *             "importance": 0.8,
                      *             "use_count": 0,
-                     *             "created_at_ms": 1795987383555
+                     *             "created_at_ms": 1795999380345
                      *           }
                      *         ],
                      *         "edges": [],
@@ -9925,12 +9998,12 @@ export interface operations {
                      * @example {
                      *       "changes": [
                      *         {
-                     *           "change_id": "chg_1m8mk1aex66kxsh0",
-                     *           "at_ms": 1795987384797,
+                     *           "change_id": "chg_1m8myff5tsq4v297",
+                     *           "at_ms": 1795999382714,
                      *           "reason": "no longer true",
                      *           "cause": "forgotten",
                      *           "memory": {
-                     *             "id": "mem_1m8mk1983jf8n8m9",
+                     *             "id": "mem_1m8myfcvsafkbjr1",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
@@ -9947,13 +10020,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795987383543,
-                     *               "valid_to_ms": 1795987384796,
+                     *               "valid_from_ms": 1795999380319,
+                     *               "valid_to_ms": 1795999382712,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795987383555,
-                     *             "updated_at_ms": 1795987384797,
+                     *             "created_at_ms": 1795999380345,
+                     *             "updated_at_ms": 1795999382714,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -9999,10 +10072,10 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "f1efd5c10485a0bd",
-                     *             "etag": "0c4ca92209d5475924cd"
+                     *             "etag": "aa260787cb8853d56aa3"
                      *           },
                      *           "before": {
-                     *             "id": "mem_1m8mk1983jf8n8m9",
+                     *             "id": "mem_1m8myfcvsafkbjr1",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
@@ -10019,13 +10092,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795987383543,
+                     *               "valid_from_ms": 1795999380319,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795987383555,
-                     *             "updated_at_ms": 1795987384697,
+                     *             "created_at_ms": 1795999380345,
+                     *             "updated_at_ms": 1795999382298,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -10071,16 +10144,16 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "f1efd5c10485a0bd",
-                     *             "etag": "f964b289a32530f9c7ee"
+                     *             "etag": "6094d214f5b55a66bda1"
                      *           }
                      *         },
                      *         {
-                     *           "change_id": "chg_1m8mk1abtpvhf1h6",
-                     *           "at_ms": 1795987384698,
-                     *           "reason": "merged into mem_1m8mk1983jf8n8m9 in review",
+                     *           "change_id": "chg_1m8myferwx2dc35h",
+                     *           "at_ms": 1795999382300,
+                     *           "reason": "merged into mem_1m8myfcvsafkbjr1 in review",
                      *           "cause": "merged_into",
                      *           "memory": {
-                     *             "id": "mem_1m8mk1a8hyr8efzp",
+                     *             "id": "mem_1m8myfekxn32m2x1",
                      *             "kind": "fact",
                      *             "content": "Prices are kept as whole cents.",
                      *             "scope": "project:shop-73774d71f4",
@@ -10097,13 +10170,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795987384592,
-                     *               "valid_to_ms": 1795987384697,
-                     *               "superseded_by": "mem_1m8mk1983jf8n8m9",
+                     *               "valid_from_ms": 1795999382139,
+                     *               "valid_to_ms": 1795999382299,
+                     *               "superseded_by": "mem_1m8myfcvsafkbjr1",
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795987384593,
-                     *             "updated_at_ms": 1795987384697,
+                     *             "created_at_ms": 1795999382141,
+                     *             "updated_at_ms": 1795999382299,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -10147,10 +10220,10 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "7f83a6156f1e3d27",
-                     *             "etag": "0b973d815eab6be17fa4"
+                     *             "etag": "057c9688cf4776f8ce53"
                      *           },
                      *           "before": {
-                     *             "id": "mem_1m8mk1a8hyr8efzp",
+                     *             "id": "mem_1m8myfekxn32m2x1",
                      *             "kind": "fact",
                      *             "content": "Prices are kept as whole cents.",
                      *             "scope": "project:shop-73774d71f4",
@@ -10167,13 +10240,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795987384592,
+                     *               "valid_from_ms": 1795999382139,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795987384593,
-                     *             "updated_at_ms": 1795987384593,
+                     *             "created_at_ms": 1795999382141,
+                     *             "updated_at_ms": 1795999382141,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -10217,11 +10290,11 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "7f83a6156f1e3d27",
-                     *             "etag": "de5ea93dad611d501ecf"
+                     *             "etag": "977e5b969851b081577e"
                      *           }
                      *         }
                      *       ],
-                     *       "next_cursor": "WzAsIjQ4MmUxMjdkNzkzMzI4M2IzYzFhNDk0NCJd"
+                     *       "next_cursor": "WzAsIjc3YmIzMzgxYWJmNjk1MjUyYjc4NTE0NiJd"
                      *     }
                      */
                     "application/json": components["schemas"]["ChangeLog"];
@@ -10271,7 +10344,7 @@ export interface operations {
                      *           "reason": "undone: no longer true",
                      *           "cause": "undone",
                      *           "memory": {
-                     *             "id": "mem_1m8mk1983jf8n8m9",
+                     *             "id": "mem_1m8myfcvsafkbjr1",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-73774d71f4",
@@ -10288,13 +10361,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795987383543,
+                     *               "valid_from_ms": 1795999380319,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795987383555,
-                     *             "updated_at_ms": 1795987385095,
+                     *             "created_at_ms": 1795999380345,
+                     *             "updated_at_ms": 1795999383052,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -10340,11 +10413,11 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "f1efd5c10485a0bd",
-                     *             "etag": "484e61563d7151c46dfc"
+                     *             "etag": "473bd7e9a6c8f13ec281"
                      *           }
                      *         }
                      *       ],
-                     *       "change_id": "chg_1m8mk1ar734j49x0"
+                     *       "change_id": "chg_1m8myffgq5mh3w32"
                      *     }
                      */
                     "application/json": components["schemas"]["Changed"];
@@ -10411,7 +10484,7 @@ export interface operations {
                      * @example {
                      *       "memories": [
                      *         {
-                     *           "id": "mem_1m8mk1axf1cnjczs",
+                     *           "id": "mem_1m8myfft2t5978q5",
                      *           "kind": "fact",
                      *           "scope": "agent:store/shop/ana",
                      *           "status": "retired",
@@ -10510,7 +10583,7 @@ export interface operations {
                      *       "review": [
                      *         {
                      *           "memory": {
-                     *             "id": "mem_1m8mk1g3vaz5t4ec",
+                     *             "id": "mem_1m8myfp3trrhcavj",
                      *             "kind": "fact",
                      *             "content": "Parcels go by freight.",
                      *             "scope": "project:shop-73774d71f4",
@@ -10532,8 +10605,8 @@ export interface operations {
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795987390587,
-                     *             "updated_at_ms": 1795987390587,
+                     *             "created_at_ms": 1795999389818,
+                     *             "updated_at_ms": 1795999389818,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -10577,7 +10650,7 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "92dd783c82978c94",
-                     *             "etag": "29e443667be6dba5e893"
+                     *             "etag": "4cd82d0c0ff8f2e75366"
                      *           },
                      *           "other": null,
                      *           "cause": "import",
@@ -10586,7 +10659,7 @@ export interface operations {
                      *         },
                      *         {
                      *           "memory": {
-                     *             "id": "mem_1m8mk1g09mn01k4b",
+                     *             "id": "mem_1m8myfnzc4k9kznf",
                      *             "kind": "fact",
                      *             "content": "The depot opens at nine.",
                      *             "scope": "project:shop-73774d71f4",
@@ -10608,8 +10681,8 @@ export interface operations {
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795987390473,
-                     *             "updated_at_ms": 1795987390473,
+                     *             "created_at_ms": 1795999389676,
+                     *             "updated_at_ms": 1795999389676,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -10653,7 +10726,7 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "32faef70f6833cc8",
-                     *             "etag": "c4f3566e722bbd4ebdd8"
+                     *             "etag": "ca5e50c7dbbf237817e7"
                      *           },
                      *           "other": null,
                      *           "cause": "import",
@@ -10737,7 +10810,7 @@ export interface operations {
                      *           "reason": "accepted in review",
                      *           "cause": "accepted",
                      *           "memory": {
-                     *             "id": "mem_1m8mk1g3vaz5t4ec",
+                     *             "id": "mem_1m8myfp3trrhcavj",
                      *             "kind": "fact",
                      *             "content": "Parcels go by freight.",
                      *             "scope": "project:shop-73774d71f4",
@@ -10759,8 +10832,8 @@ export interface operations {
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795987390587,
-                     *             "updated_at_ms": 1795987390736,
+                     *             "created_at_ms": 1795999389818,
+                     *             "updated_at_ms": 1795999390252,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -10804,11 +10877,11 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "92dd783c82978c94",
-                     *             "etag": "0920e03b02701551ee25"
+                     *             "etag": "e79dec4d62bef5dbf3df"
                      *           }
                      *         }
                      *       ],
-                     *       "change_id": "chg_1m8mk1g8hxyffn4h"
+                     *       "change_id": "chg_1m8myfphdhq9skpn"
                      *     }
                      */
                     "application/json": components["schemas"]["Decided"];
@@ -10846,7 +10919,15 @@ export interface operations {
             413: components["responses"]["RequestEntityTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
+            /** @description One of several `ids` belongs to a pair. A value cannot be used; `detail` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             500: components["responses"]["InternalServerError"];
             503: components["responses"]["ServiceUnavailable"];
             507: components["responses"]["InsufficientStorage"];
@@ -10943,10 +11024,10 @@ export interface operations {
                      * @example {
                      *       "block": {
                      *         "surface": "prompt",
-                     *         "text": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Fact] Run `make lint` before every commit. (2026-11-29)\n</tacit-memory>",
+                     *         "text": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Fact] Run `make lint` before every commit. (2026-11-30)\n</tacit-memory>",
                      *         "tokens": 55,
                      *         "memory_ids": [
-                     *           "mem_1m8mk16cxh7qjwaq"
+                     *           "mem_1m8myf9swfpqpdrd"
                      *         ],
                      *         "placement": "message",
                      *         "refuses": false,
@@ -10954,7 +11035,7 @@ export interface operations {
                      *       },
                      *       "memories": [
                      *         {
-                     *           "id": "mem_1m8mk16cxh7qjwaq",
+                     *           "id": "mem_1m8myf9swfpqpdrd",
                      *           "kind": "fact",
                      *           "content": "Run `make lint` before every commit.",
                      *           "scope": "project:shop-73774d71f4",
@@ -10971,13 +11052,13 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795987380604,
+                     *             "valid_from_ms": 1795999377187,
                      *             "valid_to_ms": null,
                      *             "superseded_by": null,
                      *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795987380637,
-                     *           "updated_at_ms": 1795987384218,
+                     *           "created_at_ms": 1795999377212,
+                     *           "updated_at_ms": 1795999381450,
                      *           "importance": 0.5,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -11019,7 +11100,7 @@ export interface operations {
                      *           "branch": null,
                      *           "headline": "",
                      *           "content_hash": "c30b9ad7b69a6ea9",
-                     *           "etag": "81985dcb40dc4aeecee6",
+                     *           "etag": "35410eff126e92a7e1ad",
                      *           "text": "Run `make lint` before every commit.",
                      *           "text_tokens": 23,
                      *           "shortened": false,
@@ -11038,12 +11119,12 @@ export interface operations {
                      *       ],
                      *       "budget_tokens": 800,
                      *       "trace": {
-                     *         "id": "trc_1m8mk1ckgz81wnsd",
+                     *         "id": "trc_1m8myfhp1g38gvsc",
                      *         "session": "/",
                      *         "turn": 0,
                      *         "epoch": 0,
                      *         "surface": "prompt",
-                     *         "at_ms": 1795987386966,
+                     *         "at_ms": 1795999385279,
                      *         "preset": "focused",
                      *         "text": "commit the fix",
                      *         "situation": {
@@ -11089,7 +11170,7 @@ export interface operations {
                      *         "stages": [
                      *           {
                      *             "stage": "signal",
-                     *             "took_ms": 0.077,
+                     *             "took_ms": 0.126,
                      *             "kept": [],
                      *             "drops": [],
                      *             "losses": [],
@@ -11108,7 +11189,7 @@ export interface operations {
                      *           },
                      *           {
                      *             "stage": "query",
-                     *             "took_ms": 26.356,
+                     *             "took_ms": 2.525,
                      *             "kept": [],
                      *             "drops": [],
                      *             "losses": [],
@@ -11136,7 +11217,7 @@ export interface operations {
                      *         ],
                      *         "candidates": [
                      *           {
-                     *             "memory_id": "mem_1m8mk16cxh7qjwaq",
+                     *             "memory_id": "mem_1m8myf9swfpqpdrd",
                      *             "kind": "fact",
                      *             "content": "Run `make lint` before every commit.",
                      *             "scores": [
@@ -11157,7 +11238,7 @@ export interface operations {
                      *             ]
                      *           },
                      *           {
-                     *             "memory_id": "mem_1m8mk1a26wtx4p4q",
+                     *             "memory_id": "mem_1m8myfe9sx225tcq",
                      *             "kind": "fact",
                      *             "content": "The billing port is 9090.",
                      *             "scores": [
@@ -11176,13 +11257,13 @@ export interface operations {
                      *           }
                      *         ],
                      *         "injected": [
-                     *           "mem_1m8mk16cxh7qjwaq"
+                     *           "mem_1m8myf9swfpqpdrd"
                      *         ],
                      *         "threshold": 0.25,
-                     *         "block": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Fact] Run `make lint` before every commit. (2026-11-29)\n</tacit-memory>",
+                     *         "block": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Fact] Run `make lint` before every commit. (2026-11-30)\n</tacit-memory>",
                      *         "tokens": 55,
                      *         "budget_tokens": 800,
-                     *         "took_ms": 147.791,
+                     *         "took_ms": 1044.721,
                      *         "project_id": "",
                      *         "asked": {
                      *           "text": "commit the fix",
@@ -11265,9 +11346,9 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "text": "- mem_1m8mk16cxh7qjwaq [fact] Run `make lint` before every commit. (user, 2026-11-29)",
+                     *       "text": "- mem_1m8myf9swfpqpdrd [fact] Run `make lint` before every commit. (user, 2026-11-30)",
                      *       "ids": [
-                     *         "mem_1m8mk16cxh7qjwaq"
+                     *         "mem_1m8myf9swfpqpdrd"
                      *       ],
                      *       "unknown": []
                      *     }
@@ -11317,7 +11398,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8mk16cxh7qjwaq",
+                     *         "id": "mem_1m8myf9swfpqpdrd",
                      *         "kind": "fact",
                      *         "content": "Run `make lint` before every commit.",
                      *         "scope": "project:shop-73774d71f4",
@@ -11334,13 +11415,13 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795987380604,
+                     *           "valid_from_ms": 1795999377187,
                      *           "valid_to_ms": null,
                      *           "superseded_by": null,
                      *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795987380637,
-                     *         "updated_at_ms": 1795987384218,
+                     *         "created_at_ms": 1795999377212,
+                     *         "updated_at_ms": 1795999381450,
                      *         "importance": 0.5,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -11382,7 +11463,7 @@ export interface operations {
                      *         "branch": null,
                      *         "headline": "",
                      *         "content_hash": "c30b9ad7b69a6ea9",
-                     *         "etag": "81985dcb40dc4aeecee6"
+                     *         "etag": "35410eff126e92a7e1ad"
                      *       },
                      *       "surface": "prompt",
                      *       "preset": "focused",
@@ -11497,7 +11578,7 @@ export interface operations {
                      *         "session_summary_included": false,
                      *         "temporal_badges": [],
                      *         "memories_included": [],
-                     *         "latency_ms": 96
+                     *         "latency_ms": 94
                      *       },
                      *       "failure": null
                      *     }
@@ -11623,8 +11704,8 @@ export interface operations {
                 content: {
                     /**
                      * @example event: trace
-                     *     id: trc_1m8mk1ckgz81wnsd
-                     *     data: {"id": "trc_1m8mk1ckgz81wnsd", "surface": "prompt", "session": "plain/s-41"}
+                     *     id: trc_1m8myfhp1g38gvsc
+                     *     data: {"id": "trc_1m8myfhp1g38gvsc", "surface": "prompt", "session": "plain/s-41"}
                      */
                     "text/event-stream": string;
                 };
@@ -11647,7 +11728,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a trace
-                 * @example trc_1m8mk1ckgz81wnsd
+                 * @example trc_1m8myfhp1g38gvsc
                  */
                 id: string;
             };
@@ -11664,12 +11745,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "trace": {
-                     *         "id": "trc_1m8mk1ckgz81wnsd",
+                     *         "id": "trc_1m8myfhp1g38gvsc",
                      *         "session": "/",
                      *         "turn": 0,
                      *         "epoch": 0,
                      *         "surface": "prompt",
-                     *         "at_ms": 1795987386966,
+                     *         "at_ms": 1795999385279,
                      *         "preset": "focused",
                      *         "text": "commit the fix",
                      *         "situation": {
@@ -11715,7 +11796,7 @@ export interface operations {
                      *         "stages": [
                      *           {
                      *             "stage": "signal",
-                     *             "took_ms": 0.077,
+                     *             "took_ms": 0.126,
                      *             "kept": [],
                      *             "drops": [],
                      *             "losses": [],
@@ -11734,7 +11815,7 @@ export interface operations {
                      *           },
                      *           {
                      *             "stage": "query",
-                     *             "took_ms": 26.356,
+                     *             "took_ms": 2.525,
                      *             "kept": [],
                      *             "drops": [],
                      *             "losses": [],
@@ -11762,7 +11843,7 @@ export interface operations {
                      *         ],
                      *         "candidates": [
                      *           {
-                     *             "memory_id": "mem_1m8mk16cxh7qjwaq",
+                     *             "memory_id": "mem_1m8myf9swfpqpdrd",
                      *             "kind": "fact",
                      *             "content": "Run `make lint` before every commit.",
                      *             "scores": [
@@ -11783,7 +11864,7 @@ export interface operations {
                      *             ]
                      *           },
                      *           {
-                     *             "memory_id": "mem_1m8mk1a26wtx4p4q",
+                     *             "memory_id": "mem_1m8myfe9sx225tcq",
                      *             "kind": "fact",
                      *             "content": "The billing port is 9090.",
                      *             "scores": [
@@ -11802,13 +11883,13 @@ export interface operations {
                      *           }
                      *         ],
                      *         "injected": [
-                     *           "mem_1m8mk16cxh7qjwaq"
+                     *           "mem_1m8myf9swfpqpdrd"
                      *         ],
                      *         "threshold": 0.25,
-                     *         "block": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Fact] Run `make lint` before every commit. (2026-11-29)\n</tacit-memory>",
+                     *         "block": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Fact] Run `make lint` before every commit. (2026-11-30)\n</tacit-memory>",
                      *         "tokens": 55,
                      *         "budget_tokens": 800,
-                     *         "took_ms": 147.791,
+                     *         "took_ms": 1044.721,
                      *         "project_id": "shop-73774d71f4",
                      *         "asked": {
                      *           "text": "commit the fix",
@@ -12003,13 +12084,15 @@ export interface operations {
                      *           "agent": "",
                      *           "turn": 1,
                      *           "epoch": 0,
-                     *           "started_at_ms": 1795987387486,
-                     *           "last_signal_at_ms": 1795987387486,
+                     *           "started_at_ms": 1795999386719,
+                     *           "last_signal_at_ms": 1795999386719,
                      *           "muted": false,
                      *           "incognito": false,
                      *           "ended": false,
                      *           "exposures": 0,
-                     *           "tokens": 0
+                     *           "tokens": 0,
+                     *           "imported": false,
+                     *           "taught": 0
                      *         },
                      *         {
                      *           "key": "plain/s-41",
@@ -12023,13 +12106,15 @@ export interface operations {
                      *           "agent": "",
                      *           "turn": 1,
                      *           "epoch": 0,
-                     *           "started_at_ms": 1795987385351,
-                     *           "last_signal_at_ms": 1795987386503,
+                     *           "started_at_ms": 1795999383574,
+                     *           "last_signal_at_ms": 1795999384757,
                      *           "muted": false,
                      *           "incognito": false,
                      *           "ended": false,
                      *           "exposures": 4,
-                     *           "tokens": 68
+                     *           "tokens": 68,
+                     *           "imported": false,
+                     *           "taught": 0
                      *         }
                      *       ],
                      *       "next_cursor": null
@@ -12087,32 +12172,34 @@ export interface operations {
                      *           "agent": "",
                      *           "turn": 1,
                      *           "epoch": 0,
-                     *           "started_at_ms": 1795987385351,
-                     *           "last_signal_at_ms": 1795987386503,
+                     *           "started_at_ms": 1795999383574,
+                     *           "last_signal_at_ms": 1795999384757,
                      *           "muted": false,
                      *           "incognito": false,
                      *           "ended": false,
                      *           "exposures": 4,
-                     *           "tokens": 68
+                     *           "tokens": 68,
+                     *           "imported": false,
+                     *           "taught": 0
                      *         },
                      *         "turns": [
                      *           {
                      *             "turn": 0,
                      *             "epoch": 0,
-                     *             "at_ms": 1795987385360,
+                     *             "at_ms": 1795999383577,
                      *             "recalls": [
                      *               {
-                     *                 "id": "trc_1m8mk1b0hbg09hq2",
+                     *                 "id": "trc_1m8myfg17d0v4byc",
                      *                 "session": "plain/s-41",
                      *                 "turn": 0,
                      *                 "epoch": 0,
                      *                 "surface": "start",
-                     *                 "at_ms": 1795987385360,
+                     *                 "at_ms": 1795999383577,
                      *                 "preset": "focused",
                      *                 "text": "startup",
                      *                 "injected": [
-                     *                   "mem_1m8mk16cxh7qjwaq",
-                     *                   "mem_1m8mk1983jf8n8m9"
+                     *                   "mem_1m8myf9swfpqpdrd",
+                     *                   "mem_1m8myfcvsafkbjr1"
                      *                 ],
                      *                 "candidates": 3,
                      *                 "silence": "",
@@ -12120,7 +12207,7 @@ export interface operations {
                      *                 "shadow": false,
                      *                 "tokens": 93,
                      *                 "budget_tokens": 2000,
-                     *                 "took_ms": 103.078,
+                     *                 "took_ms": 109.019,
                      *                 "threshold": 0,
                      *                 "best_relevance": 0.7575333524469359
                      *               }
@@ -12128,22 +12215,22 @@ export interface operations {
                      *             "exposures": [
                      *               {
                      *                 "session": "plain/s-41",
-                     *                 "memory_id": "mem_1m8mk1a26wtx4p4q",
+                     *                 "memory_id": "mem_1m8myfe9sx225tcq",
                      *                 "surface": "start",
                      *                 "turn": 0,
                      *                 "epoch": 0,
                      *                 "tokens": 22,
-                     *                 "at_ms": 1795987385360,
+                     *                 "at_ms": 1795999383577,
                      *                 "used": null
                      *               },
                      *               {
                      *                 "session": "plain/s-41",
-                     *                 "memory_id": "mem_1m8mk1983jf8n8m9",
+                     *                 "memory_id": "mem_1m8myfcvsafkbjr1",
                      *                 "surface": "start",
                      *                 "turn": 0,
                      *                 "epoch": 0,
                      *                 "tokens": 14,
-                     *                 "at_ms": 1795987385360,
+                     *                 "at_ms": 1795999383577,
                      *                 "used": null
                      *               }
                      *             ]
@@ -12151,45 +12238,45 @@ export interface operations {
                      *           {
                      *             "turn": 1,
                      *             "epoch": 0,
-                     *             "at_ms": 1795987385495,
+                     *             "at_ms": 1795999383716,
                      *             "recalls": [
                      *               {
-                     *                 "id": "trc_1m8mk1b9cw5mq3p8",
+                     *                 "id": "trc_1m8myfggrm6nkqmy",
                      *                 "session": "plain/s-41",
                      *                 "turn": 1,
                      *                 "epoch": 0,
                      *                 "surface": "prompt",
-                     *                 "at_ms": 1795987385495,
+                     *                 "at_ms": 1795999383716,
                      *                 "preset": "focused",
                      *                 "text": "Fix the rounding of discounts, then commit.",
                      *                 "injected": [],
-                     *                 "candidates": 3,
-                     *                 "silence": "no candidate passed the gate",
-                     *                 "cause": "not_relevant",
+                     *                 "candidates": 0,
+                     *                 "silence": "no candidate was found",
+                     *                 "cause": "nothing_found",
                      *                 "shadow": false,
                      *                 "tokens": 0,
                      *                 "budget_tokens": 800,
-                     *                 "took_ms": 434.966,
+                     *                 "took_ms": 459.992,
                      *                 "threshold": 0.25,
-                     *                 "best_relevance": 0.1576
+                     *                 "best_relevance": null
                      *               },
                      *               {
-                     *                 "id": "trc_1m8mk1btcehhwmhc",
+                     *                 "id": "trc_1m8myfh25jw019w4",
                      *                 "session": "plain/s-41",
                      *                 "turn": 1,
                      *                 "epoch": 0,
                      *                 "surface": "action",
-                     *                 "at_ms": 1795987385949,
+                     *                 "at_ms": 1795999384213,
                      *                 "preset": "focused",
                      *                 "text": "git commit -m 'Fix rounding'",
                      *                 "injected": [],
-                     *                 "candidates": 2,
+                     *                 "candidates": 1,
                      *                 "silence": "everything that passed is in context already",
                      *                 "cause": "in_context",
                      *                 "shadow": false,
                      *                 "tokens": 0,
                      *                 "budget_tokens": 200,
-                     *                 "took_ms": 521.795,
+                     *                 "took_ms": 475.417,
                      *                 "threshold": 0.5,
                      *                 "best_relevance": 1
                      *               }
@@ -12197,12 +12284,12 @@ export interface operations {
                      *             "exposures": [
                      *               {
                      *                 "session": "plain/s-41",
-                     *                 "memory_id": "mem_1m8mk16cxh7qjwaq",
+                     *                 "memory_id": "mem_1m8myf9swfpqpdrd",
                      *                 "surface": "on_demand",
                      *                 "turn": 1,
                      *                 "epoch": 0,
                      *                 "tokens": 9,
-                     *                 "at_ms": 1795987387448,
+                     *                 "at_ms": 1795999386709,
                      *                 "used": null
                      *               }
                      *             ]
@@ -12346,7 +12433,7 @@ export interface operations {
                      *         "statements": [
                      *           {
                      *             "memory": {
-                     *               "id": "mem_1m8mk1h1a4kfnswc",
+                     *               "id": "mem_1m8myfr8jxc4yny8",
                      *               "kind": "preference",
                      *               "content": "From now on always write tests first",
                      *               "scope": "project:shop-73774d71f4",
@@ -12368,8 +12455,8 @@ export interface operations {
                      *                 "superseded_by": null,
                      *                 "offset_ms": 0
                      *               },
-                     *               "created_at_ms": 1795987391530,
-                     *               "updated_at_ms": 1795987391530,
+                     *               "created_at_ms": 1795999392018,
+                     *               "updated_at_ms": 1795999392018,
                      *               "importance": 0.8,
                      *               "confidence": 0.85,
                      *               "trigger": {
@@ -12410,7 +12497,7 @@ export interface operations {
                      *               "branch": null,
                      *               "headline": "",
                      *               "content_hash": "cae78799c76de2e2",
-                     *               "etag": "716eb5399bb48f20da56"
+                     *               "etag": "30a01b969c81f847df1b"
                      *             },
                      *             "fate": "new",
                      *             "believed": "your word",
@@ -12499,7 +12586,7 @@ export interface operations {
                      *           "host": "claude-code",
                      *           "path": "/home/ana/s-40.jsonl",
                      *           "size_bytes": 512,
-                     *           "modified_ms": 1795987391267,
+                     *           "modified_ms": 1795999391408,
                      *           "sessions": 1,
                      *           "session_ids": [],
                      *           "cwd": "",
@@ -12698,7 +12785,7 @@ export interface operations {
                      *             "name": "shop",
                      *             "root": "/work/shop",
                      *             "remote": "example.org/shop",
-                     *             "first_seen_ms": 1795987380604,
+                     *             "first_seen_ms": 1795999377186,
                      *             "links": [],
                      *             "key": "remote:example.org/shop",
                      *             "folders": [
@@ -12712,7 +12799,7 @@ export interface operations {
                      *       ],
                      *       "here": {
                      *         "project": {
-                     *           "id": "second-clone-391ae82c1e",
+                     *           "id": "second-clone-d255e59150",
                      *           "name": "second-clone",
                      *           "root": "/home/ana/second-clone",
                      *           "remote": "",
@@ -12731,7 +12818,7 @@ export interface operations {
                      *               "name": "shop",
                      *               "root": "/work/shop",
                      *               "remote": "example.org/shop",
-                     *               "first_seen_ms": 1795987380604,
+                     *               "first_seen_ms": 1795999377186,
                      *               "links": [],
                      *               "key": "remote:example.org/shop",
                      *               "folders": [
@@ -12785,7 +12872,7 @@ export interface operations {
                      *         "name": "shop",
                      *         "root": "/home/ana/second-clone",
                      *         "remote": "example.org/shop",
-                     *         "first_seen_ms": 1795987380604,
+                     *         "first_seen_ms": 1795999377186,
                      *         "links": [],
                      *         "key": "remote:example.org/shop",
                      *         "folders": [
@@ -12853,10 +12940,10 @@ export interface operations {
                      *       "changes": [
                      *         {
                      *           "change": "merge",
-                     *           "reason": "says the same as mem_1m8mk16cxh7qjwaq",
+                     *           "reason": "says the same as mem_1m8myf9swfpqpdrd",
                      *           "cause": "says_same",
                      *           "memory": {
-                     *             "id": "mem_1m8mk16cxh7qjwaq",
+                     *             "id": "mem_1m8myf9swfpqpdrd",
                      *             "kind": "fact",
                      *             "content": "Run `make lint` before every commit",
                      *             "scope": "project:shop-73774d71f4",
@@ -12873,13 +12960,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795987380604,
+                     *               "valid_from_ms": 1795999377187,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795987380637,
-                     *             "updated_at_ms": 1795987391007,
+                     *             "created_at_ms": 1795999377212,
+                     *             "updated_at_ms": 1795999390752,
                      *             "importance": 0.85,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -12923,7 +13010,7 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "c30b9ad7b69a6ea9",
-                     *             "etag": "3daba936234474f602a3"
+                     *             "etag": "8999b722f66404e18297"
                      *           }
                      *         },
                      *         {
@@ -12931,7 +13018,7 @@ export interface operations {
                      *           "reason": "new",
                      *           "cause": "new",
                      *           "memory": {
-                     *             "id": "mem_1m8mk1ghtyt9mm4c",
+                     *             "id": "mem_1m8myfq2naw31m0g",
                      *             "kind": "fact",
                      *             "content": "Amounts are integer cents",
                      *             "scope": "project:shop-73774d71f4",
@@ -12948,13 +13035,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795987390930,
+                     *               "valid_from_ms": 1795999390516,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795987391034,
-                     *             "updated_at_ms": 1795987391034,
+                     *             "created_at_ms": 1795999390805,
+                     *             "updated_at_ms": 1795999390805,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -12998,7 +13085,7 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "260301c6b8472a59",
-                     *             "etag": "a0dcdd366d2cf15ba317"
+                     *             "etag": "4340d87e12b037d5d8f7"
                      *           }
                      *         }
                      *       ]
@@ -13055,7 +13142,7 @@ export interface operations {
                      *         "name": "shop",
                      *         "root": "/work/shop",
                      *         "remote": "example.org/shop",
-                     *         "first_seen_ms": 1795987380604,
+                     *         "first_seen_ms": 1795999377186,
                      *         "links": [],
                      *         "key": "remote:example.org/shop",
                      *         "folders": [
@@ -13068,12 +13155,12 @@ export interface operations {
                      *       "joined": true,
                      *       "files": [
                      *         {
-                     *           "path": ".tacit/team/run-make-lint-before-every-commit-7qjwaq.md",
+                     *           "path": ".tacit/team/run-make-lint-before-every-commit-pqpdrd.md",
                      *           "merged": true,
                      *           "kind": "fact",
                      *           "by": "Ana Ruiz",
-                     *           "day": "2026-11-29",
-                     *           "memory_id": "mem_1m8mk16cxh7qjwaq",
+                     *           "day": "2026-11-30",
+                     *           "memory_id": "mem_1m8myf9swfpqpdrd",
                      *           "problem": ""
                      *         }
                      *       ],
@@ -13118,7 +13205,7 @@ export interface operations {
                      *         "name": "shop",
                      *         "root": "/work/shop",
                      *         "remote": "example.org/shop",
-                     *         "first_seen_ms": 1795987380604,
+                     *         "first_seen_ms": 1795999377186,
                      *         "links": [],
                      *         "key": "remote:example.org/shop",
                      *         "folders": [
@@ -13131,12 +13218,12 @@ export interface operations {
                      *       "joined": true,
                      *       "files": [
                      *         {
-                     *           "path": ".tacit/team/run-make-lint-before-every-commit-7qjwaq.md",
+                     *           "path": ".tacit/team/run-make-lint-before-every-commit-pqpdrd.md",
                      *           "merged": true,
                      *           "kind": "fact",
                      *           "by": "Ana Ruiz",
-                     *           "day": "2026-11-29",
-                     *           "memory_id": "mem_1m8mk16cxh7qjwaq",
+                     *           "day": "2026-11-30",
+                     *           "memory_id": "mem_1m8myf9swfpqpdrd",
                      *           "problem": ""
                      *         }
                      *       ],
@@ -13189,12 +13276,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "file": {
-                     *         "path": ".tacit/team/run-make-lint-before-every-commit-7qjwaq.md",
+                     *         "path": ".tacit/team/run-make-lint-before-every-commit-pqpdrd.md",
                      *         "merged": false,
                      *         "kind": "fact",
                      *         "by": "Ana Ruiz",
-                     *         "day": "2026-11-29",
-                     *         "memory_id": "mem_1m8mk16cxh7qjwaq",
+                     *         "day": "2026-11-30",
+                     *         "memory_id": "mem_1m8myf9swfpqpdrd",
                      *         "problem": ""
                      *       },
                      *       "request": null,
@@ -13497,7 +13584,7 @@ export interface operations {
                      *           "name": "Ana Ruiz",
                      *           "role": "admin",
                      *           "added_by": "",
-                     *           "added_at_ms": 1795987417483,
+                     *           "added_at_ms": 1795999421531,
                      *           "joined": true,
                      *           "until_ms": 0
                      *         },
@@ -13506,7 +13593,7 @@ export interface operations {
                      *           "name": "Bo Li",
                      *           "role": "reviewer",
                      *           "added_by": "ana",
-                     *           "added_at_ms": 1795987420827,
+                     *           "added_at_ms": 1795999425369,
                      *           "joined": false,
                      *           "until_ms": 0
                      *         }
@@ -13569,11 +13656,11 @@ export interface operations {
                      *           "name": "Bo Li",
                      *           "role": "reviewer",
                      *           "added_by": "ana",
-                     *           "added_at_ms": 1795987420827,
+                     *           "added_at_ms": 1795999425369,
                      *           "joined": false,
                      *           "until_ms": 0
                      *         },
-                     *         "code": "bo-h9m4ma9h",
+                     *         "code": "bo-jj9mv7yr",
                      *         "token": ""
                      *       },
                      *       "members": []
@@ -13651,11 +13738,11 @@ export interface operations {
                      * @example {
                      *       "requests": [
                      *         {
-                     *           "id": "req_1m8mk2g8zr3n6cch",
+                     *           "id": "req_1m8mygtq6t551gqc",
                      *           "team": "acme/core",
                      *           "author": "ana",
                      *           "name": "Ana Ruiz",
-                     *           "created_at_ms": 1795987423519,
+                     *           "created_at_ms": 1795999427302,
                      *           "state": "waiting",
                      *           "statement": {
                      *             "content": "Run `make lint` before every commit",
@@ -13667,7 +13754,7 @@ export interface operations {
                      *             ],
                      *             "files": [],
                      *             "tier": "teammate",
-                     *             "said_at_ms": 1795987380604
+                     *             "said_at_ms": 1795999377187
                      *           },
                      *           "warning": "",
                      *           "own": true,
@@ -13731,11 +13818,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "request": {
-                     *         "id": "req_1m8mk2g8zr3n6cch",
+                     *         "id": "req_1m8mygtq6t551gqc",
                      *         "team": "acme/core",
                      *         "author": "ana",
                      *         "name": "ana",
-                     *         "created_at_ms": 1795987423519,
+                     *         "created_at_ms": 1795999427302,
                      *         "state": "accepted",
                      *         "statement": null,
                      *         "warning": "",
@@ -13744,7 +13831,7 @@ export interface operations {
                      *         "near": [],
                      *         "decided_by": "bo",
                      *         "comment": "",
-                     *         "memory_id": "mem_n7r9vcr0q4h6yrpb"
+                     *         "memory_id": "mem_h4f9rssya34qd0z1"
                      *       }
                      *     }
                      */
@@ -13822,19 +13909,19 @@ export interface operations {
                      *       "entries": [
                      *         {
                      *           "number": 9,
-                     *           "at_ms": 1795987430300,
+                     *           "at_ms": 1795999437491,
                      *           "principal": "ana",
-                     *           "device": "96db7caeda612920722ebed4dde5fdfc50979420a180b8a32e7d8c656d77ad81",
+                     *           "device": "a4ede25ba47932737b88473be9e05c8d2fe74cca7ee842c237e77dbcc9ed9b19",
                      *           "action": "unshared",
-                     *           "subject": "mem_n7r9vcr0q4h6yrpb"
+                     *           "subject": "mem_h4f9rssya34qd0z1"
                      *         },
                      *         {
                      *           "number": 8,
-                     *           "at_ms": 1795987429005,
+                     *           "at_ms": 1795999433405,
                      *           "principal": "bo",
-                     *           "device": "d972c00cde2244872e7c212eba1438ec5022623b8966fb0685d9ea87c3a04066",
+                     *           "device": "3659eb7d2dcccf9431bce5a9dcd269dcfb5ec454167d5783223bc3a2869e2530",
                      *           "action": "accepted",
-                     *           "subject": "req_1m8mk2g8zr3n6cch"
+                     *           "subject": "req_1m8mygtq6t551gqc"
                      *         }
                      *       ],
                      *       "next_cursor": "WzgsIiJd"
@@ -13900,29 +13987,29 @@ export interface operations {
                      *         "url": "https://tacit.example.com",
                      *         "account": "ana",
                      *         "name": "laptop",
-                     *         "device": "96db7caeda612920722ebed4dde5fdfc50979420a180b8a32e7d8c656d77ad81",
+                     *         "device": "a4ede25ba47932737b88473be9e05c8d2fe74cca7ee842c237e77dbcc9ed9b19",
                      *         "entries": 10,
                      *         "waiting": 0,
                      *         "changed": false,
-                     *         "synced_at_ms": 1795987410869,
+                     *         "synced_at_ms": 1795999416640,
                      *         "sign_in_by_ms": 0,
                      *         "error": ""
                      *       },
                      *       "devices": [
                      *         {
-                     *           "device": "96db7caeda612920722ebed4dde5fdfc50979420a180b8a32e7d8c656d77ad81",
+                     *           "device": "a4ede25ba47932737b88473be9e05c8d2fe74cca7ee842c237e77dbcc9ed9b19",
                      *           "name": "laptop",
-                     *           "created_at_ms": 1795987404518,
-                     *           "seen_at_ms": 1795987410572,
+                     *           "created_at_ms": 1795999407576,
+                     *           "seen_at_ms": 1795999416424,
                      *           "revoked_at_ms": null,
                      *           "entries": 10,
                      *           "behind": 0
                      *         },
                      *         {
-                     *           "device": "342b567ef0e2f84ef30dbe114fd6cf8510427368896ca9926b349ab2f7529838",
+                     *           "device": "6dfbf7db5630d5311d9ba229bad17bf86a60bba0d83cc71e621ed5cffe78bdcd",
                      *           "name": "tablet",
-                     *           "created_at_ms": 1795987413258,
-                     *           "seen_at_ms": 1795987415507,
+                     *           "created_at_ms": 1795999418635,
+                     *           "seen_at_ms": 1795999420131,
                      *           "revoked_at_ms": null,
                      *           "entries": 0,
                      *           "behind": 0
@@ -13974,8 +14061,8 @@ export interface operations {
                      *       "shared": 10,
                      *       "login": {
                      *         "account": "ana",
-                     *         "device": "96db7caeda612920722ebed4dde5fdfc50979420a180b8a32e7d8c656d77ad81",
-                     *         "phrase": "8w93n gt4mz pyh7y 1h0jz 4dgn6 05qks zdcy3 6kef7"
+                     *         "device": "a4ede25ba47932737b88473be9e05c8d2fe74cca7ee842c237e77dbcc9ed9b19",
+                     *         "phrase": "0gvpe dqjrj j3x7z 8kzyf z61z1 vc91w j4fjx h59xw"
                      *       }
                      *     }
                      */
@@ -14024,11 +14111,11 @@ export interface operations {
                      *         "url": "https://tacit.example.com",
                      *         "account": "ana",
                      *         "name": "laptop",
-                     *         "device": "96db7caeda612920722ebed4dde5fdfc50979420a180b8a32e7d8c656d77ad81",
+                     *         "device": "a4ede25ba47932737b88473be9e05c8d2fe74cca7ee842c237e77dbcc9ed9b19",
                      *         "entries": 10,
                      *         "waiting": 0,
                      *         "changed": false,
-                     *         "synced_at_ms": 1795987410869,
+                     *         "synced_at_ms": 1795999416640,
                      *         "sign_in_by_ms": 0,
                      *         "error": ""
                      *       },
@@ -14208,20 +14295,20 @@ export interface operations {
                      *       "code": "",
                      *       "devices": [
                      *         {
-                     *           "device": "96db7caeda612920722ebed4dde5fdfc50979420a180b8a32e7d8c656d77ad81",
+                     *           "device": "a4ede25ba47932737b88473be9e05c8d2fe74cca7ee842c237e77dbcc9ed9b19",
                      *           "name": "laptop",
-                     *           "created_at_ms": 1795987404518,
-                     *           "seen_at_ms": 1795987434492,
+                     *           "created_at_ms": 1795999407576,
+                     *           "seen_at_ms": 1795999443991,
                      *           "revoked_at_ms": null,
                      *           "entries": 10,
                      *           "behind": 0
                      *         },
                      *         {
-                     *           "device": "342b567ef0e2f84ef30dbe114fd6cf8510427368896ca9926b349ab2f7529838",
+                     *           "device": "6dfbf7db5630d5311d9ba229bad17bf86a60bba0d83cc71e621ed5cffe78bdcd",
                      *           "name": "tablet",
-                     *           "created_at_ms": 1795987413258,
-                     *           "seen_at_ms": 1795987415507,
-                     *           "revoked_at_ms": 1795987435681,
+                     *           "created_at_ms": 1795999418635,
+                     *           "seen_at_ms": 1795999420131,
+                     *           "revoked_at_ms": 1795999445641,
                      *           "entries": 0,
                      *           "behind": 0
                      *         }
@@ -14281,9 +14368,9 @@ export interface operations {
                      *         "value": {
                      *           "name": "dark"
                      *         },
-                     *         "created_at_ms": 1795987385260,
-                     *         "updated_at_ms": 1795987385260,
-                     *         "memory_id": "mem_1m8mk1axf1cnjczs",
+                     *         "created_at_ms": 1795999383359,
+                     *         "updated_at_ms": 1795999383359,
+                     *         "memory_id": "mem_1m8myfft2t5978q5",
                      *         "score": null
                      *       }
                      *     }
@@ -14381,9 +14468,9 @@ export interface operations {
                      *           "value": {
                      *             "name": "dark"
                      *           },
-                     *           "created_at_ms": 1795987385260,
-                     *           "updated_at_ms": 1795987385260,
-                     *           "memory_id": "mem_1m8mk1axf1cnjczs",
+                     *           "created_at_ms": 1795999383359,
+                     *           "updated_at_ms": 1795999383359,
+                     *           "memory_id": "mem_1m8myfft2t5978q5",
                      *           "score": 0.500068
                      *         }
                      *       ],
@@ -14799,6 +14886,7 @@ export interface operations {
                      *                 "research": 0.45,
                      *                 "outcome": 0.55
                      *               },
+                     *               "calibrated": false,
                      *               "certain": 0.7,
                      *               "least_importance": 0.15,
                      *               "by_task": true,
@@ -14995,6 +15083,7 @@ export interface operations {
                      *               "research": 0.45,
                      *               "outcome": 0.55
                      *             },
+                     *             "calibrated": false,
                      *             "certain": 0.7,
                      *             "least_importance": 0.15,
                      *             "by_task": true,
@@ -15182,7 +15271,7 @@ export interface operations {
                      *           "where": "mem0.json, entry 1",
                      *           "text": "Prefers tabs over spaces",
                      *           "before": "",
-                     *           "memory_id": "mem_1m8mk1fwgemwqypb",
+                     *           "memory_id": "mem_1m8myfnv2gbnt7fk",
                      *           "reason": ""
                      *         }
                      *       ],
@@ -15254,7 +15343,7 @@ export interface operations {
                      *           "path": "/home/ana/tacit-2026-11-26.db",
                      *           "origin": "requested",
                      *           "bytes": 372736,
-                     *           "at_ms": 1795987436272
+                     *           "at_ms": 1795999447593
                      *         }
                      *       ]
                      *     }
@@ -15460,8 +15549,8 @@ export interface operations {
                      *           "state": "done",
                      *           "done": 0,
                      *           "whole": 0,
-                     *           "began_ms": 1795987401143,
-                     *           "ended_ms": 1795987401147,
+                     *           "began_ms": 1795999404186,
+                     *           "ended_ms": 1795999404216,
                      *           "problems": [],
                      *           "error": "",
                      *           "hint": ""
@@ -15506,7 +15595,7 @@ export interface operations {
                      *         "state": "running",
                      *         "done": 0,
                      *         "whole": 0,
-                     *         "began_ms": 1795987401143,
+                     *         "began_ms": 1795999404186,
                      *         "ended_ms": null,
                      *         "problems": [],
                      *         "error": "",
@@ -15559,7 +15648,7 @@ export interface operations {
                      *         "handovers_pending": 0,
                      *         "vectors": 10,
                      *         "vectors_missing": 0,
-                     *         "size_bytes": 2533808,
+                     *         "size_bytes": 2525568,
                      *         "schema_version": 1
                      *       },
                      *       "embedder": "all-minilm-l6-v2-int8@1/384",
@@ -15568,7 +15657,7 @@ export interface operations {
                      *         {
                      *           "surface": "prompt",
                      *           "cause": "not_relevant",
-                     *           "count": 2
+                     *           "count": 1
                      *         },
                      *         {
                      *           "surface": "action",
@@ -15680,14 +15769,14 @@ export interface operations {
                      *         "baseline": null
                      *       },
                      *       "series": {
-                     *         "since_ms": 1793318400000,
-                     *         "until_ms": 1795987400507,
+                     *         "since_ms": 1793404800000,
+                     *         "until_ms": 1795999403313,
                      *         "bucket_ms": 86400000,
                      *         "recalls": 6,
                      *         "complete": true,
                      *         "buckets": [
                      *           {
-                     *             "at_ms": 1793318400000,
+                     *             "at_ms": 1793404800000,
                      *             "injections": 0,
                      *             "silences": 0,
                      *             "memories": 0,
@@ -15699,7 +15788,7 @@ export interface operations {
                      *             "precision": null
                      *           },
                      *           {
-                     *             "at_ms": 1793404800000,
+                     *             "at_ms": 1793491200000,
                      *             "injections": 0,
                      *             "silences": 0,
                      *             "memories": 0,
@@ -15715,9 +15804,9 @@ export interface operations {
                      *           {
                      *             "surface": "action",
                      *             "count": 1,
-                     *             "p50_ms": 521.795,
-                     *             "p95_ms": 521.795,
-                     *             "p99_ms": 521.795
+                     *             "p50_ms": 475.417,
+                     *             "p95_ms": 475.417,
+                     *             "p99_ms": 475.417
                      *           },
                      *           {
                      *             "surface": "on_demand",
@@ -15729,13 +15818,13 @@ export interface operations {
                      *         ],
                      *         "silences": [
                      *           {
-                     *             "reason": "no candidate passed the gate",
-                     *             "cause": "not_relevant",
-                     *             "count": 2
-                     *           },
-                     *           {
                      *             "reason": "everything that passed is in context already",
                      *             "cause": "in_context",
+                     *             "count": 1
+                     *           },
+                     *           {
+                     *             "reason": "no candidate passed the gate",
+                     *             "cause": "not_relevant",
                      *             "count": 1
                      *           }
                      *         ],
@@ -15758,7 +15847,7 @@ export interface operations {
                      *         "cache": [],
                      *         "marks": [
                      *           {
-                     *             "at_ms": 1795987390554,
+                     *             "at_ms": 1795999389775,
                      *             "what": "import",
                      *             "about": [
                      *               "mem0"
@@ -15766,7 +15855,7 @@ export interface operations {
                      *             "count": 1
                      *           },
                      *           {
-                     *             "at_ms": 1795987390656,
+                     *             "at_ms": 1795999389913,
                      *             "what": "import",
                      *             "about": [
                      *               "mem0"

@@ -6,7 +6,6 @@ import { Head } from "../../ui/Head";
 import { Backups } from "./Backups";
 import { Changes } from "./Changes";
 import { Comparison } from "./Comparison";
-import { Digests } from "./Digests";
 import { Export } from "./Export";
 import { Import } from "./Import";
 import { Remove } from "./Remove";
@@ -18,7 +17,6 @@ const PARTS = [
   { value: "remove", label: "Remove", room: Remove },
   { value: "backups", label: "Backups", room: Backups },
   { value: "comparison", label: "Comparison", room: Comparison },
-  { value: "digests", label: "Digests", room: Digests },
 ];
 
 export function Component() {

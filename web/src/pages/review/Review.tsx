@@ -1,6 +1,6 @@
 import "./review.css";
 import { Button, Checkbox, Group, Kbd, Select, Textarea, TextInput } from "@mantine/core";
-import { IconSearch } from "@tabler/icons-react";
+import { IconArrowsLeftRight, IconSearch } from "@tabler/icons-react";
 import { useEffect, useRef, useState } from "react";
 import { isWriting } from "../../app/shortcuts";
 import { useDecide, useDecideAll, useReview, type Decision, type Many, type ReviewFilter } from "../../api/queries";
@@ -16,11 +16,11 @@ import { briefOf, sayChanged, takeBackLast } from "../../ui/said";
 import { SavedFilters } from "../../ui/SavedFilters";
 import { Origin, ShareMemory } from "../../ui/ShareMemory";
 import { teamOf } from "../../ui/shared";
-import { countOf, dateOf, plural, scopeOf, wordsOf } from "../../ui/words";
+import { countOf, dateOf, plural, scopeOf, whenOf, wordsOf } from "../../ui/words";
 
-const DONE = { accept: "Accepted", reject: "Rejected; it is not learned again", merge: "Merged", keep: "Both hold" };
+const DONE = { accept: "Accepted", reject: "Rejected; it is not learned again", merge: "Merged into the one on record", keep: "Both are kept" };
 const CAUSES: Record<string, string> = {
-  contradiction: "contradicts another",
+  contradiction: "pair that contradicts each other",
   agent: "added by an agent",
   import: "imported",
   unconfirmed: "captured, not confirmed",
@@ -45,7 +45,7 @@ export function Component() {
   };
   return (
     <>
-      <Head title="Review" text="Statements that nobody confirmed, and pairs that contradict each other. You decide." />
+      <Head title="Review" text="Statements that nobody confirmed, and pairs that contradict each other and that no agent settled. You decide." />
       <Answer of={review}>
         {({ pages }) => {
           const { total, waiting, groups } = pages[0]!;
@@ -66,6 +66,7 @@ export function Component() {
                 <Queue
                   entries={pages.flatMap((part) => part.review)}
                   total={total}
+                  pairs={groups.cause.find((group) => group.value === "contradiction")?.count ?? 0}
                   filter={filter}
                   filtered={filtered}
                   more={review.hasNextPage ? () => void review.fetchNextPage() : undefined}
@@ -94,6 +95,8 @@ function GroupSelect({ name, groups, value, set }: { name: FilterName; groups: R
 interface QueueProps {
   entries: ReviewEntry[];
   total: number;
+  /** How many of `total` are pairs: they are decided one at a time. */
+  pairs: number;
   filter: ReviewFilter;
   filtered: boolean;
   more: (() => void) | undefined;
@@ -101,7 +104,7 @@ interface QueueProps {
   shareAfter: (memory: Memory) => void;
 }
 
-function Queue({ entries, total, filter, filtered, more, shareAfter }: QueueProps) {
+function Queue({ entries, total, pairs, filter, filtered, more, shareAfter }: QueueProps) {
   const [at, setAt] = useState(0);
   const [editing, setEditing] = useState(false);
   const [marked, setMarked] = useState<ReadonlySet<string>>(new Set());
@@ -140,13 +143,14 @@ function Queue({ entries, total, filter, filtered, more, shareAfter }: QueueProp
     if (decide.isPending || entry === undefined) return;
     decide.mutate(
       { id: entry.memory.id, action, ...(content !== undefined && { content }), ...(action === "merge" && entry.other !== null && { into: entry.other.id }) },
-      { onSuccess: ({ change_id }) => { setEditing(false); sayChanged(`${DONE[action]}: ${briefOf(content ?? entry.memory.content)}`, change_id); } },
+      { onSuccess: ({ change_id }) => { setEditing(false); sayChanged(doneOf(action, entry, content), change_id); } },
     );
   };
-  const share = shares && entry !== undefined && teamOf(entry.memory) === "" ? () => shareAfter(entry.memory) : undefined;
-  const count = every ? total : marked.size;
+  const share = shares && entry?.other === null && teamOf(entry.memory) === "" ? () => shareAfter(entry.memory) : undefined;
+  const single = total - pairs;
+  const count = every ? single : marked.size;
   const actOnMany = (action: "accept" | "reject") => {
-    const many: Many = every ? { where: filter, count: total } : { ids: [...marked] };
+    const many: Many = every ? { where: filter, count: single } : { ids: [...marked] };
     decideAll.mutate(
       { action, many },
       { onSuccess: ({ decided, change_id }) => { setMarked(new Set()); setEvery(false); sayChanged(`${DONE[action].split(";")[0]}: ${plural(decided, "statement")}`, change_id); } },
@@ -156,12 +160,13 @@ function Queue({ entries, total, filter, filtered, more, shareAfter }: QueueProp
   useEffect(() => {
     const listen = (event: KeyboardEvent) => {
       if (isWriting(event.target) || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("[role=dialog]") !== null) return;
-      const keys: Record<string, () => void> = {
-        j: () => choose(index + 1), k: () => choose(index - 1), a: () => act("accept"), r: () => act("reject"), e: () => setEditing(true),
-        ...(entry !== undefined && { x: () => mark(entry.memory.id) }),
-        ...(share !== undefined && { s: share }),
-        ...(entry?.other != null && { m: () => act("merge"), b: () => act("keep") }),
-      };
+      // Where one of two statements ends, the key needs Shift: nothing ends by a key that is pressed again and again.
+      const move = { j: () => choose(index + 1), k: () => choose(index - 1) };
+      const decisions: Record<string, () => void> =
+        entry?.other != null
+          ? { b: () => act("keep"), R: () => act("accept"), D: () => act("reject"), M: () => act("merge") }
+          : { a: () => act("accept"), r: () => act("reject"), e: () => setEditing(true), ...(entry !== undefined && { x: () => mark(entry.memory.id) }) };
+      const keys: Record<string, () => void> = { ...move, ...decisions, ...(share !== undefined && { s: share }) };
       const doing = keys[event.key];
       if (doing !== undefined) {
         event.preventDefault();
@@ -176,10 +181,11 @@ function Queue({ entries, total, filter, filtered, more, shareAfter }: QueueProp
     <div className="review">
       <nav className="panel flush review-nav" aria-label="Queue">
         <p className="review-count">{plural(total, "statement")}</p>
+        {single > 0 && (
         <div className="review-many">
           <Checkbox
             size="xs"
-            label={every ? `All ${countOf(total)} chosen` : filtered ? `Choose all ${countOf(total)} that fit` : `Choose all ${countOf(total)}`}
+            label={every ? `All ${countOf(single)} chosen` : `Choose all ${countOf(single)}${pairs > 0 ? " that are no pair" : filtered ? " that fit" : ""}`}
             checked={every}
             indeterminate={!every && marked.size > 0}
             onChange={() => { setMarked(new Set()); setEvery((before) => !before && marked.size === 0); }}
@@ -195,10 +201,15 @@ function Queue({ entries, total, filter, filtered, more, shareAfter }: QueueProp
             </Group>
           )}
         </div>
+        )}
         <ul ref={list} onScroll={(event) => { const box = event.currentTarget; if (more !== undefined && box.scrollTop + box.clientHeight > box.scrollHeight - 400) more(); }}>
           {entries.map((one, number) => (
             <li key={one.memory.id + (one.other?.id ?? "")}>
-              <Checkbox size="xs" aria-label={`Choose: ${briefOf(one.memory.content)}`} checked={every || marked.has(one.memory.id)} onChange={() => mark(one.memory.id)} />
+              {one.other === null ? (
+                <Checkbox size="xs" aria-label={`Choose: ${briefOf(one.memory.content)}`} checked={every || marked.has(one.memory.id)} onChange={() => mark(one.memory.id)} />
+              ) : (
+                <IconArrowsLeftRight size={15} aria-label="pair" className="faint" />
+              )}
               <button type="button" aria-current={number === index} onClick={() => choose(number)}>
                 <Kind name={one.memory.kind} />
                 <span>{one.memory.content}</span>
@@ -210,36 +221,34 @@ function Queue({ entries, total, filter, filtered, more, shareAfter }: QueueProp
       {entry !== undefined && (
         <section className="panel review-one" aria-label="Decision" aria-live="polite">
           <p className="review-why">{sentence(entry.reason)}</p>
-          <div className="pair" data-two={entry.other !== null || undefined}>
-            <Statement name={entry.other === null ? "Statement" : "New"} memory={entry.memory} />
-            {entry.other !== null && <Statement name="On record" memory={entry.other} />}
-          </div>
-          {editing ? (
-            <Better key={entry.memory.id} memory={entry.memory} busy={decide.isPending} accept={(words) => act("accept", words)} cancel={() => setEditing(false)} />
-          ) : (
-            <div className="review-keys">
-              <Key name="Accept" keyName="a" about={entry.other === null ? "it holds" : "it replaces the one on record"} onClick={() => act("accept")} strong />
-              <Key name="Reject" keyName="r" about="not learned again" onClick={() => act("reject")} />
-              <Key name="Edit, then accept" keyName="e" onClick={() => setEditing(true)} />
-              {entry.other !== null && (
-                <>
-                  <Key name="Merge" keyName="m" about="both say the same" onClick={() => act("merge")} />
-                  <Key name="Both hold" keyName="b" onClick={() => act("keep")} />
-                </>
-              )}
-              {share !== undefined && <Key name="Accept and share" keyName="s" about="it holds, and a team is asked to share it" onClick={share} />}
-              <Key name="Undo" keyName="u" about="the last change that this page made" onClick={() => void takeBackLast()} />
+          {entry.other === null ? (
+            <div className="pair">
+              <Statement name="Statement" memory={entry.memory} />
             </div>
+          ) : (
+            <Pair entry={entry} act={act} />
           )}
+          {entry.other === null &&
+            (editing ? (
+              <Better key={entry.memory.id} memory={entry.memory} busy={decide.isPending} accept={(words) => act("accept", words)} cancel={() => setEditing(false)} />
+            ) : (
+              <div className="review-keys">
+                <Key name="Accept" keyName="a" about="it holds" onClick={() => act("accept")} strong />
+                <Key name="Reject" keyName="r" about="not learned again" onClick={() => act("reject")} />
+                <Key name="Edit, then accept" keyName="e" onClick={() => setEditing(true)} />
+                {share !== undefined && <Key name="Accept and share" keyName="s" about="it holds, and a team is asked to share it" onClick={share} />}
+                <Key name="Undo" keyName="u" about="the last change that this page made" onClick={() => void takeBackLast()} />
+              </div>
+            ))}
           {entry.other !== null && entry.alike && (
             <p className="pair-difference">
-              <span className="label">From the one on record to the new one</span>
+              <span className="label">From the one on record to the one in question</span>
               <br />
               <Difference before={entry.other.content} after={entry.memory.content} />
             </p>
           )}
           <p className="review-move">
-            <Kbd>j</Kbd> <Kbd>k</Kbd> next and previous, <Kbd>x</Kbd> choose for a decision on many
+            <Kbd>j</Kbd> <Kbd>k</Kbd> next and previous{entry.other === null && <>, <Kbd>x</Kbd> choose for a decision on many</>}
           </p>
         </section>
       )}
@@ -247,16 +256,50 @@ function Queue({ entries, total, filter, filtered, more, shareAfter }: QueueProp
   );
 }
 
+/** Two statements of which perhaps only one holds, the older first, and what can be done about them. */
+function Pair({ entry, act }: { entry: ReviewEntry; act: (action: Decision["action"]) => void }) {
+  const { memory, other } = entry;
+  const { asked, standing } = agesOf(entry);
+  const two = [<Statement key={memory.id} name={`The ${asked}`} memory={memory} />, <Statement key={other!.id} name={`The ${standing}`} memory={other!} />];
+  return (
+    <>
+      <div className="pair" data-two>
+        {asked === "older" ? two : two.reverse()}
+      </div>
+      <div className="review-keys">
+        <Key name="Keep both" keyName="b" about="they do not contradict each other" onClick={() => act("keep")} strong />
+        <Key name={`Replace the ${standing}`} keyName="Shift R" about={`the ${asked} holds, the ${standing} ends`} onClick={() => act("accept")} />
+        <Key name={`Drop the ${asked}`} keyName="Shift D" about={`the ${standing} stays as it is; the ${asked} is not learned again`} onClick={() => act("reject")} />
+        <Key name="Merge" keyName="Shift M" about={`both say the same: the ${standing} stays, with the words of the ${asked} as evidence`} onClick={() => act("merge")} />
+        <Key name="Undo" keyName="u" about="the last change that this page made" onClick={() => void takeBackLast()} />
+      </div>
+    </>
+  );
+}
+
+/** Which of a pair is the older one: the one in question, or the one on record. */
+function agesOf({ memory, other }: ReviewEntry): { asked: string; standing: string } {
+  return other !== null && memory.created_at_ms < other.created_at_ms ? { asked: "older", standing: "newer" } : { asked: "newer", standing: "older" };
+}
+
+/** What a decision did, in the words of its button. */
+function doneOf(action: Decision["action"], entry: ReviewEntry, content: string | undefined): string {
+  const { asked, standing } = agesOf(entry);
+  const brief = briefOf(content ?? entry.memory.content);
+  if (entry.other === null || action === "keep" || action === "merge") return `${DONE[action]}: ${brief}`;
+  return action === "accept" ? `Replaced the ${standing}: ${briefOf(entry.other.content)}` : `Dropped the ${asked}: ${brief}`;
+}
+
 function Statement({ name, memory }: { name: string; memory: Memory }) {
   return (
     <article className="statement">
       <h2>
-        {name} <Kind name={memory.kind} />
+        {name} <Kind name={memory.kind} /> <time title={whenOf(memory.created_at_ms)}>{dateOf(memory.created_at_ms)}</time>
       </h2>
       <p>{memory.content}</p>
       <p className="faint">
         {scopeOf(memory.scope)} · said by {memory.provenance.speaker}
-        {memory.provenance.source !== "" && `, through ${memory.provenance.source}`} · {dateOf(memory.created_at_ms)} · confidence {memory.confidence.toFixed(2)}
+        {memory.provenance.source !== "" && `, through ${memory.provenance.source}`} · confidence {memory.confidence.toFixed(2)}
       </p>
       <Origin memory={memory} />
       {memory.provenance.span !== "" && memory.provenance.span !== memory.content && <p className="span">“{memory.provenance.span}”</p>}
@@ -293,7 +336,7 @@ function Better({ memory, busy, accept, cancel }: { memory: Memory; busy: boolea
 
 function Key({ name, keyName, about, onClick, strong = false }: { name: string; keyName: string; about?: string; onClick: () => void; strong?: boolean }) {
   return (
-    <Button variant={strong ? "filled" : "default"} onClick={onClick} title={about} aria-keyshortcuts={keyName} rightSection={<Kbd size="xs">{keyName}</Kbd>}>
+    <Button variant={strong ? "filled" : "default"} onClick={onClick} title={about} aria-keyshortcuts={keyName.replace(" ", "+")} rightSection={<Kbd size="xs">{keyName.replace("Shift ", "⇧")}</Kbd>}>
       {name}
     </Button>
   );

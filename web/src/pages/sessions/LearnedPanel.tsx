@@ -2,7 +2,7 @@ import { Button, Group, Textarea } from "@mantine/core";
 import { useState } from "react";
 import { Link } from "react-router";
 import { useDecide, useEdit, useForget, useLearned } from "../../api/queries";
-import type { Learned, LearnedStatement, Memory } from "../../api/types";
+import type { Learned, LearnedStatement, Memory, SessionDigest } from "../../api/types";
 import { Answer, ProblemBox } from "../../ui/Answer";
 import { Kind } from "../../ui/Kind";
 import { Panel } from "../../ui/Panel";
@@ -15,12 +15,42 @@ const SPEAKERS: Record<string, string> = {
   user: "you", teammate: "a teammate", assistant: "the agent", agent: "the agent", tool: "a tool",
 };
 
-/** What the session taught: each statement with its evidence and fate, to accept, edit or drop; requests to a model; what waits. */
+/** What the session was about, and what it taught: each statement with its evidence and fate, to accept, edit or drop; requests to a model; what waits. */
 export function LearnedPanel({ session }: { session: string }) {
   return (
     <Panel title="What this session taught" className="learned">
-      <Answer of={useLearned(session)}>{(found) => (found === null ? <p className="sub">Nothing yet.</p> : <Found found={found} />)}</Answer>
+      <Answer of={useLearned(session)}>
+        {({ learned, digests }) => (
+          <>
+            {learned === null ? <p className="sub">Nothing yet.</p> : <Found found={learned} />}
+            {digests[0] !== undefined && <About digest={digests[0]} />}
+          </>
+        )}
+      </Answer>
     </Panel>
+  );
+}
+
+const LINES: Record<string, string> = { impl: "worked on", dec: "decided", block: "still failing", next: "open", done: "done", fix: "fixed" };
+
+/** The digest: in a few lines what the session did, decided and left open. */
+function About({ digest }: { digest: SessionDigest }) {
+  const lines = [
+    ...digest.lines.map(({ code, text }) => [LINES[code] ?? code, text] as const),
+    ...digest.commits.map((text) => ["commit", text] as const),
+    ...digest.open_tasks.map((text) => ["open task", text] as const),
+    ...(digest.files.length > 0 ? [[plural(digest.files.length, "file"), digest.files.join(", ")] as const] : []),
+  ];
+  return (
+    <details className="about-session">
+      <summary>What it did</summary>
+      <dl className="facts">
+        {lines.map(([name, text], at) => (
+          <Row key={at} name={name} value={text} />
+        ))}
+      </dl>
+      <Link to={`/memories/${digest.memory_id}`}>Open the digest's memory</Link>
+    </details>
   );
 }
 

@@ -31,11 +31,15 @@ function Whole({ view }: { view: SessionView }) {
         title={titleOf(session)}
         text={
           <>
-            {projectOf(session)}, <span className="mono">{session.key}</span>, from {whenOf(session.started_at_ms)}; {plural(session.turn, "turn")}, {plural(session.exposures, "memory", "memories")} given,{" "}
-            {countOf(session.tokens)} tokens{session.ended ? "; ended" : ""}
+            {projectOf(session)}, <span className="mono">{session.key}</span>
+            {session.started_at_ms > 0 && `, from ${whenOf(session.started_at_ms)}`}
+            {session.turn > 0 && `; ${plural(session.turn, "turn")}`}
+            {session.imported ? "; imported, so what it was given is not known" : `, ${plural(session.exposures, "memory", "memories")} given, ${countOf(session.tokens)} tokens${session.ended ? "; ended" : ""}`}
           </>
         }
       >
+        {!session.imported && (
+        <>
         <Button
           variant="default"
           leftSection={session.muted ? <IconVolume size={15} /> : <IconVolumeOff size={15} />}
@@ -47,6 +51,8 @@ function Whole({ view }: { view: SessionView }) {
         <Button variant="default" component={Link} to={`/traces?session=${encodeURIComponent(session.key)}`}>
           All its traces
         </Button>
+        </>
+        )}
       </Head>
       <LearnedPanel session={session.key} />
       <div className="session-grid">

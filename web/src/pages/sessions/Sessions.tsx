@@ -9,7 +9,7 @@ import { useFilters } from "../../ui/filters";
 import { Head } from "../../ui/Head";
 import { Pages } from "../../ui/Pages";
 import { SavedFilters } from "../../ui/SavedFilters";
-import { agoOf, countOf, dayOf, timeOf } from "../../ui/words";
+import { agoOf, countOf, dateOf, timeOf } from "../../ui/words";
 
 export function Component() {
   const { params, put, text, setText, words } = useFilters();
@@ -18,7 +18,7 @@ export function Component() {
   const projects = useProjects();
   return (
     <>
-      <Head title="Sessions" text="Each session of an agent, turn by turn: what it asked, what it was given, what it already had." />
+      <Head title="Sessions" text="Each session of an agent: what it taught, and turn by turn what it asked and was given. Imported ones, too." />
       <div className="filters" role="search">
         <TextInput data-search aria-label="Search sessions" placeholder="Search: first prompt, project, agent" leftSection={<IconSearch size={14} />} value={text} onChange={(event) => setText(event.currentTarget.value)} w={270} />
         <Select aria-label="Project" placeholder="Every project" clearable data={(projects.data ?? []).map(({ project }) => ({ value: project.root, label: project.name }))} value={cwd} onChange={(value) => put("cwd", value)} w={180} />
@@ -31,7 +31,7 @@ export function Component() {
           words !== "" || cwd !== null ? (
             <Empty title="No session matches" text="Other words, or another project." to="/sessions" link="All sessions" />
           ) : (
-            <Empty title="No session yet" text="Start your agent in a project; its first event makes the session." command="tacit install" />
+            <Empty title="No session yet" text="Start your agent in a project; its first event makes the session. Or read past sessions." command={"tacit install\ntacit import transcripts"} />
           )
         }
       >
@@ -53,11 +53,10 @@ function Row({ row }: { row: SessionRow }) {
   return (
     <Link className="session" title={row.key} to={`/sessions/${encodeURIComponent(row.host)}/${encodeURIComponent(row.session_id)}`} data-live={!row.ended || undefined}>
       <span className="session-when num">
-        {dayOf(row.started_at_ms)} <span className="faint">{timeOf(row.started_at_ms)}</span>
+        {row.started_at_ms > 0 ? <>{dateOf(row.started_at_ms)} <span className="faint">{timeOf(row.started_at_ms).slice(0, 5)}</span></> : <span className="faint">no date</span>}
       </span>
-      <span className="session-name">
-        <span className="faint">{projectOf(row)}</span> <b>{titleOf(row)}</b>
-      </span>
+      <span className="session-project faint">{projectOf(row)}</span>
+      <b className="session-name">{titleOf(row)}</b>
       <span className="session-marks">
         {row.agent !== "" && <span className="chip">{row.agent}</span>}
         {row.muted && <span className="chip chip-strong">muted</span>}
@@ -65,15 +64,18 @@ function Row({ row }: { row: SessionRow }) {
         {row.parent !== "" && <span className="chip">fork</span>}
       </span>
       <span className="session-figure num">
+        <b>{row.taught}</b> taught
+      </span>
+      <span className="session-figure num">
         <b>{row.turn}</b> turns
       </span>
       <span className="session-figure num">
-        <b>{row.exposures}</b> given
+        <b>{row.imported ? "–" : row.exposures}</b> given
       </span>
       <span className="session-figure num">
-        <b>{countOf(row.tokens)}</b> tokens
+        <b>{row.imported ? "–" : countOf(row.tokens)}</b> tokens
       </span>
-      <span className="session-last faint">{row.ended ? "ended" : agoOf(row.last_signal_at_ms)}</span>
+      <span className="session-last faint">{row.imported ? "imported" : row.ended ? "ended" : agoOf(row.last_signal_at_ms)}</span>
     </Link>
   );
 }
@@ -81,7 +83,7 @@ function Row({ row }: { row: SessionRow }) {
 /** What a session is called: its first prompt, or what is known without one. */
 export function titleOf(row: SessionRow): string {
   const words = row.title.replace(/\s+/g, " ").trim();
-  if (words === "") return `no prompt yet, ${row.session_id}`;
+  if (words === "") return `no prompt is known, ${row.session_id}`;
   return words.length <= 160 ? words : `${words.slice(0, 157).trimEnd()}...`;
 }
 

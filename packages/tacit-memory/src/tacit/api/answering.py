@@ -12,6 +12,7 @@ from tacit.model.memory import Speaker
 
 if TYPE_CHECKING:
     from tacit.app.engine import Engine as Service
+    from tacit.hosts.install import HostStatus
 else:
     Service = Any
 
@@ -46,6 +47,7 @@ class Parameters:
         values: the parameters of the path by name.
         caller: who asks.
         counters: returns counters of the process by name.
+        installed: returns the state of each known agent's files, by its name; None = nobody looks at them here.
         recalls: opens a stream of recalls for a speaker.
         reopened: calls a function while the store is closed, and opens it again.
         document: returns the OpenAPI document of the served API.
@@ -55,6 +57,7 @@ class Parameters:
     values: Mapping[str, str] = field(default_factory=dict[str, str])
     caller: Caller = PROGRAM
     counters: Callable[[], Mapping[str, float]] = _no_counters
+    installed: Callable[[], Mapping[str, HostStatus]] | None = None
     recalls: Callable[[Service, Speaker], AsyncIterator[bytes]] = _no_recalls
     reopened: Callable[[Callable[[], Any]], Any] = _no_reopening
     document: Callable[[], Mapping[str, Any]] = _no_document

@@ -13,7 +13,7 @@ import traceback
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from functools import cache
-from typing import Any, cast, get_origin
+from typing import TYPE_CHECKING, Any, cast, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json, to_json
@@ -34,6 +34,9 @@ from tacit.errors import InvalidInput, InvalidPayload, TacitError
 from tacit.safety.authority import speaker_of
 from tacit.safety.trust import require_user
 from tacit.verbs.asking import ask_verb, names_change
+
+if TYPE_CHECKING:
+    from tacit.hosts.install import HostStatus
 
 MAX_PATH_CHARS = 500
 """The most characters of a parameter in a path."""
@@ -60,6 +63,7 @@ def build_routes(
     run: Run = run_in_threadpool,
     run_ahead: Run = run_in_threadpool,
     counters: Callable[[], Mapping[str, float]] = _no_numbers,
+    installed: Callable[[], Mapping[str, HostStatus]] | None = None,
     leaving: Callable[[], bool] = _stays,
     reopen: Callable[[Callable[[], Any]], Any] | None = None,
 ) -> list[BaseRoute]:
@@ -70,6 +74,7 @@ def build_routes(
         run: runs a blocking function away from the event loop; the daemon may pass its own bounded pool.
         run_ahead: the same for what somebody's turn waits for.
         counters: numbers of the process, for health and metrics.
+        installed: the state of each known agent's files; None = they are not looked at.
         leaving: whether the process is about to end or to open another engine: open streams end then.
         reopen: does something while the store is closed, and opens it again; None = that is not possible here.
 
@@ -77,7 +82,9 @@ def build_routes(
         Routes with absolute paths; the last one answers every other path under /v1 with a problem.
     """
     once, streams = IdempotencyCache(), Streams(leaving=leaving)
-    process = Parameters(counters=counters, recalls=streams.recalls, document=cache(openapi_document))
+    process = Parameters(
+        counters=counters, installed=installed, recalls=streams.recalls, document=cache(openapi_document)
+    )
     if reopen is not None:
         process = replace(process, reopened=reopen)
     routes: list[BaseRoute] = [

@@ -22,7 +22,7 @@ from tacit.model.trace import (
     Trace,
 )
 from tacit.model.trigger import Situation
-from tacit.state.captured import Outcome
+from tacit.state.captured import StatementOutcome
 from tacit.state.counted import RequestRecord
 
 
@@ -132,8 +132,8 @@ _SILENCE_TEXTS: dict[SilenceCause, Callable[[SilenceReason], str]] = {
         f"prompts were given more than {why.bound or 0:.0f} memories already"
     ),
     SilenceCause.NOTHING_COMING: lambda _: "no action is coming",
-    SilenceCause.NOTHING_FOUND: lambda _: "no candidate was found",
-    SilenceCause.NOT_RELEVANT: lambda _: "no candidate passed the gate",
+    SilenceCause.NOTHING_FOUND: lambda _: "no memory was found for it",
+    SilenceCause.NOT_RELEVANT: lambda _: "no memory was relevant enough",
     SilenceCause.IN_CONTEXT: lambda _: "everything that passed is in context already",
     SilenceCause.NO_ROOM: lambda _: "nothing that passed fits the budget",
     SilenceCause.LATE: lambda why: (
@@ -326,7 +326,7 @@ def change_text(why: ChangeReason) -> str:
     return "; ".join((text, *map(change_text, beside)))
 
 
-def outcome_text(outcome: Outcome) -> str:
+def outcome_text(outcome: StatementOutcome) -> str:
     """Return in words why a statement of a session was not stored; "" if it was."""
     return change_text(outcome.why) if outcome.why is not None else ""
 

@@ -65,6 +65,7 @@ from tacit.safety.redact import TextRedactor
 from tacit.safety.trust import why_hidden
 from tacit.session import cache_meter
 from tacit.session.projects import identify_project
+from tacit.session.transitions import PROMPT_CHARS
 from tacit.state.captured import Checkpoint, PendingSession, Position
 from tacit.state.registry import (
     CACHE_DAYS_OF_HOSTS,
@@ -555,6 +556,10 @@ class CapturePipeline:
             root=reading.root,
             digest_id=digest_id,
             todo_id=todo_id,
+            title=notes.title or redact(_first_prompt(transcript))[:PROMPT_CHARS],
+            folder=place.root,
+            began_ms=notes.began_ms or next((turn.at_ms for turn in transcript.turns if turn.at_ms), 0),
+            heard_ms=max((notes.heard_ms, *(turn.at_ms for turn in transcript.turns))),
         )
         values = dict(CHECKPOINT.change(after, key))
         if learned.pending != pending:
@@ -799,6 +804,13 @@ def _with_keys(old: Iterable[str], new: Iterable[str]) -> tuple[str, ...]:
 def _said_on(branch: LearnedOn | None, drafts: Sequence[Draft]) -> Sequence[Draft]:
     """Return `drafts` with the unmerged branch that they were said on; unchanged if `branch` is None."""
     return drafts if branch is None else [replace(draft, branch=branch) for draft in drafts]
+
+
+def _first_prompt(transcript: Transcript) -> str:
+    """Return the user's first prompt, as far as a title needs it; "" = none was read. A bare slash command is none."""
+    prompts = (turn.text for turn in transcript.turns if turn.role == "user")
+    first = next((text for text in prompts if not text.startswith("/") or " " in text), "")
+    return first[: 4 * PROMPT_CHARS]
 
 
 def _place_of(draft: Draft) -> tuple[Scope, SessionKey | None]:

@@ -42,7 +42,7 @@ from tacit.ports.store import MemoryFilter, MemoryStore, Step, Store, ValueChang
 from tacit.reading.digest_lines import lines_of, without_line
 from tacit.reading.memory_vectors import combine, embedded_texts, unread_language
 from tacit.safety.trust import why_hidden
-from tacit.state.captured import BranchState, Fate, Outcome
+from tacit.state.captured import BranchState, Fate, StatementOutcome
 from tacit.state.registry import BRANCHES, OUTCOMES
 from tacit.statements.replaces import search_words_for_ended
 from tacit.statements.same import NEAR_WORDS, word_overlap
@@ -814,13 +814,13 @@ _FATES: dict[type[Change], Fate] = {
 
 def outcomes_of(
     items: Sequence[Memory | Change], changes: Sequence[Change], *, at_ms: int
-) -> tuple[Outcome, ...]:
+) -> tuple[StatementOutcome, ...]:
     """Return a record of what became of each statement in `items`; a session's own notes get none."""
     outcomes = (_outcome(item, change, at_ms) for item, change in zip(items, changes, strict=False))
     return tuple(outcome for outcome in outcomes if outcome is not None)
 
 
-def _outcome(item: Memory | Change, change: Change, at_ms: int) -> Outcome | None:
+def _outcome(item: Memory | Change, change: Change, at_ms: int) -> StatementOutcome | None:
     fate = _FATES.get(type(change))
     stated = item if isinstance(item, Memory) else None
     if stated is not None and stated.is_session_note:
@@ -837,10 +837,10 @@ def _outcome(item: Memory | Change, change: Change, at_ms: int) -> Outcome | Non
         }
     if isinstance(change, Skip):
         if change.memory_id:
-            return Outcome(fate="duplicate", memory_id=change.memory_id, **fields)
+            return StatementOutcome(fate="duplicate", memory_id=change.memory_id, **fields)
         # The detail of a reason may be a statement's own words.
         why = ChangeReason(cause=change.reason.cause, terms=change.reason.terms)
-        return Outcome(fate="dropped", why=why, **fields)
+        return StatementOutcome(fate="dropped", why=why, **fields)
     if fate is None or stated is None or not isinstance(change, Add | Merge | Supersede | Contradict):
         return None
     others, questions = (), ()
@@ -848,4 +848,6 @@ def _outcome(item: Memory | Change, change: Change, at_ms: int) -> Outcome | Non
         others, questions = (change.old_id, *change.further), change.contested
     elif isinstance(change, Contradict):
         questions = (change.other_id, *change.further)
-    return Outcome(fate=fate, memory_id=change.memory.id, others=others, questions=questions, **fields)
+    return StatementOutcome(
+        fate=fate, memory_id=change.memory.id, others=others, questions=questions, **fields
+    )

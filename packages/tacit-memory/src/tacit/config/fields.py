@@ -84,7 +84,7 @@ def check_layer(
     cleaned = _clean(with_own_names(values), Settings, "", place, problems)
     if from_text:
         cleaned = _from_text(cleaned)
-    while True:
+    while cleaned:
         try:
             checked = _validate(cleaned, strict=not from_text)
         except ValidationError as error:
@@ -96,6 +96,7 @@ def check_layer(
             continue
         valid = {key: _value_at(checked, key) for key in cleaned}
         return CheckedLayer(values=valid, problems=tuple(problems))
+    return CheckedLayer(values={}, problems=tuple(problems))
 
 
 def build(values: Mapping[str, object]) -> Settings:

@@ -191,7 +191,8 @@ def read_settings(
         "call": call, "environment": environment, "agent": agent_layer, "own_project": own, "user": user,
     }  # fmt: skip
     chosen = next(
-        (layer.values["preset"] for layer in above.values() if "preset" in layer.values), Settings().preset
+        (layer.values["preset"] for layer in above.values() if "preset" in layer.values),
+        Settings.model_fields["preset"].default,
     )
     stack = _Stack()
     stack.put("default", default_values(), place=lambda _: "defaults")
@@ -415,8 +416,8 @@ def _at(file: SettingsFile | None) -> Callable[[str], str]:
 
 
 def _preset_problem(checked: CheckedLayer, place: Callable[[str], str]) -> Iterator[tuple[str, TacitError]]:
-    name = checked.values.get("preset", Settings().preset)
-    if name not in preset_names():
+    name = checked.values.get("preset")
+    if name is not None and name not in preset_names():
         names = ", ".join(preset_names())
         yield (
             "preset",

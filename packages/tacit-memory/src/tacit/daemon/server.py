@@ -15,13 +15,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hmac
+import os
 import socket
 import time
 from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import uvicorn
 from starlette.applications import Starlette
@@ -56,6 +57,9 @@ from tacit.model.memory import Speaker
 from tacit.safety.authority import SPEAKER_KEY, Authority
 from tacit.session.answer_priority import pending_answer, wait_for_pending_answers
 from tacit.system.transport import listen_on_loopback
+
+if TYPE_CHECKING:
+    from tacit.hosts.install import HostStatus
 
 T = TypeVar("T")
 SEND_S = 2.0
@@ -314,10 +318,27 @@ def _build_api(engine: Engine, parts: DaemonParts) -> Router:
         run=run_behind,
         run_ahead=run_ahead,
         counters=numbers,
+        installed=lambda: _installed(Home(Path(parts.home))),
         leaving=leaving,
         reopen=parts.source.reopen,
     )
     return Router(routes=routes)
+
+
+def _installed(home: Home) -> dict[str, HostStatus]:
+    """Return the state of each agent's files, by its name; one that is neither connected nor on this machine is left out."""
+    from tacit.hosts.install import find_executable, installed_for  # noqa: PLC0415 - asked for by the page alone
+    from tacit.hosts.registry import BUILT_IN  # noqa: PLC0415 - as above
+
+    folder, path = Path.home(), os.environ.get("PATH", "")
+    states = {
+        host: installed_for(host, user_home=folder, project_root=folder, home=home) for host in BUILT_IN
+    }
+    return {
+        host: found
+        for host, found in states.items()
+        if found.state != "absent" or find_executable(host, folder, path)
+    }
 
 
 class _Mcp:

@@ -136,7 +136,7 @@ Change = Add | Merge | Supersede | Contradict | Edit | Retire | Skip
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Removal:
-    """A memory to remove for good, with everything that is stored about it.
+    """What to remove for good: memories, sessions, project records and named values, with everything that is stored about them.
 
     Attributes:
         memories: ids; with their versions, relations, vectors, and what says that they were handed over.

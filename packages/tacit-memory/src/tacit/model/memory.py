@@ -132,20 +132,20 @@ class Provenance:
 
     @property
     def speaker(self) -> str:
-        """Who said it, in one word: the name of the tier in lower case, but `agent` for an agent's statement of tier IMPORT."""
+        """Who said the statement, in one word: the name of the tier in lower case, but `agent` for an agent's statement of tier IMPORT."""
         by_agent = self.tier is TrustTier.IMPORT and (self.source in AGENT_SOURCES or self.extractor)
         return "agent" if by_agent else self.tier.name.lower()
 
     @property
     def read_from(self) -> str:
-        """The file that an import nobody vouches for was read from; `commits` = from the project's commits; "" = somebody said it."""
+        """The file that the statement was read from by an import that nobody vouches for; `commits` = the commits of the project; "" = somebody said it."""
         if self.tier is not TrustTier.IMPORT or self.source in AGENT_SOURCES or self.extractor:
             return ""
         return "commits" if self.source == ".git" else self.source
 
     @property
     def team(self) -> str:
-        """The team that shares it through a server, such as `acme/core`; "" = no team shares it, or the user made it their own."""
+        """The team that shares the statement through a server, such as `acme/core`; "" = none does, or the user made it their own."""
         return (
             self.source.removeprefix(_TEAM)
             if self.source.startswith(_TEAM) and self.tier is not TrustTier.USER
@@ -154,23 +154,23 @@ class Provenance:
 
     @property
     def by_agent(self) -> bool:
-        """Whether an agent, or a program without the user's authority, handed it in, whatever its trust tier."""
+        """Whether an agent, or a program without the user's authority, handed the statement in, whatever its trust tier."""
         return self.source in AGENT_SOURCES
 
     @property
     def by_user(self) -> bool:
-        """Whether the user said it themselves: no agent handed it in, and it was read from no file."""
+        """Whether the user said the statement themselves: no agent handed it in, and it was read from no file."""
         from_file = "." in self.source or "/" in self.source
         return self.tier is TrustTier.USER and not self.by_agent and not from_file
 
     @property
     def own_note(self) -> bool:
-        """Whether it is an agent's own note from its session that nobody confirmed."""
+        """Whether the statement is an agent's own note from its session that nobody confirmed."""
         return self.tier is TrustTier.ASSISTANT and self.source in AGENT_SOURCES
 
     @property
     def vouched(self) -> bool:
-        """Whether an agent handed it in and proved it with a quotation of the user that says the same, so that it has the user's tier."""
+        """Whether an agent handed the statement in and proved it with a quotation of the user that says the same, so that it has the user's tier."""
         return self.tier is TrustTier.USER and self.source in AGENT_SOURCES
 
 
@@ -335,24 +335,24 @@ class Memory:
 
     @property
     def proven(self) -> bool:
-        """Whether it is a fix that worked twice, or once and the user confirmed it."""
+        """Whether the memory is a fix that worked twice, or once and the user confirmed it."""
         return self.proofs >= PROVEN and self.provenance.tier in (TrustTier.TOOL, TrustTier.ASSISTANT)
 
     @property
     def is_session_note(self) -> bool:
-        """Whether Tacit wrote it for a session and renews it, as its digest is; nobody stated it, so it quotes nothing."""
+        """Whether Tacit wrote the memory for a session and rewrites it as the session goes on, such as its digest; it quotes nobody."""
         provenance = self.provenance
         return self.kind in SESSION_NOTES and provenance.source == "session" and not provenance.span
 
     @property
     def session(self) -> str:
-        """`host/id` of the session it was stated in, or empty."""
+        """`host/id` of the session in which the memory was stated; "" = in none."""
         provenance = self.provenance
         return f"{provenance.host}/{provenance.session_id}" if provenance.session_id else ""
 
     @property
     def branch_name(self) -> str:
-        """The name of the unmerged branch that it is bound to, or empty."""
+        """The name of the unmerged branch that the memory is bound to; "" = none."""
         return self.branch.name if self.branch is not None else ""
 
     @property
@@ -381,10 +381,10 @@ class Relation:
 
     @property
     def asks(self) -> bool:
-        """Whether it is an open question which of the two holds: a contradiction of weight 1."""
+        """Whether it is still open which of the two memories holds: a contradiction of weight 1."""
         return self.type == "contradicts" and self.weight >= 1
 
     @property
     def may_disagree(self) -> bool:
-        """Whether the two possibly cannot both hold: a contradiction of any weight above 0, so not yet settled."""
+        """Whether the two memories may not both hold: a contradiction of any weight above 0, which nobody has settled."""
         return self.type == "contradicts" and self.weight > 0

@@ -120,7 +120,7 @@ class Index:
 
     @property
     def empty(self) -> bool:
-        """Whether it has no lines and counts none as left out."""
+        """Whether the index has no lines and counts no memory as left out."""
         return not (self.lines or self.left)
 
     def without_last(self) -> Index:
@@ -170,7 +170,7 @@ class Pack:
 
     @property
     def given(self) -> tuple[PackItem, ...]:
-        """The memories that the reader gets whole: its items, and the lines of the index that say all of their memory."""
+        """The memories that the reader gets whole: the items of the pack, and the lines of its index that say all of their memory."""
         lines = (
             PackItem(candidate=line.candidate, text=line.candidate.memory.content, tokens=line.tokens)
             for line in self.index.lines
@@ -185,7 +185,7 @@ class Pack:
 
     @property
     def offered(self) -> tuple[str, ...]:
-        """Ids of the memories that its index shows shortened."""
+        """Ids of the memories that the index shows with a shortened headline."""
         return tuple(line.candidate.memory.id for line in self.index.lines if not line.whole)
 
 

@@ -29,7 +29,7 @@ NO_BRANCH = BranchView()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """What a recall searches for: everything that the spaces need to find candidates.
+    """The query of a recall: everything that the spaces need to find candidates.
 
     Attributes:
         surface: which surface asks.

@@ -62,7 +62,7 @@ class Scope:
 
     @property
     def of_user(self) -> bool:
-        """Whether it is, or lies in, the space of one user of a program with many."""
+        """Whether the scope is, or lies in, the project of one user of a program with many users."""
         return (self.project_id or "").startswith(_USER_PROJECT)
 
     @classmethod

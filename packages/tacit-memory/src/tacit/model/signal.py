@@ -92,7 +92,7 @@ class ToolCall:
 
     @property
     def fetches(self) -> bool:
-        """Whether it fetches memories: they stand in the context of the agent that calls it, and of no other."""
+        """Whether the call fetches memories (`memory_get`): they are then in the context of the agent that called it, and of no other."""
         return bool(self.writes) and self.tool.endswith(FETCH_TOOL)
 
 

@@ -80,7 +80,7 @@ class Trigger:
 
     @property
     def empty(self) -> bool:
-        """Whether it has no condition that says when the memory applies; `objects`, `phrases` and `breadth` alone are none."""
+        """Whether the trigger has no condition that says when the memory applies; `objects`, `phrases` and `breadth` alone are none."""
         return not (
             self.always
             or self.actions
@@ -98,7 +98,7 @@ class Trigger:
 
     @property
     def places_only(self) -> bool:
-        """Whether it names places, tools or topics but no action: the memory may apply to any action there."""
+        """Whether the trigger has conditions such as places, tools or topics, but no action: the memory may apply to any action there."""
         return not self.always and not self.actions and not self.empty
 
 

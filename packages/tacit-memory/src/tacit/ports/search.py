@@ -96,7 +96,7 @@ class Search(Protocol):
     def standing(
         self, kinds: Sequence[str], *, scope: ScopeFilter, limit: int, broadest: bool = False
     ) -> Ranking:
-        """Rank the memories of these kinds by importance (0 to 1), pinned first, whatever is asked; this is the start pool.
+        """Rank the memories of these kinds by importance (0 to 1), pinned first, whatever is asked; start pools are made of it.
 
         With `broadest` the breadth of the trigger comes before importance (`always` counts as the greatest).
         """

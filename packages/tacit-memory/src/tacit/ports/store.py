@@ -359,7 +359,7 @@ class SessionStore(Protocol):
     """The part of the store that holds live session records and exposures."""
 
     def load_session(self, key: SessionKey) -> SessionState | None:
-        """Return the stored record of a session, or None."""
+        """Return the stored record of a session; None = there is none."""
         ...
 
     def save_session(self, state: SessionState, *, traces: Sequence[Trace] = ()) -> None:
@@ -456,7 +456,7 @@ class ValueStore(Protocol):
     """The part of the store that holds named values, small texts under names that `tacit.state` declares."""
 
     def get_value(self, name: ValueName) -> str | None:
-        """Return a named value, a small text such as a checkpoint or a counter, or None."""
+        """Return the text of a named value, such as a checkpoint or a counter; None = nothing is stored under `name`."""
         ...
 
     def put_value(self, name: ValueName, value: str | None) -> None:

@@ -24,7 +24,7 @@ _LINE = re.compile(r"(?:^|(?<=\s))(impl|dec|block|next|done|fix):\s+")
 
 
 def lines_of(content: str) -> tuple[tuple[str, str], ...]:
-    """Return (code, text) of each line of a digest, in order."""
+    """Return (code, text) of each line of a digest, in order; the codes are impl, dec, block, next, done and fix."""
     pieces = _LINE.split(content)
     pairs = zip(pieces[1::2], pieces[2::2], strict=True)
     return tuple((code, " ".join(text.split())) for code, text in pairs if text.strip())
@@ -37,7 +37,7 @@ def stems(text: str) -> frozenset[str]:
 
 
 def finished(text: str, reports: Iterable[str]) -> bool:
-    """Whether one of `reports` holds at least 60 % of the stems of `text`, or says that the command that failed passed."""
+    """Whether one of `reports` finishes `text`, an open line of a digest: it holds at least 60 % of its stems, or says that the failing command passed."""
     failing = _FAILS.fullmatch(text)
     if failing:
         return f"{failing[1]} passed" in reports
@@ -69,7 +69,7 @@ def still_open(items: Iterable[str], reports: Sequence[str]) -> tuple[str, ...]:
 
 
 def told_by(text: str, statements: Iterable[str]) -> bool:
-    """Whether a line of a digest, which may be cut short, says what one of `statements` says."""
+    """Whether one of `statements` says the same as `text`, a line of a digest that may be cut short."""
     own = canonical_text(text.removesuffix("..."))
     return any(
         canonical_text(statement) == own

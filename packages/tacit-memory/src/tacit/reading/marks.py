@@ -214,7 +214,7 @@ def goes_on(sentence: str) -> bool:
 
 
 def only_marks(sentence: str, language: str = "") -> BareMark | None:
-    """Return the mark if the sentence is nothing else ("Remember this:"); None = it says more."""
+    """Return the mark of a sentence that only tells to remember another one ("Remember this:"); None = it says more, or has no mark."""
     for table in _tables(sentence, language):
         body = _strip(sentence)
         if table.only_mark.match(body):
@@ -233,7 +233,7 @@ class BareMark:
 
 
 def kind_of(text: str) -> str:
-    """Return the kind that a statement's own words name; else `fact`."""
+    """Return the kind of a statement by its own words ("we decided ..." = `decision`); `fact` if they do not tell."""
     for table in _tables(text):
         body = _bare(text, table)
         if table.opens("todo", body):

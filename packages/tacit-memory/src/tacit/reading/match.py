@@ -474,12 +474,12 @@ class CallMatcher:
         guessed = trigger.maker == "local"
         # For inferred triggers, match only commands of the call's action class; other commands are what the rule prescribes.
         own = tuple(item for item in trigger.commands if not guessed or self._is_of_this_action(item))
-        chosen = (*own, *(item for item in trigger.objects if as_command(item)))
+        chosen = (*own, *(item for item in trigger.objects if is_command_line(item)))
         named_too = tuple(item for item in commands if self._is_of_this_action(item))
         command_named = self._command((*chosen, *named_too), reasons)
         if chosen or named_too:
             conditions, met, hits = conditions + 1, met + command_named, hits + command_named
-        paths = tuple(item for item in trigger.objects if as_path(item))
+        paths = tuple(item for item in trigger.objects if is_path(item))
         # The patterns of a guess are the files at hand when it was said, no more.
         file = self._file(paths if guessed else (*paths, *files), reasons)
         pattern = self._pattern(trigger.paths, reasons)
@@ -491,7 +491,7 @@ class CallMatcher:
         )
         for item in (*trigger.objects, *trigger.topics):
             forms = item_tokens(item)
-            if not forms or as_command(item) or as_path(item):
+            if not forms or is_command_line(item) or is_path(item):
                 continue
             if forms <= self._action_words or item in _LANGUAGES or forms <= _ANYTHING:
                 free = True
@@ -568,9 +568,9 @@ class CallMatcher:
 
 
 @lru_cache(maxsize=4096)
-def as_command(item: str) -> bool:
+def is_command_line(item: str) -> bool:
     """Whether an object of a trigger is a command line: `go build`, `golangci-lint`."""
-    if as_path(item):
+    if is_path(item):
         return False
     names = split_commands(item)
     return (
@@ -580,7 +580,7 @@ def as_command(item: str) -> bool:
     )
 
 
-def as_path(item: str) -> bool:
+def is_path(item: str) -> bool:
     """Whether an object of a trigger is a path or a file name."""
     return " " not in item and ("/" in item or bool(_FILE.search(item)))
 

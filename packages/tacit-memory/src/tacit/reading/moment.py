@@ -14,7 +14,7 @@ Command = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """What a call must be to count.
+    """The conditions that a tool call must meet to be the moment of a rule.
 
     Of commands, acts, options, paths, hosts and tools the first given counts; the rest narrows it.
 

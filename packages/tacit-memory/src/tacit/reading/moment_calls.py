@@ -151,7 +151,7 @@ def keys_of_call(facts: CallFacts) -> tuple[Entity, ...]:
 
 
 def parents_of(host: str) -> tuple[str, ...]:
-    """Return a host name and its parent domains."""
+    """Return a host name and its parent domains, without the top-level domain: `a.b.org` gives `a.b.org` and `b.org`."""
     labels = host.split(".")
     return tuple(".".join(labels[start:]) for start in range(max(1, len(labels) - 1)))
 
@@ -162,7 +162,7 @@ def keys_of_acts(acts: frozenset[str]) -> tuple[Entity, ...]:
 
 
 def fit_of(moment: Moment, facts: CallFacts) -> Fit:
-    """Return whether the call is the moment, or the step before it.
+    """Return "now" if the call is the moment, "next" if it usually comes right before it, else "no".
 
     `next` is only for what the moment forbids, or the file that it speaks of.
     """

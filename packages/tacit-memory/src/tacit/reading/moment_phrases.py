@@ -49,7 +49,10 @@ _NOT_A_TARGET = _PROGRAMS.words("not_a_target")
 
 
 def commands_in(text: str) -> Iterator[tuple[int, int, str, bool]]:
-    """Yield (start, end, command, certain) for each command that `text` names in plain words."""
+    """Yield (start, end, command, certain) for each command that `text` names in plain words.
+
+    `certain` = it has a subcommand or an option; a program alone may be an adjective ("an npm package").
+    """
     for match in _COMMAND.finditer(text):
         program, words = match[1], match[2].split()
         command_words = [program]

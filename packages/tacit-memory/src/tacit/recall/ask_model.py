@@ -111,7 +111,7 @@ class PoolLists:
 
 
 def _may_be_named(memory: Memory) -> bool:
-    """Whether a model may read it, and some surface may hand it over."""
+    """Whether a memory is active, may leave the machine, and may be handed over unasked on some surface."""
     return (
         memory.status == "active"
         and may_leave(memory)
@@ -166,7 +166,7 @@ SCHEMA: dict[str, object] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedMemories:
-    """What an answer names: memories of the list, most probable first, and how many of its entries were ignored."""
+    """The memories that a model's answer names, most probable first, and how many entries of the answer were ignored."""
 
     memories: tuple[ArmedMemory, ...] = ()
     ignored: int = 0
@@ -209,7 +209,7 @@ def make_request(
 
 
 def read_named(text: str, listed: Sequence[Memory]) -> NamedMemories:
-    """Return what the JSON text of an answer names, the `MOST_NAMED` most probable at most; malformed entries are ignored.
+    """Return the memories that the JSON text of a model's answer names, at most the `MOST_NAMED` most probable; malformed entries are ignored.
 
     Raises:
         ProviderError: if it is not a JSON object with a list `memories`.
@@ -257,7 +257,7 @@ def _named(raw: object, listed: Sequence[Memory]) -> ArmedMemory | None:
 
 
 def ask_judge(state: RecallState) -> Outcome[RecallState]:
-    """Ask the judge (`context.judge`, not None) which memories the prompt needs, and set `judged`. Blocks until its deadline.
+    """Ask the model at the prompt (`context.judge`, not None) which memories it needs; return the state with `judged`. Blocks until its deadline.
 
     See `tacit.app.asking.prompt_judge`. If the model is late, broken or paused, `judged` stays None, the gate decides, and the
     trace says so.

@@ -74,7 +74,7 @@ class _RemainingBudget:
 
 
 def budget(state: RecallState) -> Outcome[RecallState]:
-    """Choose the memories that fit the token budget, and add them to the state as its pack.
+    """Return the state with `pack`: the memories that fit the token budget.
 
     The layout's own function chooses, else `pack_start`.
     """
@@ -507,7 +507,7 @@ def drops_for_no_room(entries: Sequence[Entry]) -> tuple[Drop, ...]:
 
 
 def memory_costs(state: RecallState) -> Costs:
-    """Return the costs for layouts whose frame already counts the headings, so that a heading costs 0 here."""
+    """Return the functions that count tokens for a layout whose frame already counts the headings: a heading costs 0."""
     return Costs(
         line=lambda entry, text: state.line_tokens(entry.candidate, text),
         heading=lambda _name: 0,

@@ -81,7 +81,7 @@ def why_unseen(query: Query, memory: Memory) -> DropReason | None:
 
 
 def place_of(state: RecallState, memory_id: str) -> int | None:
-    """Return the place of a memory in the order of all that were found, from 1; None = no space found it."""
+    """Return the place of a memory, from 1, in the fused order of all memories that were found; None = no space found it."""
     ranked = state.order
     if state.searched:
         ranked = state.preset.fuse(state.rankings)
@@ -179,7 +179,7 @@ def chosen_ids(trace: Trace) -> tuple[str, ...]:
 
 
 def in_shadow(trace: Trace) -> bool:
-    """Whether shadow mode alone kept the block back."""
+    """Whether the recall of `trace` made a block that only shadow mode kept back."""
     return trace.cause is SilenceCause.SHADOW
 
 

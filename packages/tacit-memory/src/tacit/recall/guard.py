@@ -97,7 +97,10 @@ class FreshnessProbe:
         return tuple(marked)
 
     def look(self, tools: Tools, state: RecallState) -> Outcome[RecallState]:
-        """Set `scored` again, with the freshness of its files; a team's memory also gets `heard_at_ms` if the server was long out of reach."""
+        """Return the state with the `freshness` of the files in its `scored` candidates, which is read from the disk.
+
+        A memory of a team also gets `heard_at_ms` if the server was not reached for `UNHEARD_MS`.
+        """
         scored = self.probe(state.scored or (), root=state.context.root, least=state.threshold)
         if any(candidate.memory.provenance.team for candidate in scored):
             heard_ms = TEAMS_HEARD.read(tools.store)
@@ -241,7 +244,7 @@ def rerank(
 
 
 def read_again(tools: Tools, state: RecallState) -> Outcome[RecallState]:
-    """Set `reached`: what the user's second-stage model (`tools.reranker`, not None) lets through. See `rerank`."""
+    """Return the state with `reached`: what the user's second-stage model (`tools.reranker`, not None) lets through. See `rerank`."""
     assert tools.reranker is not None
     done = rerank(
         state.query,
@@ -292,7 +295,7 @@ _IN_CONTEXT = (Surface.START, Surface.PROMPT, Surface.ACTION, Surface.FAILURE)
 
 
 def guard(state: RecallState) -> Outcome[RecallState]:
-    """Set `passed`: the candidates that `admit` keeps under the settings and the preset; adds the withheld ones to the drops."""
+    """Return the state with `passed`: the candidates that `admit` keeps under the settings and the preset; the drops also hold those that were withheld before."""
     preset, asked_for = state.preset, state.query.surface is Surface.ON_DEMAND
     done = admit(
         state.reached if state.reached is not None else state.scored or (),
@@ -391,7 +394,7 @@ MOST_COMPARED = 500
 
 
 def drop_known(state: RecallState) -> Outcome[RecallState]:
-    """Set `fresh`: what passed without copies and without what the context holds; others are drops.
+    """Return the state with `fresh`: what passed without copies and without what the context holds; others are drops.
 
     For pinned memories `pinned_in_context` decides what the context holds.
     """
@@ -407,7 +410,7 @@ def drop_known(state: RecallState) -> Outcome[RecallState]:
 
 
 def find_pairs(tools: Tools, state: RecallState) -> Outcome[RecallState]:
-    """Set `pairs`: fresh memories that may not both hold, likeliest first; their lines are taken off the query's token budget.
+    """Return the state with `pairs`: fresh memories that may not both hold, likeliest first; their lines are taken off the query's token budget.
 
     Each memory is in at most one pair. No pairs are formed if the reader cannot settle them, and none of two memories of which one is set to rank behind the other.
     """

@@ -366,13 +366,13 @@ READ_CHARS = 4_000
 
 
 def render(state: RecallState) -> Outcome[RecallState]:
-    """Render the whole pack and add the text to the state."""
+    """Return the state with `text`: the whole pack rendered, before the caps of the host."""
     pack = state.pack or Pack(surface=state.query.surface)
     return Outcome(kept=state.changed(text=state.render(pack)))
 
 
 def deliver(state: RecallState) -> Outcome[RecallState]:
-    """Set the delivered block, cut to the host's cap; in shadow mode or without content an empty block, with the reason for silence."""
+    """Return the state with `delivered`: the block, cut to the caps of the host; in shadow mode or without content an empty one, with the reason as `silence`."""
     pack = state.pack or Pack(surface=state.query.surface)
     done = cut(
         pack,

@@ -152,7 +152,7 @@ def truncate_fused(
 
 
 def fuse(state: RecallState) -> Outcome[RecallState]:
-    """Fuse all rankings into one order, cut it to the size of the short list, and add it to the state."""
+    """Return the state with `order`: all rankings fused into one order, cut to the size of the short list."""
     preset, rankings = state.preset, state.rankings
     order = truncate_fused(
         preset.fuse(rankings),
@@ -255,7 +255,7 @@ def embed(
 
 
 def rank_waiting_and_ended(tools: Tools, state: RecallState) -> Outcome[RecallState]:
-    """Set the rankings of memories that wait for confirmation and, for a question about the past, of ended memories."""
+    """Return the state with `rankings` of the memories that wait for confirmation and, for a question about the past, of ended memories. Reads the store."""
     query = state.query
     rankings = (rank_unconfirmed(query, store=tools.store, embedder=tools.embedder),)
     return Outcome(
@@ -264,7 +264,7 @@ def rank_waiting_and_ended(tools: Tools, state: RecallState) -> Outcome[RecallSt
 
 
 def find_nothing(state: RecallState) -> Outcome[RecallState]:
-    """Set an empty list of candidates, because the agent will do nothing after this prompt."""
+    """Return the state without candidates (`found`, `scored`), for a prompt after which the agent will do nothing."""
     return Outcome(kept=state.changed(found=(), scored=()), facts=(Note(cause=NoteCause.NOTHING_ASKED),))
 
 
@@ -276,7 +276,7 @@ def ask(
     besides: Collection[str] = (),
     by_moment: bool = False,
 ) -> Outcome[RecallState]:
-    """Ask every space that can retrieve while time is left; add the rankings and scores to the state.
+    """Search with every active space while time is left; return the state with its `rankings` and `space_scores`.
 
     A space that needs a vector is skipped without one. A space whose turn comes too late is a loss.
 
@@ -334,7 +334,7 @@ def ask(
 
 
 def by_leading_letters(store: SearchableStore, query: Query, *, limit: int) -> Ranking:
-    """Return the lexical ranking by the first letters of words, for a language without a stemmer."""
+    """Return the ranking, named `lexical`, of active memories that have words with the same first letters; for a language without a stemmer."""
     active = MemoryFilter(statuses=("active",), kinds=query.kinds)
     words = " ".join(leading_letters(query.text))
     hits = store.find_memories(words, active, scope=query.scope, limit=limit) if words else ()
@@ -385,7 +385,7 @@ Scores = tuple[tuple[str, float], ...]
 
 
 def load(tools: Tools, state: RecallState, *, armed_too: bool = False) -> Outcome[RecallState]:
-    """Read the memories of the short list, and what the spaces need to measure them; add both to the state.
+    """Read the memories of the short list, and what the spaces need to measure them; return the state with both as its `shortlist`.
 
     `armed_too` = also the memories that a model named in the pause. Memories that the asker may not see are taken out here, so
     that no later stage, model or trace reads them.
@@ -468,9 +468,9 @@ def _still_armed(armed: Armed, memories: Mapping[str, Memory]) -> dict[str, floa
 
 
 def measure(state: RecallState, *, weighed: Collection[str] = ()) -> Outcome[RecallState]:
-    """Set the candidates, in the fused order, with their score in every space, and the domain similarity of the query.
+    """Return the state with `found`: the memories of the short list as candidates, in the fused order, with their score in every space.
 
-    The spaces `weighed` have scored every memory before and are not measured again.
+    Sets `domain_similarity`, too. The spaces `weighed` have scored every memory before and are not measured again.
     """
     z, domain_similarity = spaces.standardize(state.rankings, state.reference)
     shortlist = state.shortlist or Shortlist(memories=())

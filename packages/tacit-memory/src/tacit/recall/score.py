@@ -225,7 +225,7 @@ ARMED = "armed"
 def judge_each(
     judge: Callable[[Query, Candidate, Kind, RecallSettings], Judgment], state: RecallState
 ) -> Outcome[RecallState]:
-    """Score every candidate by itself with `judge`; see `judged`."""
+    """Return the state with `scored`: every candidate judged by itself with `judge`, best first; see `judged`."""
     return judged(
         state,
         [
@@ -236,7 +236,7 @@ def judge_each(
 
 
 def judged(state: RecallState, judgments: Sequence[Judgment]) -> Outcome[RecallState]:
-    """Set `scored`: the found candidates with relevance and reasons of `judgments` (same order), best first.
+    """Return the state with `scored`: the found candidates with relevance and reasons of `judgments` (same order), best first.
 
     The digest of the last session always gets relevance 1.
     """
@@ -705,7 +705,7 @@ class CosineFloor:
 def reach_cosine(
     floor_of: Callable[[RecallSettings], CosineFloor], state: RecallState
 ) -> Outcome[RecallState]:
-    """Set `reached`: the scored candidates that pass `reach_floor` with the floor that the settings give."""
+    """Return the state with `reached`: the scored candidates that pass `reach_floor` with the floor that the settings give."""
     done = reach_floor(
         state.scored or (),
         query=state.query,
@@ -816,7 +816,7 @@ _STARTS_SENTENCE = lazy_regex(r"(?:^|[.!?:;\n])[\s\"'`(\[*#-]*$")
 
 
 def find_shared_names(tools: Tools, state: RecallState) -> Outcome[RecallState]:
-    """Set `named`: which scored candidates share a rare name with the prompt. Searches the store."""
+    """Return the state with `named`: by id of a scored candidate, the rare name that it shares with the prompt. Searches the store."""
     named = shared_names(state.query, state.scored or (), search=tools.store.search)
     return Outcome(kept=state.changed(named=named))
 

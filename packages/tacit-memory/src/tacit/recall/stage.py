@@ -546,7 +546,7 @@ class _ItemLine(Protocol):
 
 
 def compared_text(candidate: Candidate) -> str:
-    """Return the text by which a memory is compared with others; a digest is a report, which no statement is near to."""
+    """Return the text by which a memory is compared with others: its content, but for a digest its id, because no statement is near to a report."""
     return candidate.memory.id if candidate.memory.kind == DIGEST else candidate.memory.content
 
 

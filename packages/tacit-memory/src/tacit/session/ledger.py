@@ -297,7 +297,7 @@ M = TypeVar("M", bound=Mapping[str, object])
 
 
 def is_block(message: Mapping[str, object]) -> bool:
-    """Whether `message` is a block of ours: a user message with a text that begins with a mark."""
+    """Whether `message` is a block of Tacit: a user message with a text that begins with one of `MARKS`."""
     return message.get("role") == "user" and any(text.lstrip().startswith(MARKS) for text in _texts(message))
 
 

@@ -112,6 +112,9 @@ class Checkpoint:
         failures: commands that still fail.
         work: what the digest tells.
         digest_id, todo_id: the session's own notes, rewritten as it goes on; "" = none yet.
+        title: the user's first prompt, shortened.
+        folder: root of the session's project; "" = it belongs to none.
+        began_ms, heard_ms: when the first and the last words that were read were said; 0 = unknown.
         version: of this format; a checkpoint of another version counts as missing.
     """
 
@@ -122,6 +125,10 @@ class Checkpoint:
     work: SessionWork = field(default_factory=SessionWork)
     digest_id: str = ""
     todo_id: str = ""
+    title: str = ""
+    folder: str = ""
+    began_ms: int = 0
+    heard_ms: int = 0
     version: Literal[1] = 1
 
 
@@ -222,7 +229,7 @@ Fate = Literal["new", "merged", "replaced", "contradicts", "duplicate", "dropped
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class StatementOutcome:
     """What became of one captured statement.
 
     Attributes:
@@ -252,7 +259,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TeamFileState:
-    """The state of a team file after its last import: a hash of it and of whose word it is; the id of its memory, "" = it became none."""
+    """The state of a team file after its last import: a hash of its bytes and its trust tier, and the id of its memory; "" = it became none."""
 
     digest: str
     memory_id: str = ""

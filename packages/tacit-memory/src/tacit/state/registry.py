@@ -26,10 +26,10 @@ from tacit.state.captured import (
     BranchState,
     Checkpoint,
     ComparisonQueue,
-    Outcome,
     Pending,
     PendingSession,
     RuleFileState,
+    StatementOutcome,
     TeamFileState,
     TeamState,
 )
@@ -540,7 +540,7 @@ SESSION_SPENDING: Final = NamedValue(
 OUTCOMES: Final = NamedValue(
     prefix="capture/learned/",
     keyed_by=SESSION,
-    codec=as_json(tuple[Outcome, ...]),
+    codec=as_json(tuple[StatementOutcome, ...]),
     at_purge=AtPurge.DELETE,
     words=True,
     retention=Retention.SESSION,

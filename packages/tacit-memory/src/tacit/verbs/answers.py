@@ -880,10 +880,25 @@ class Check(Shape):
     hint: str
 
 
+class AgentState(Shape):
+    """A coding agent: whether it is connected, and when it was heard of last."""
+
+    host: str = Field(description="its name; `plain` and others are programs of the user's own")
+    state: Literal["installed", "outdated", "partial", "absent", "unknown"] = Field(
+        description="whether its files name Tacit; `unknown` = it has none that Tacit knows"
+    )
+    heard_ms: int = Field(description="when an event of it came last; 0 = never")
+    problems: Sequence[str] = Field(description="what is wrong, in sentences that say what to do")
+
+
 _Status = _view(
     EngineStatus,
     "StatusFields",
     "The state of the engine.",
+    agents=Annotated[
+        Sequence[AgentState],
+        Field(description="the agents of this machine that are connected, could be, or were heard of"),
+    ],
     ok=Annotated[bool, Field(description="whether all checks passed")],
     checks=Sequence[Check],
     # Not `Mapping[str, float]`: that would write whole numbers as fractions.
@@ -901,10 +916,15 @@ class StatusView(_Status):  # pyright: ignore[reportGeneralTypeIssues, reportUnt
 
 
 def status_view(
-    status: EngineStatus, *, checks: Sequence[Check], counters: Mapping[str, float]
+    status: EngineStatus,
+    *,
+    agents: Sequence[AgentState],
+    checks: Sequence[Check],
+    counters: Mapping[str, float],
 ) -> StatusView:
-    """Return the state of the engine with the results of its checks."""
-    return _fill(StatusView, status, ok=all(check.ok for check in checks), checks=checks, counters=counters)
+    """Return the state of the engine with its agents and the results of its checks."""
+    ok = all(check.ok for check in checks)
+    return _fill(StatusView, status, ok=ok, agents=agents, checks=checks, counters=counters)
 
 
 class Document(Shape):

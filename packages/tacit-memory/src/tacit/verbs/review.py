@@ -67,11 +67,13 @@ class Decide(Request):
     ids: tuple[Annotated[str, Field(min_length=1, max_length=100)], ...] = Field(
         default=(), max_length=10_000, description="of these statements, or their beginnings or endings"
     )
-    where: ReviewWhere | None = Field(default=None, description="instead of `ids`: all entries that match")
+    where: ReviewWhere | None = Field(
+        default=None, description="instead of `ids`: all statements that match; pairs are left out"
+    )
     count: int | None = Field(
         default=None,
         ge=0,
-        description="with `where`: the expected number of matches, from `total`; if it differs, nothing is decided",
+        description="with `where`: the expected number of matches, `total` without the pairs in `groups.cause`; if it differs, nothing is decided",
     )
 
     @model_validator(mode="after")
@@ -80,9 +82,9 @@ class Decide(Request):
             raise ValueError("either ids or where")
         if (self.where is None) != (self.count is None):
             raise ValueError("count together with where")
-        alone = self.action == "merge" or self.content is not None or self.into is not None
+        alone = self.action in ("merge", "keep") or self.content is not None or self.into is not None
         if alone and len(self.ids) != 1:
-            raise ValueError("one id for merge, content and into")
+            raise ValueError("one id for merge, keep, content and into")
         return self
 
 
@@ -128,10 +130,12 @@ def decide_reviews(engine: Engine, caller: Caller, request: Decide) -> Decided:
 
     Accepting a statement makes it active and ends what it contradicts; rejecting it retires it, and it is not
     learned again. Name the statements by `ids`, or by `where` together with the `count` that you expect. If another
-    number matches, nothing is decided. `changes` tells what became of one statement.
+    number matches, nothing is decided. A pair that contradicts each other is decided by itself, so that a decision on
+    many ends nothing unseen. `changes` tells what became of one statement.
 
     Raises:
         NotFound: one of the memories does not exist.
+        InvalidInput: one of several `ids` belongs to a pair.
         RefusedByRedaction: `content` holds a secret.
         Conflict: another number of statements matches than `count`.
     """

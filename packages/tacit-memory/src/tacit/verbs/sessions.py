@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pydantic import Field
 
 from tacit.app.engine import Engine
 from tacit.app.values import Caller
+from tacit.model.session import SessionKey
 from tacit.verbs.answers import DigestPage, Muted, OneSession, SessionPage
 from tacit.verbs.cursors import part_of, rows_before, to_cursor
 from tacit.verbs.requests import Folder, Page, SessionName
@@ -58,26 +61,37 @@ def mute_session(engine: Engine, caller: Caller, request: Mute) -> Muted:
 
 
 def list_sessions(engine: Engine, caller: Caller, request: ListSessions) -> SessionPage:
-    """List sessions, newest signal first.
+    """List sessions, newest first: those whose events were recorded, and those imported from transcripts.
 
-    Each row has the host, the folder, the number of turns, and what was injected.
+    Each row has the first prompt, the host, the folder, the number of turns, what was injected, and how many
+    statements it taught.
     """
     skip = rows_before(request.cursor) if request.cursor else 0
+    visibility = engine.visibility(caller.speaker)
     fetched = engine.admin.recalls.sessions(
         root=engine.project(request.cwd).root if request.cwd else "",
         text=request.text,
         limit=request.limit + 1,
         offset=skip,
-        visibility=engine.visibility(caller.speaker),
+        visibility=visibility,
     )
     more = to_cursor((skip + request.limit, "")) if len(fetched) > request.limit else None
-    return SessionPage(sessions=fetched[: request.limit], next_cursor=more)
+    rows = [
+        replace(
+            row,
+            taught=engine.admin.learned.count(
+                SessionKey(host=row.host, session_id=row.session_id), visibility=visibility
+            ),
+        )
+        for row in fetched[: request.limit]
+    ]
+    return SessionPage(sessions=rows, next_cursor=more)
 
 
 def get_session(engine: Engine, caller: Caller, request: SessionName) -> OneSession:
     """Get one session turn by turn: prompts, injected and dropped memories.
 
-    Each turn has its prompt, its recalls with injected and dropped memories, and the tools that ran.
+    Of an imported session no turns are known, only what it was about and what it taught. Each turn has its prompt, its recalls with injected and dropped memories, and the tools that ran.
 
     Raises:
         NotFound: no session has this name.

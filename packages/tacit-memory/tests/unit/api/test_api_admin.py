@@ -304,12 +304,21 @@ def test_stats_status_metrics_and_the_document(client, shop):
     only = ask(client, "GET", "/v1/stats?part=series&bucket=hour")
     assert (only["use"], only["holdout"], only["series"]["recalls"]) == (None, None, series["recalls"])
     assert ask(client, "GET", "/v1/stats?part=use&part=holdout")["series"] is None
-    assert sum(one["injections"] + one["silences"] for one in series["buckets"]) == series["recalls"] > 0
+    by_surface = {one["surface"]: one for one in series["surfaces"]}
+    assert sum(one["recalls"] for one in series["surfaces"]) == series["recalls"] > 0
+    moments = [
+        one["recalls"] for name, one in by_surface.items() if name not in ("start", "compaction", "on_demand")
+    ]
+    assert sum(one["injections"] + one["silences"] for one in series["buckets"]) == sum(moments)
+    assert series["noted"] >= 4
     assert series["latency"][0]["count"] > 0
     status = ask(client, "GET", "/v1/status")
     assert {one["name"] for one in status["checks"]} >= {"store", "warnings"}
     assert status["ok"] is all(one["ok"] for one in status["checks"])
     assert status["store"]["memories_active"] >= 4
+    assert [(one["host"], one["state"], one["heard_ms"] > 0) for one in status["agents"]] == [
+        ("plain", "unknown", True)
+    ]
     text = client.get("/v1/metrics")
     assert text.headers["content-type"].startswith("text/plain; version=0.0.4")
     assert "\ntacit_store_memories_active " in text.text

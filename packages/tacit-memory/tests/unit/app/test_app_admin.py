@@ -117,6 +117,13 @@ def test_buckets_by_hand():
         ("start", 1, 9.0),
     ]
     assert [(one.reason, one.count) for one in found.silences] == [("nothing", 1)]
+    assert (last.injections, last.silences) == (0, 0)  # a start pack is counted with its surface alone
+    assert [
+        (one.surface, one.recalls, one.injections, one.memories, one.tokens) for one in found.surfaces
+    ] == [
+        ("prompt", 2, 1, 2, 5),
+        ("start", 1, 1, 1, 3),
+    ]
     assert (found.feedback.missed, found.feedback.precision) == (1, round(2 / 3, 4))
 
 

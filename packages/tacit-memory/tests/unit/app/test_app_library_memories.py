@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from forks import start_daemon
 from tacit import Recollection, Stored, Tacit
 from tacit.client.daemon_client import DaemonClient
-from tacit.config.home import Home
+from tacit.config.home import Home, chosen_transport
 from tacit.errors import InvalidInput, NotFound, RefusedByTrust
 from user_voice import user_token
 
@@ -32,6 +34,10 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.M
     home.ensure()
     monkeypatch.setenv("TACIT_HOME", str(home.root))
     (home.root / "config.yaml").write_text(json.dumps(SETTINGS), "utf-8")
+    if request.param == "connect":
+        start_daemon(
+            {**chosen_transport(), "TACIT_HOME": str(home.root), "PATH": os.environ["PATH"]}, home.daemon_file
+        )
 
     def make(**given: Any) -> Tacit:
         token = given.pop("token", user_token(home))

@@ -33,7 +33,7 @@ from tacit.model.trace import (
     Trace,
 )
 from tacit.model.trigger import Situation
-from tacit.state.captured import Outcome
+from tacit.state.captured import StatementOutcome
 from tacit.state.counted import RequestRecord
 
 DETAIL, BOUND = "a-detail", 4711.0
@@ -190,8 +190,8 @@ def test_what_stood_against_a_change_and_further_reasons_follow_its_words() -> N
 
 def test_why_a_statement_was_dropped_is_told_in_words() -> None:
     why = ChangeReason(cause=ChangeCause.TOO_LONG, terms=("2000",))
-    assert outcome_text(Outcome(fate="dropped", why=why)) == "longer than 2000 characters"
-    assert outcome_text(Outcome(fate="new")) == ""
+    assert outcome_text(StatementOutcome(fate="dropped", why=why)) == "longer than 2000 characters"
+    assert outcome_text(StatementOutcome(fate="new")) == ""
 
 
 def test_a_request_shows_its_causes_in_words() -> None:

@@ -173,12 +173,32 @@ def test_nothing_to_take_back_is_said(tacit):
 
 
 def test_on_a_terminal_one_key_decides(tacit, pair):
-    keys = iter("xr")
+    keys = iter("ar\rd")  # the keys for a single statement, and Enter, decide nothing about a pair
     place = replace(tacit.place, interactive=True, read_key=lambda: next(keys))
     said = tacit("review", place=place)
-    assert "[a]ccept" in said.out
+    assert "replace the other" in said.out
+    assert "[a]ccept" not in said.out
     assert "against" in said.out
-    assert statuses(tacit)[NEW] == "retired"
+    assert statuses(tacit) == {OLD: "active", NEW: "retired"}
+    assert next(keys, None) is None
+
+
+def test_many_are_decided_without_the_pairs_and_a_pair_never_among_many(tacit, pair):
+    alone = stated_by_agent(tacit, "Parcels are weighed at the gate.")
+    said = tacit("review", "accept", "--all", "--yes")
+    assert "1 of the matches contradict another statement" in said.out
+    assert "1 accepted" in said.out
+    assert statuses(tacit) == {
+        OLD: "active",
+        NEW: "quarantined",
+        "Parcels are weighed at the gate.": "active",
+    }
+    other = stated_by_agent(tacit, "Parcels are scanned at the door.")
+    refused = tacit("review", "accept", pair[1], other)
+    assert refused.code == 3
+    assert "a pair is decided by itself" in refused.err
+    assert statuses(tacit)[OLD] == "active"
+    assert tacit("show", alone, "--json").json["memory"]["status"] == "active"
 
 
 def test_leaving_decides_nothing(tacit, pair):

@@ -195,7 +195,8 @@ def test_forget_is_defined_by_the_verb_the_library_and_the_command_line_alone() 
     found = {
         path.relative_to(source).as_posix()
         for path in source.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if "def forget" in (text := path.read_text("utf-8"))
+        for node in ast.walk(ast.parse(text))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         and node.name in ("forget", "forget_memory")
     }

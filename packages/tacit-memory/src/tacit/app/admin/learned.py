@@ -17,7 +17,7 @@ from tacit.model.scope import ScopeFilter
 from tacit.model.session import SessionKey, SessionState
 from tacit.ports.store import MemoryFilter, ProjectRecord, Store
 from tacit.reading.digest_lines import lines_of
-from tacit.state.captured import Fate, Outcome, SessionWork
+from tacit.state.captured import Fate, SessionWork, StatementOutcome
 from tacit.state.registry import CHECKPOINT, OUTCOMES, SESSION_SPENDING, WAITING
 
 # Digests of sessions: results and open tasks. In: a session's name, or a project. Out: digests, or the reason why there is none.
@@ -172,7 +172,7 @@ class DigestReader:
         keys = dict.fromkeys((*states, *(_key_of(memory) for memory in digests)))
         host, slash, number = name.partition("/")
         full_key = SessionKey(host=host, session_id=number)
-        if slash and full_key not in keys and CHECKPOINT.is_stored(self._store, full_key):
+        if slash and full_key not in keys and self._is_told_of(full_key):
             return full_key
         exact = [key for key in keys if name in (str(key), key.session_id)]
         by_prefix = [key for key in keys if str(key).startswith(name) or key.session_id.startswith(name)]
@@ -183,6 +183,12 @@ class DigestReader:
         if matches:
             raise NotFound(f"{len(matches)} sessions begin with {name!r}.", hint=hint)
         raise NotFound(f"No session is called {name!r}.", hint=hint)
+
+    def _is_told_of(self, key: SessionKey) -> bool:
+        """Whether its transcript was read, or a memory names it as the session that it was said in."""
+        stated = MemoryFilter(statuses=None, session=key)
+        scope = self._store.scopes()
+        return CHECKPOINT.is_stored(self._store, key) or self._store.count_memories(stated, scope=scope) > 0
 
     def _memory_of(self, key: SessionKey) -> Memory | None:
         scope = self._store.scopes()
@@ -375,6 +381,16 @@ class LearnedReader:
         self._settle()
         return self._of(self._digests.named(name), visibility)
 
+    def count(self, key: SessionKey, *, visibility: Visibility) -> int:
+        """Return how many statements of a session are on record, as `of_session` lists them."""
+        outcomes = OUTCOMES.read(self._store, key)
+        where = MemoryFilter(statuses=None, session=key)
+        stated = self._store.list_memories(where, scope=self._store.scopes(), limit=MAX_STATEMENTS)
+        known = {memory.id for memory in stated}
+        merged = {outcome.memory_id for outcome in outcomes if outcome.memory_id} - known
+        memories = (*stated, *self._store.get(sorted(merged), scope=self._store.scopes()))
+        return sum(visibility.shows(memory) and not memory.is_session_note for memory in memories)
+
     def newest(self, project: ProjectRecord | None, *, visibility: Visibility) -> Learned | None:
         """Return the statements of the last session of `project` (None = of any project), or None without a session."""
         self._settle()
@@ -399,7 +415,9 @@ class LearnedReader:
             else learned
         )
 
-    def _with_counts(self, learned: Learned, key: SessionKey, outcomes: Iterable[Outcome]) -> Learned:
+    def _with_counts(
+        self, learned: Learned, key: SessionKey, outcomes: Iterable[StatementOutcome]
+    ) -> Learned:
         """Add the dropped statements, the requests to a model and the waiting work, which only the user may see."""
         spent = SESSION_SPENDING.read(self._store, key)
         requests = tuple(map(request_in_words, spent.requests))
@@ -421,7 +439,7 @@ class LearnedReader:
         )
 
     def _statements(
-        self, key: SessionKey, outcomes: Iterable[Outcome], visibility: Visibility
+        self, key: SessionKey, outcomes: Iterable[StatementOutcome], visibility: Visibility
     ) -> tuple[LearnedStatement, ...]:
         scope = self._store.scopes()
         where = MemoryFilter(statuses=None, session=key)
@@ -429,7 +447,7 @@ class LearnedReader:
             memory.id: memory
             for memory in self._store.list_memories(where, scope=scope, limit=MAX_STATEMENTS)
         }
-        by_memory: dict[str, list[Outcome]] = {name: [] for name in stated}
+        by_memory: dict[str, list[StatementOutcome]] = {name: [] for name in stated}
         for outcome in outcomes:
             if outcome.memory_id:
                 by_memory.setdefault(outcome.memory_id, []).append(outcome)
@@ -479,7 +497,10 @@ class LearnedReader:
 
 
 def _statement(
-    memory: Memory, outcomes: Iterable[Outcome], shown: Mapping[str, Memory], questions: Iterable[Memory]
+    memory: Memory,
+    outcomes: Iterable[StatementOutcome],
+    shown: Mapping[str, Memory],
+    questions: Iterable[Memory],
 ) -> LearnedStatement:
     statement_outcomes = tuple(outcomes)
     first = statement_outcomes[0] if statement_outcomes else None
@@ -496,7 +517,7 @@ def _statement(
     )
 
 
-def _evidence(memory: Memory, outcome: Outcome) -> Evidence:
+def _evidence(memory: Memory, outcome: StatementOutcome) -> Evidence:
     spans = (memory.provenance.span, *memory.evidence)
     span = next((text for text in spans if text and content_hash(text) == outcome.span), "")
     return Evidence(speaker=outcome.speaker, extractor=outcome.extractor, turn=outcome.turn, span=span)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
 from tacit.app.reasons import silence_text
@@ -12,10 +13,10 @@ from tacit.errors import NotFound
 from tacit.model.pack import Surface
 from tacit.model.session import Exposure, PendingFailure, SessionKey, SessionState
 from tacit.model.trace import SilenceCause, Trace
-from tacit.ports.store import Store, TraceFilter
+from tacit.ports.store import MemoryFilter, Store, TraceFilter
 from tacit.recall.finished import in_shadow
 from tacit.recall.render import TRACED_CHARS
-from tacit.state.registry import USAGE
+from tacit.state.registry import CHECKPOINT, USAGE
 
 TRACES_OF_A_SESSION = 500
 EXPOSURES_OF_A_SESSION = 2000
@@ -94,7 +95,10 @@ def with_memory_contents(store: Store, traces: Sequence[Trace]) -> tuple[Trace, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionRow:
-    """One session as a row. `title` = its first prompt; `exposures` = number of injected memories, `tokens` = their tokens."""
+    """One session as a row. `title` = its first prompt; `exposures` = number of injected memories, `tokens` = their tokens.
+
+    `imported` = it is known from its transcript alone: no event of it was recorded. `taught` = number of statements learned from it.
+    """
 
     key: str
     title: str
@@ -114,6 +118,8 @@ class SessionRow:
     ended: bool
     exposures: int
     tokens: int
+    imported: bool = False
+    taught: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -247,23 +253,64 @@ class Recalls:
     def sessions(
         self, *, visibility: Visibility, root: str = "", text: str = "", limit: int, offset: int = 0
     ) -> tuple[SessionRow, ...]:
-        """List sessions, newest signal first.
+        """List sessions, newest first: those whose events were recorded, and those that were read from their transcripts.
 
         `root` = only of the project in that folder; `text` = only those that have all its words in their
         title, agent, project or name.
         """
         self._settle()
-        if not root and not text:
-            states = self._store.list_sessions(limit=limit + offset)
-        else:
-            words = text.casefold().split()
-            everything = self._store.list_sessions(limit=MOST_SESSIONS)
-            states = [
-                state
-                for state in everything
-                if root in ("", state.project_root) and _has_words(session_row(state), words)
-            ]
-        return tuple(session_row(visibility.session(state)) for state in states[offset : offset + limit])
+        words = text.casefold().split()
+        recorded = self._store.list_sessions(limit=MOST_SESSIONS)
+        read = self._read_sessions({state.key for state in recorded})
+        rows = (
+            *(session_row(visibility.session(state)) for state in recorded),
+            *(replace(session_row(state), imported=True) for state in read),
+        )
+        fitting = [row for row in rows if root in ("", row.project_root) and _has_words(row, words)]
+        fitting.sort(key=lambda row: (-row.last_signal_at_ms, row.key))
+        return tuple(fitting[offset : offset + limit])
+
+    def heard(self) -> dict[str, int]:
+        """Return `{host: milliseconds}`: when the last event of each agent came."""
+        self._settle()
+        heard: dict[str, int] = {}
+        for state in self._store.list_sessions(limit=MOST_SESSIONS):
+            heard[state.key.host] = max(heard.get(state.key.host, 0), state.last_signal_at_ms)
+        return heard
+
+    def _read_sessions(self, recorded: AbstractSet[SessionKey]) -> Iterator[SessionState]:
+        """Yield what is known of the sessions that were read from their transcripts, without those in `recorded`."""
+        for name in CHECKPOINT.names(self._store):
+            host, _, session_id = name.removeprefix(CHECKPOINT.prefix).partition("/")
+            key = SessionKey(host=host, session_id=session_id)
+            if key not in recorded and (state := self._read_session(key)) is not None:
+                yield state
+
+    def _read_session(self, key: SessionKey) -> SessionState | None:
+        """Return what the transcript told of a session, or None if it was not read."""
+        checkpoint = CHECKPOINT.find(self._store, key)
+        if checkpoint is None:
+            return None
+        return SessionState(
+            key=key,
+            project_root=checkpoint.folder,
+            turn=checkpoint.position.prompts,
+            started_at_ms=checkpoint.began_ms,
+            last_signal_at_ms=checkpoint.heard_ms,
+            first_prompt=checkpoint.title,
+            ended=True,
+        )
+
+    def _named_session(self, key: SessionKey) -> SessionState | None:
+        """Return what the memories of a session tell of it, or None if none names it."""
+        scope = self._store.scopes()
+        memories = self._store.list_memories(
+            MemoryFilter(statuses=None, session=key), scope=scope, limit=MOST_SESSIONS
+        )
+        if not memories:
+            return None
+        times = [memory.validity.valid_from_ms for memory in memories]
+        return SessionState(key=key, started_at_ms=min(times), last_signal_at_ms=max(times), ended=True)
 
     def session(self, key: SessionKey, *, visibility: Visibility) -> SessionView:
         """Return one session, turn by turn.
@@ -272,13 +319,14 @@ class Recalls:
             NotFound: if it is unknown.
         """
         self._settle()
-        state = self._store.load_session(key)
+        recorded = self._store.load_session(key)
+        state = recorded or self._read_session(key) or self._named_session(key)
         if state is None:
             raise NotFound(f"No session is called {key}.", hint="GET /v1/sessions lists them.")
         traces = visibility.traces(self._store.list_traces(session=str(key), limit=TRACES_OF_A_SESSION))
         handed = self.handed(session=key, limit=EXPOSURES_OF_A_SESSION, visibility=visibility)
         return SessionView(
-            session=session_row(visibility.session(state)),
+            session=replace(session_row(visibility.session(state)), imported=recorded is None),
             turns=_turns(traces, handed),
             prompts=state.recent_prompts,
             files=state.recent_files,

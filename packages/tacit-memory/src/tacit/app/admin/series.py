@@ -13,13 +13,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from threading import Lock
 
-from tacit.app.reasons import silence_text
+from tacit.app.reasons import cause_text, silence_text
 from tacit.config.settings import RetentionSettings
+from tacit.model.pack import Surface
 from tacit.model.trace import SilenceCause, Trace
-from tacit.ports.store import Store, TraceFilter
+from tacit.ports.store import MemoryFilter, Store, TraceFilter
 from tacit.session import cache_meter
 from tacit.state.counted import Mark, Verdict
-from tacit.state.registry import CACHE_DAYS, CACHE_DAYS_OF_HOSTS, TOTALS, VERDICTS
+from tacit.state.registry import CACHE_DAYS, CACHE_DAYS_OF_HOSTS, TOTALS, USAGE, VERDICTS
 
 HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS
@@ -27,12 +28,15 @@ BUCKETS_MS: Mapping[str, int] = {"hour": HOUR_MS, "day": DAY_MS}
 MOST_BUCKETS = 800
 MOST_FACTS = 5000
 _BATCH = 64
+_ALWAYS = (Surface.START, Surface.COMPACTION, Surface.ON_DEMAND)
+"""Surfaces on which something is given whenever there is something."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bucket:
     """One time interval that begins at `at_ms`. Recall latencies are in milliseconds, 0 without recalls.
 
+    `injections` and `silences` are of prompts, calls and failures: a start pack comes always, and an agent's own search gets an answer.
     `useful` and `wrong` = verdicts on what was handed over then; `precision` = their share of useful ones.
     """
 
@@ -60,8 +64,19 @@ class Latency:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SurfaceCount:
+    """The recalls of one surface: how many there were, how many injected something, the injected memories and their tokens."""
+
+    surface: str
+    recalls: int
+    injections: int
+    memories: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Reason:
-    """A reason for silence, in words, and how often; `cause` = null where it was stored without one."""
+    """A reason for silence of prompts, calls and failures, in words, and how often; `cause` = null where it was stored without one."""
 
     reason: str
     cause: SilenceCause | None
@@ -80,7 +95,10 @@ class FeedbackCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Use:
-    """Use of injected memories over all sessions: `used` of `shown`, as `rate`; `baseline` = the same share of memories that were not injected."""
+    """Use of memories injected into the sessions of that time: `used` of the `shown` that were assessed, as `rate`.
+
+    `baseline` = the same share of memories that were not injected, over all sessions.
+    """
 
     shown: int
     used: int
@@ -92,7 +110,7 @@ class Use:
 class Series:
     """Numbers from `since_ms` to `until_ms` in buckets of `bucket_ms`, oldest first, none left out.
 
-    `recalls` = traces in that time; `complete` = False where older ones have gone already; `marks` = settings changed and memories
+    `recalls` = traces in that time, and `surfaces` what came of them; `noted` = memories stored in that time; `complete` = False where older ones have gone already; `marks` = settings changed and memories
     imported in that time.
     """
 
@@ -107,6 +125,8 @@ class Series:
     kinds: Mapping[str, int]
     feedback: FeedbackCounts
     used: Use
+    surfaces: tuple[SurfaceCount, ...] = ()
+    noted: int = 0
     cache: tuple[cache_meter.CacheShare, ...] = ()
     marks: tuple[Mark, ...] = ()
 
@@ -131,7 +151,7 @@ def fact_of(trace: Trace) -> Fact:
         surface=trace.surface.value,
         took_ms=trace.took_ms,
         injected=len(trace.injected),
-        silence=silence_text(trace),
+        silence=cause_text(trace.cause) if trace.cause is not None else silence_text(trace),
         cause=trace.cause,
         tokens=tokens_by_kind(trace),
     )
@@ -182,7 +202,7 @@ def series_of(
     for fact in inside:
         surfaces.setdefault(fact.surface, []).append(fact.took_ms)
         kinds.update(fact.tokens)
-    silences = Counter((fact.silence, fact.cause) for fact in inside if fact.silence)
+    silences = Counter((fact.silence, fact.cause) for fact in inside if fact.silence and _is_moment(fact))
     return Series(
         since_ms=since_ms,
         until_ms=until_ms,
@@ -203,6 +223,24 @@ def series_of(
         kinds=dict(sorted(kinds.items(), key=lambda pair: (-pair[1], pair[0]))),
         feedback=_feedback(judged),
         used=used,
+        surfaces=tuple(
+            _surface(name, [fact for fact in inside if fact.surface == name]) for name in sorted(surfaces)
+        ),
+    )
+
+
+def _is_moment(fact: Fact) -> bool:
+    """Whether the recall belongs to a moment of the work, at which silence is the rule, and not to a start or to an agent's question."""
+    return fact.surface not in _ALWAYS
+
+
+def _surface(name: str, facts: Sequence[Fact]) -> SurfaceCount:
+    return SurfaceCount(
+        surface=name,
+        recalls=len(facts),
+        injections=sum(fact.injected > 0 for fact in facts),
+        memories=sum(fact.injected for fact in facts),
+        tokens=sum(sum(fact.tokens.values()) for fact in facts),
     )
 
 
@@ -216,11 +254,12 @@ def _bucket(at_ms: int, facts: Sequence[Fact], verdicts: Sequence[Verdict]) -> B
     for fact in facts:
         tokens.update(fact.tokens)
     feedback = _feedback(verdicts)
-    injections = sum(fact.injected > 0 for fact in facts)
+    moments = [fact for fact in facts if _is_moment(fact)]
+    injections = sum(fact.injected > 0 for fact in moments)
     return Bucket(
         at_ms=at_ms,
         injections=injections,
-        silences=len(facts) - injections,
+        silences=len(moments) - injections,
         memories=sum(fact.injected for fact in facts),
         p50_ms=percentile(times, 0.5),
         p95_ms=percentile(times, 0.95),
@@ -282,10 +321,39 @@ class Charts:
             since_ms=since_ms,
             until_ms=until_ms,
             bucket_ms=bucket_ms,
-            used=Use(shown=totals.shown, used=totals.used, rate=totals.rate, baseline=totals.baseline),
+            used=self._used(since_ms, until_ms, baseline=totals.baseline),
             complete=oldest <= since_ms or all_there,
         )
-        return replace(series, cache=self._cache(since_ms=since_ms, until_ms=until_ms))
+        return replace(
+            series,
+            cache=self._cache(since_ms=since_ms, until_ms=until_ms),
+            noted=self._noted(since_ms, until_ms),
+        )
+
+    def _used(self, since_ms: int, until_ms: int, *, baseline: float | None) -> Use:
+        """Count how much of what was injected into the sessions that were heard of last in that time was used."""
+        shown = used = 0
+        for state in self._store.list_sessions(limit=MOST_FACTS):
+            if state.last_signal_at_ms < since_ms:
+                break
+            if state.last_signal_at_ms >= until_ms:
+                continue
+            usage = USAGE.read(self._store, state.key)
+            given = {exposure.memory_id for exposure in state.ledger if exposure.surface is not Surface.HOST}
+            shown += len(given.intersection(usage.counted))
+            used += len(given.intersection(usage.counted, usage.used))
+        return Use(shown=shown, used=used, rate=round(used / shown, 4) if shown else None, baseline=baseline)
+
+    def _noted(self, since_ms: int, until_ms: int) -> int:
+        """Count the memories that were stored in that time, whatever became of them; digests and task lists of sessions are none."""
+        count, after = 0, None
+        while True:
+            where = MemoryFilter(statuses=None, after=after)
+            memories = self._store.list_memories(where, scope=self._store.scopes(), limit=_BATCH)
+            count += sum(since_ms <= m.created_at_ms < until_ms and not m.is_session_note for m in memories)
+            if len(memories) < _BATCH or memories[-1].created_at_ms < since_ms:
+                return count
+            after = (memories[-1].created_at_ms, memories[-1].id)
 
     def _cache(self, *, since_ms: int, until_ms: int) -> tuple[cache_meter.CacheShare, ...]:
         """Return the prompt-cache shares of that time: what can be kept, by placement, then what was kept, by host."""

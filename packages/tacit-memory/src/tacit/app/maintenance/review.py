@@ -132,7 +132,6 @@ LIVE: tuple[Literal["active"], Literal["quarantined"]] = ("active", "quarantined
 MAX_ENTRIES = 100_000
 MIN_SHARED_WORDS = 0.5
 """Least share of common words of two statements at which their difference is explained word by word."""
-SHOWN_CHARS = 160
 SHOWN_WORDS = 4
 
 ReviewCause = Literal["contradiction", "agent", "import", "unconfirmed", "branch"]
@@ -256,9 +255,9 @@ class ReviewQueue:
         )
 
     def matching(self, where: ReviewFilter, *, scope: ScopeFilter | None) -> tuple[Memory, ...]:
-        """Return the memories in question of all entries that fit `where`, each once."""
+        """Return the statements that fit `where` and wait for a confirmation; pairs are decided one at a time."""
         entries = _filtered(self._entries(scope or self._store.scopes()), where)
-        return tuple({memory.id: memory for memory, _ in entries}.values())
+        return tuple(memory for memory, other in entries if other is None)
 
     def _entries(self, scope: ScopeFilter, levels: tuple[Sensitivity, ...] | None = None) -> list[_Entry]:
         live = MemoryFilter(statuses=LIVE, sensitivities=levels)
@@ -377,7 +376,7 @@ def _is_about(reason: ChangeReason, memory_id: str) -> bool:
 
 
 def _contradiction(memory: Memory, other: Memory, recorded: ChangeReason | None, *, alike: bool) -> str:
-    """Explain why a pair waits, and name the memory that accepting the later one would replace.
+    """Explain why a pair waits.
 
     What was recorded says how the two differ word by word: of other than similar texts nobody can read that.
     """
@@ -386,17 +385,9 @@ def _contradiction(memory: Memory, other: Memory, recorded: ChangeReason | None,
     against = next((change_text(part.but) for part in reversed(parts) if part.but is not None), "")
     shared = _shared(memory.content, other.content)
     if alike and reason is not None:
-        how = change_text(replace(reason, further=())).replace(other.id, "the one on record")
-    elif shared:
-        how = f"both speak of {', '.join(shared)}" + (f", but {against}" if against else "")
-    else:
-        how = "the two may not both hold" + (f": {against}" if against else "")
-    shown = (
-        other.content if len(other.content) <= SHOWN_CHARS else f"{other.content[:SHOWN_CHARS].rstrip()}..."
-    )
-    return (
-        f"{how}. Accepting it replaces \N{LEFT DOUBLE QUOTATION MARK}{shown}\N{RIGHT DOUBLE QUOTATION MARK}"
-    )
+        return change_text(replace(reason, further=())).replace(other.id, "the one on record")
+    about = f"; both speak of {', '.join(shared)}" if shared else ""
+    return "the two may not both hold" + about + (f" ({against})" if against else "")
 
 
 # The review queue and undo: what nobody but the user can decide. In: decisions. Out: the changes made.
@@ -405,7 +396,7 @@ def _contradiction(memory: Memory, other: Memory, recorded: ChangeReason | None,
 # and can be taken back.
 
 ReviewAction = Literal["accept", "reject", "merge", "keep"]
-BulkAction = Literal["accept", "reject", "keep"]
+BulkAction = Literal["accept", "reject"]
 MAX_EVIDENCE = 8
 NO_LIMIT = 1_000_000
 DECISIONS = (ChangeCause.ACCEPTED, ChangeCause.REJECTED, ChangeCause.KEPT)
@@ -493,7 +484,9 @@ class Review:
         scope: ScopeFilter | None = None,
         count: int | None = None,
     ) -> tuple[Change, ...]:
-        """Decide on many entries alike, in one change, and return the changes made: those of `ids`, else all that fit `where`.
+        """Decide on many statements alike, in one change, and return the changes made: those of `ids`, else all that fit `where`.
+
+        A pair is decided by itself, because one of the two may end by it.
 
         Args:
             action: as for `decide`.
@@ -504,7 +497,7 @@ class Review:
 
         Raises:
             NotFound: if there is no such memory.
-            InvalidInput: if one of `ids` is not in the queue.
+            InvalidInput: if one of `ids` is not in the queue, or belongs to a pair.
             Conflict: if `where` asks for another number than `count`.
         """
         if ids:
@@ -517,22 +510,17 @@ class Review:
                     hint="Check the list again, then decide on that number.",
                 )
         decisions: list[_DecisionWrites] = []
-        ended_ids: set[str] = set()
         for memory in memories:
-            pair = self._others(memory)
-            others = tuple(other for other in pair if other.id not in ended_ids)
-            if memory.id in ended_ids or (pair and not others and memory.status == "active"):
-                continue  # the decision on another one of these settled it
-            self._must_wait(memory, others)
-            match action:
-                case "accept":
-                    decisions.append(self._accept(memory, (*others, *self._replaced(memory))))
-                    ended_ids.update(other.id for other in others)
-                case "reject":
-                    decisions.append(self._reject(memory))
-                    ended_ids.add(memory.id)
-                case "keep":
-                    decisions.append(self._keep(memory, others))
+            if ids and (pair := self._others(memory)):
+                raise InvalidInput(
+                    f"{memory.id} and {pair[0].id} contradict each other: a pair is decided by itself.",
+                    hint=f"Decide on {memory.id} alone, and name the others without it.",
+                )
+            self._must_wait(memory, ())
+            accepted = action == "accept"
+            decisions.append(
+                self._accept(memory, self._replaced(memory)) if accepted else self._reject(memory)
+            )
         writes = _DecisionWrites(
             changes=tuple(change for decision in decisions for change in decision.changes),
             rejected=tuple(memory for decision in decisions for memory in decision.rejected),

@@ -20,10 +20,11 @@ from tacit.cli.terminal.arguments import (
     session_key,
 )
 
-KEYS = "[a]ccept  [e]dit  [r]eject  [m]erge  [k]eep both  [s]kip  [q]uit"
+KEYS = "[a]ccept  [e]dit  [r]eject  [s]kip  [q]uit"
+PAIR_KEYS = "[k]eep both  [o] replace the other  [d]rop the first  [m]erge  [s]kip  [q]uit"
 SHOWN = 10
 """The most statements of a change that are shown before it is taken back."""
-_KEYS = {"a": "accept", "r": "reject", "m": "merge", "k": "keep"}
+_KEYS = {"a": "accept", "r": "reject", "m": "merge", "k": "keep", "o": "accept", "d": "reject"}
 ACTIONS = ("list", "accept", "reject", "edit", "merge", "keep")
 Kinds = Annotated[
     list[str] | None,
@@ -277,9 +278,14 @@ def _decide_all(
         answer = ask("POST", "/v1/review", {"action": action, "ids": ids})
     else:
         filters = {**filters, **drop_empty(cwd=folder)}
-        total = ask("GET", "/v1/review", {**filters, "limit": 1})["total"]
+        found = ask("GET", "/v1/review", {**filters, "limit": 1})
+        causes = {group["value"]: group["count"] for group in found["groups"]["cause"]}
+        pairs = causes.get("contradiction", 0)
+        total = found["total"] - pairs
+        if pairs and not as_json:
+            print_line(f"{pairs} of the matches contradict another statement: decide on these one by one.")
         if not total:
-            print_line("Nothing that matches waits.")
+            print_line("Nothing else that matches waits." if pairs else "Nothing that matches waits.")
             return
         noun = "statement" if total == 1 else "statements"
         confirm(f"{action.capitalize()} {total} {noun}?", yes=yes, default=False)
@@ -315,7 +321,7 @@ def _tell(changes: list[dict[str, Any]]) -> None:
 def _walk(folder: str) -> None:
     """Go through the waiting statements, read one key for each, and carry out its decision at once."""
     from tacit.cli.connection import ask
-    from tacit.cli.terminal.output import print_line
+    from tacit.cli.terminal.output import format_moment, print_line
 
     entries, total = _waiting(folder)
     if not total:
@@ -326,11 +332,15 @@ def _walk(folder: str) -> None:
         memory, other = entry["memory"], entry["other"]
         if memory["id"] in decided or (other and other["id"] in decided):
             continue
-        print_line(f"\n{number} of {total}  [{memory['kind']}] {memory['content']}")
+        print_line(
+            f"\n{number} of {total}  {format_moment(memory['created_at_ms'])}  [{memory['kind']}] {memory['content']}"
+        )
         if other:
-            print_line(f"  against  [{other['kind']}] {other['content']}")
-        print_line(f"  because  {entry['reason']}\n{KEYS}")
-        key = _key("aermksq" if other else "aersq")
+            print_line(
+                f"  against  {format_moment(other['created_at_ms'])}  [{other['kind']}] {other['content']}"
+            )
+        print_line(f"  because  {entry['reason']}\n{PAIR_KEYS if other else KEYS}")
+        key = _key("kodmsq" if other else "aersq")
         if key == "q":
             return
         if key == "s":

@@ -42,7 +42,7 @@ _SPARE = 4
 
 
 def add_pinned(tools: Tools, state: RecallState) -> Outcome[RecallState]:
-    """Put the pinned memories in front of `passed`. Reads the store."""
+    """Return the state with the pinned memories in front of `passed`. Reads the store."""
     pinned = pinned_candidates(state.query, store=tools.store, settings=state.settings)
     pinned_ids = {candidate.memory.id for candidate in pinned}
     unpinned = (candidate for candidate in state.passed or () if candidate.memory.id not in pinned_ids)
@@ -160,7 +160,7 @@ def _near(settings: RecallSettings) -> CosineFloor:
 
 
 def search_pipeline(kit: Kit, state: RecallState) -> Pipeline:
-    """Return the pipeline of a search that keeps what is near enough, shares a rare name, or is related to what passed.
+    """Return the pipeline of a search: search, and keep what is near enough, shares a rare name, or is related to what passed.
 
     Pinned memories come first, where the settings and the surface have them.
     """
@@ -174,7 +174,7 @@ def search_pipeline(kit: Kit, state: RecallState) -> Pipeline:
 
 
 def start_pipeline(kit: Kit, state: RecallState) -> Pipeline:
-    """Return the pipeline of a start or a compaction, with pinned memories first where the settings and the surface have them."""
+    """Return the pipeline of a start or a compaction: put pinned memories first, where the settings and the surface have them, then go on as `pipelines.start`."""
     pipeline = start(kit, state)
     if not state.settings.ambient.enabled or state.query.surface not in PINNED_SURFACES:
         return pipeline

@@ -493,7 +493,7 @@ def multispace_relevance(query: Query, candidate: Candidate, kind: Kind) -> tupl
 
 
 def recency_factor(age_ms: int, weights: RecencyWeights) -> float:
-    """Return the factor for the age of a memory; a negative age counts as new."""
+    """Return the factor of `weights` for a memory of this age; a negative age counts as new."""
     tiers = (
         (HOUR_MS, weights.hour),
         (DAY_MS, weights.day),
@@ -650,7 +650,7 @@ DIGESTS_READ = 5
 
 
 def read_sections(tools: Tools, state: RecallState) -> Outcome[RecallState]:
-    """Add to the state what the sections need: recent work, and the id of the last session's digest. Reads the store and embeds."""
+    """Return the state with what the sections need: recent work, and the id of the last session's digest. Reads the store and embeds."""
     query = state.query
     if "semantic" in state.space_scores and query.text.strip():
         state = _with_recent_work(tools, state)
@@ -749,12 +749,12 @@ _JUDGE = partial(
 
 
 def search_pipeline(kit: Kit, state: RecallState) -> Pipeline:
-    """Return the pipeline of a search by all spaces, for surfaces that are silent unless the user gives them tokens."""
+    """Return the pipeline of a search: by all spaces, for surfaces that are silent unless the user gives them tokens."""
     return search(kit, state, judge=_JUDGE)
 
 
 def prompt(kit: Kit, state: RecallState) -> Pipeline:
-    """Return the pipeline before a prompt: a search that also reads recent work and the last session.
+    """Return the pipeline before a prompt: search, read recent work and the last session as well, and fail where the prompt has no vector.
 
     Its steps raise ProviderError if the prompt could not be embedded.
     """

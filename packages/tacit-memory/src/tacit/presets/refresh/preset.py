@@ -265,7 +265,7 @@ def _near(settings: RecallSettings) -> CosineFloor:
 
 
 def search_pipeline(kit: Kit, state: RecallState) -> Pipeline:
-    """Return the pipeline of a search that keeps what is near enough or, for a prompt or a task, shares a rare name."""
+    """Return the pipeline of a search: search, and keep what is near enough or, for a prompt or a task, shares a rare name."""
     reach: Steps = (("score", partial(reach_cosine, _near)),)
     if state.query.surface in (Surface.PROMPT, Surface.SUBAGENT):
         reach = (("score", partial(find_shared_names, kit.tools)), *reach)

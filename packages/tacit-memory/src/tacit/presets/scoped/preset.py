@@ -99,7 +99,7 @@ def task_match(content: str, task: str) -> float:
 
 
 def recency_of(memory: Memory, *, at_ms: int) -> float:
-    """Return the recency of a memory at `at_ms`."""
+    """Return the `recency` of a memory at `at_ms`, 0.2 to 1, by the time of its last update."""
     return recency(max(0, at_ms - memory.updated_at_ms))
 
 
@@ -130,7 +130,7 @@ def matches(candidate: Candidate) -> bool:
 
 
 def scoped_relevance(query: Query, candidate: Candidate, kind: Kind) -> tuple[float, tuple[str, ...]]:
-    """Return the score as a share of the best reachable one, 0-1, and a reason.
+    """Return the relevance of `candidate`, 0-1 (its `scope_score` as a share of its `best_score`), and a reason.
 
     A digest has 1. On demand a memory that does not match the words has 0.
     """
@@ -454,7 +454,7 @@ _JUDGE = partial(
 
 
 def search_pipeline(kit: Kit, state: RecallState) -> Pipeline:
-    """Return the pipeline of a search judged by `scoped_relevance`, for surfaces that are silent unless the user gives them tokens."""
+    """Return the pipeline of a search: judged by `scoped_relevance`, for surfaces that are silent unless the user gives them tokens."""
     return search(kit, state, judge=_JUDGE)
 
 

@@ -140,7 +140,7 @@ def is_enabled(kind: str, enabled: Collection[str]) -> bool:
 
 
 def serves_task(kind: str, task: str, enabled: Collection[str]) -> bool:
-    """Whether a prompt with this task looks at `kind`.
+    """Whether memories of `kind` may be given for a prompt with this task.
 
     The seed lists the types of each task, of the four that are on by default and of research. What a user turned on besides
     is looked at for every task, or it would never be.
@@ -329,7 +329,7 @@ def section_of(kind: str) -> str:
 
 
 def _rank(item: PackItem) -> tuple[bool, float, float, tuple[int, str]]:
-    """Return the place of a line: what people said, best first, then the agent's own notes."""
+    """Return the sort key of a line: what people said comes first, the most relevant first, then the agent's own notes."""
     candidate, memory = item.candidate, item.candidate.memory
     return (memory.provenance.own_note, -candidate.relevance, -candidate.fused, memory.newest_first)
 
@@ -420,17 +420,17 @@ _REST = "*"
 
 
 def reach_floors(state: RecallState) -> Outcome[RecallState]:
-    """Set `reached`: the scored candidates that reach every floor of the seed; see `held_to_floors`.
+    """Return the state with `reached`: the scored candidates that reach every floor of the seed; see `keep_above_floors`.
 
     Sources: sections 2.2 (kinds of a task, least importance), 2.3 (least similarity by type, what is certain), 6.1 (enabled types).
     """
-    done = held_to_floors(
+    done = keep_above_floors(
         state.scored or (), query=state.query, settings=state.settings, threshold=state.threshold
     )
     return Outcome(kept=state.changed(reached=done.kept), drops=done.drops)
 
 
-def held_to_floors(
+def keep_above_floors(
     scored: Sequence[Candidate], *, query: Query, settings: RecallSettings, threshold: float
 ) -> Outcome[tuple[Candidate, ...]]:
     """Keep what reaches every floor: enabled kind, kind of the task, importance, similarity of its type; others are drops.
@@ -484,7 +484,7 @@ _ALONE = 1 / 3
 
 
 def judge_answer(state: RecallState) -> Outcome[RecallState]:
-    """Judge each candidate for a question, and drop those below the least similarity of their type (section 2.3).
+    """Return the state with `scored`: each candidate judged for a question, without those below the least similarity of their type (section 2.3).
 
     Where none reaches it, the most similar one is kept alone, because somebody asked: the shipped model gives `add authentication` and
     `JWT vs session tokens decision` (section 9.2) a cosine of 0.16. A memory that has no vector yet is judged by its words.
@@ -535,7 +535,7 @@ _JUDGE = partial(
 
 
 def search_pipeline(kit: Kit, state: RecallState) -> Pipeline:
-    """Return the pipeline of a search that scores each memory by the formula of five parts and keeps those that reach the least similarity of their type."""
+    """Return the pipeline of a search: search, score each memory by the formula of five parts, and keep those that reach the least similarity of their type."""
     return search(kit, state, judge=_JUDGE, reach=(("score", reach_floors),))
 
 

@@ -65,7 +65,7 @@ _NO_TOPIC = frozenset(_GENERIC.split())
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Topic:
-    """A word that several texts share, and the places of these texts in the list."""
+    """A word that several texts share, and the indexes of these texts in the list."""
 
     word: str
     members: tuple[int, ...]

@@ -163,7 +163,7 @@ def failure(kit: Kit, state: RecallState) -> Pipeline:
 
 
 def _judge_failure_of(kit: Kit, state: RecallState) -> Outcome[RecallState]:
-    """Set `scored`: each candidate with its relevance to the failure, combined with what a model named in the pause."""
+    """Return the state with `scored`: each candidate with its relevance to the failure, combined with what a model named in the pause."""
     judgments = judge_failure(state.query, state.found or (), among=state.memories_asked)
     return judged(state, with_armed(state, judgments, kit.armed))
 

@@ -324,12 +324,12 @@ def place_of_last_answer(order: Order, matches: Mapping[str, float], *, least: f
 
 
 def ask_wide(tools: Tools, state: RecallState, *, besides: Collection[str] = ()) -> Outcome[RecallState]:
-    """Ask all active spaces but those `besides`, for as many hits as the budget may need; see `ask`."""
+    """Search with all active spaces but `besides`, for as many hits as the budget may need; see `ask`."""
     return ask(tools, state, wide=breadth(state.query, CANDIDATES_PER_SPACE), besides=besides)
 
 
 def weigh(tools: Tools, state: RecallState, *, by_match: bool = False) -> Outcome[RecallState]:
-    """Rank the memories with `answer` and set `order`, `read`, `matches` and, with `by_match`, their scores.
+    """Rank the memories with `answer`; return the state with `order`, `read`, `matches` and, with `by_match`, their scores.
 
     The order is cut to what the budget can hold; with `by_match` after the last memory that reaches the threshold.
     """
@@ -363,7 +363,7 @@ def weigh(tools: Tools, state: RecallState, *, by_match: bool = False) -> Outcom
 
 
 def has_heading(text: str) -> bool:
-    """Whether `text` is long, so that `answer` embeds its heading, too."""
+    """Whether `text` is long and has several lines, so that `answer` embeds its first line, too."""
     return bool(_read(text).heading)
 
 
@@ -552,12 +552,12 @@ def _share(values: Scores, *, floor: float | None = None) -> Scores:
 
 
 def order_by_match(state: RecallState) -> Outcome[RecallState]:
-    """Set `scored`: the found candidates in the order of the answer, with the match as relevance."""
+    """Return the state with `scored`: the found candidates in the order of the answer, with the match as relevance; see `by_match`."""
     return Outcome(kept=state.changed(scored=by_match(state.found or (), state.matches)))
 
 
 def order_judged(state: RecallState) -> Outcome[RecallState]:
-    """Set `scored` again in the order of the answer; see `in_order`."""
+    """Return the state with its `scored` candidates in the order of the answer; see `in_order`."""
     return Outcome(kept=state.changed(scored=in_order(state.scored or ())))
 
 
@@ -592,13 +592,13 @@ def in_order(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
 
 
 def cut_answer(state: RecallState, *, share: float = ANSWER_SHARE) -> Outcome[RecallState]:
-    """Reduce `passed` to what is not far below the best; see `cut`."""
+    """Return the state whose `passed` is reduced to what is not far below the best; see `cut`."""
     done = cut(state.passed or (), share=share)
     return Outcome(kept=state.changed(passed=done.kept), drops=done.drops)
 
 
 def cut(candidates: Sequence[Candidate], *, share: float) -> Outcome[tuple[Candidate, ...]]:
-    """Keep the candidates with at least `share` of the best score, or with nearly the best match, in the order given."""
+    """Keep the candidates with at least `share` of the best score, or with nearly the best match, in the order given; the others are drops."""
     least = share * max((c.fused for c in candidates), default=0.0)
     near = NEAR_MATCH * max((c.relevance for c in candidates), default=0.0)
     kept = tuple(c for c in candidates if c.fused >= least or c.relevance >= near)
