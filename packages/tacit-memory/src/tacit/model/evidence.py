@@ -121,7 +121,7 @@ class Candidate:
         )
 
     def score(self, space: str) -> float | None:
-        """Score in `space`, or None where it was not measured."""
+        """Return the score in `space`; None = it was not measured there."""
         return next((value for name, value in self.scores if name == space), None)
 
 

@@ -142,5 +142,5 @@ class ScopeFilter:
         return cls.of(scope) if scope.of_user else cls.of(scope, UNIVERSAL)
 
     def allows(self, scope: Scope, lent: str = "") -> bool:
-        """Whether a memory of `scope` that other projects see as `lent` may be seen."""
+        """Whether a memory of `scope` may be seen; `lent` = why other projects may see it (`Memory.lent_as`), "" = they may not."""
         return scope in self.scopes or lent in self.lent

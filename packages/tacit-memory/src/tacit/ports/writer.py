@@ -77,7 +77,7 @@ class Writer(Protocol):
         ...
 
     def cancel(self) -> None:
-        """Abort the requests that run now, if the provider can; their `write` raises."""
+        """Abort the requests that run now, if the provider can; their `write` then raises ProviderError."""
         ...
 
     def close(self) -> None:

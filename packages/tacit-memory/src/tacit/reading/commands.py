@@ -189,7 +189,7 @@ _WEAK = {
 
 
 def command_actions(name: str) -> tuple[tuple[str, float], ...]:
-    """Return (action class, chance) of one normalized command; an unknown program is only `run_command`."""
+    """Return (action class, chance) pairs for a command as `split_commands` gives it; an unknown program is only `run_command`."""
     for pattern, action in _RULES:
         if pattern.match(name):
             weight = _WEAK.get(action, 1.0)
@@ -271,7 +271,7 @@ def is_test(path: str) -> bool:
 
 
 def file_actions(path: str, touch: Touch) -> tuple[tuple[str, float], ...]:
-    """Return (action class, chance) of touching the file at `path`, likeliest first.
+    """Return (action class, chance) pairs for touching the file at `path`, likeliest first.
 
     Editing is certain; reading counts by half (an edit often follows); naming by a third.
     """

@@ -48,7 +48,7 @@ def headline_of(statement: str, *, most_chars: int = MAX_CHARS) -> str:
 
 
 def _added(text: str) -> str:
-    """Return what fetching the full statement adds: ` +command`, ` +fix`, or "" = only more words."""
+    """Return the note at the end of a headline on what the full statement holds besides: ` +command`, ` +fix`, or "" = only more words."""
     if _COMMAND.search(text, MAX_CHARS // 2):
         return " +command"
     return " +fix" if _PARTS.fix.search(text, MAX_CHARS // 2) else ""
@@ -75,7 +75,7 @@ def _parted(text: str) -> tuple[str, str]:
 
 
 def _fitted(text: str, room: int) -> str:
-    """Return the beginning of a text in `room` characters, followed by names that the cut would lose."""
+    """Return the beginning of a text, followed by names that the cut would lose, in at most `room` characters."""
     short = _PARTS.reason.sub("", text) if len(text) > room else text
     if len(short) < _LEAST_USED * room:
         short = text

@@ -428,7 +428,7 @@ def _holds(name: str, body: str, table: _Table) -> re.Match[str] | None:
 
 
 def _main(body: str, table: _Table) -> str:
-    """Return the main clause, so that "write a test that never fails" gives no rule."""
+    """Return the main clause of a sentence, so that "write a test that never fails" gives no rule."""
     subordinate = table.find("subordinate", body)
     if subordinate is None:
         return body

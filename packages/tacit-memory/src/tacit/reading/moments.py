@@ -128,7 +128,7 @@ def _forbidden(clause: str, phrases: Phrases) -> Moment | None:
 
 
 def _last_part(before: str) -> str:
-    """Return the subject of the verb behind `before`."""
+    """Return the last part of `before`, the words before a verb: its subject."""
     last = re.split(r"[,:;]\s+|\b(?:so|and|but)\s+", before)[-1]
     return last if "\ue000" in last else before
 

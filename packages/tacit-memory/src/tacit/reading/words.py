@@ -104,7 +104,7 @@ class ActionEvidence:
             self.chances[name] = chance
 
     def ranked(self, *, least: float = 0.08, most: int = 12) -> Weights:
-        """Return (class, chance), highest first, ties by name; chances are capped at 0.97."""
+        """Return (class, chance) pairs, highest first, ties by name: the `most` likeliest with at least the chance `least`, each capped at 0.97."""
         likely = [(name, round(min(p, 0.97), 3)) for name, p in self.chances.items() if p >= least]
         return tuple(sorted(likely, key=lambda item: (-item[1], item[0]))[:most])
 

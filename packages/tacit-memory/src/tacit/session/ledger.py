@@ -57,7 +57,7 @@ def why_in_context(
 
 
 def held(state: SessionState, *, reinject_after: int) -> tuple[str, ...]:
-    """Return the ids of memories that were injected in this epoch and may not come again yet, oldest exposure first.
+    """Return the ids of the memories that the context holds: injected in this epoch and not to come again yet, oldest exposure first.
 
     `reinject_after` = turns until one may come again; 0 = never in this epoch.
     """

@@ -194,7 +194,7 @@ def current_work(texts: Sequence[str], similarities: Sequence[Sequence[float]], 
 
 
 def measurable(query: Query, space: str) -> bool:
-    """Whether the query has what `space` compares, such as files for `code`; else it says nothing of a shift."""
+    """Whether the query has what `space` compares, such as files for `code`; else the space cannot tell of a shift."""
     match space:
         case "intent":
             return bool(query.situation.actions)
@@ -207,7 +207,7 @@ def measurable(query: Query, space: str) -> bool:
 
 
 def comparable(piece: Candidate, space: str) -> bool:
-    """Whether a piece of work has what `space` compares, such as a trigger for `intent`; else it says nothing of a shift."""
+    """Whether a piece of work has what `space` compares, such as a trigger for `intent`; else the space cannot tell of a shift."""
     if piece.memory.kind == TURN:
         return piece.score(space) is not None
     return space != "intent" or not piece.memory.trigger.empty
@@ -452,7 +452,7 @@ def weighted_agreement(scores: Mapping[str, float] | Iterable[tuple[str, float]]
 
 
 def related(scores: Mapping[str, float]) -> bool:
-    """Whether scores show more than chance: a meaning that is not far, many spaces that agree, or shared words, names or errors at their mark.
+    """Whether scores show more than chance: a meaning that is not far, many spaces that agree, or one of `TELLING` that reaches its `high`.
 
     Single pairs of tokens or learned neighbors of words (`late`, `expanded`) reach their marks for prompts about nothing on record.
     """

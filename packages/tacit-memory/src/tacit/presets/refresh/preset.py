@@ -334,7 +334,7 @@ class LowInformation:
     words: int
 
     @property
-    def holds(self) -> bool:
+    def too_thin(self) -> bool:
         """Whether the prompt is too thin ("ok", "yes do it") to replace what is there."""
         return self.nothing_coming or self.words < LOW_INFORMATION_WORDS
 
@@ -396,7 +396,7 @@ class RefreshBlock:
             relevant = ""
             state = ledger.without_surface(state, Surface.PROMPT)
             state = ledger.keep_block(state, message_id=RELEVANT_BLOCK, text="")
-        if query.surface in _SEARCHED and query.text.strip() and not low.holds:
+        if query.surface in _SEARCHED and query.text.strip() and not low.too_thin:
             fresh = self._refreshed(query, state)
             if fresh is not None:
                 done, trace = fresh

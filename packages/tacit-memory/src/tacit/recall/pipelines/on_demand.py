@@ -525,7 +525,10 @@ def _lexical(asked_words: AskedWords, word_scores: Scores, near: TurnNeighbors) 
 def _late(
     asked_words: AskedWords, memories: Sequence[Memory], near: TurnNeighbors, matches: TokenMatches
 ) -> list[Scores]:
-    """Return [token-level scores of the memories], [] without tokens; of a long text its heading against the memories' first lines."""
+    """Return a list with the token-level scores of the memories, shape (memories,); [] if the question has no tokens.
+
+    Of a long question the heading is compared with the first lines of the memories.
+    """
     if asked_words.heading:
         texts = [memory.content.lstrip().split("\n", 1)[0][:HEADING_CHARS] for memory in memories]
     else:

@@ -265,7 +265,7 @@ class StartPools:
         return StartPool(candidates=candidates, facts=facts, change=change, at_ms=at_ms, read_at_ms=at_ms)
 
     def _listings(self, scope: ScopeFilter) -> tuple[_Listing, ...]:
-        """Read the lists: standing and other kinds, each of the project's own scopes and of those seen everywhere."""
+        """Read the lists that a pool is made of: of standing and of other kinds, each once for the project's own scopes and once for those that all projects see."""
         kinds = [kind.name for kind in self._kinds if kind.standing or kind.at_start]
         # A kind that was removed from the settings still names what is stored.
         removed = self._kinds.unknown(self._store.kinds(scope=scope))
