@@ -64,7 +64,7 @@ class Surface(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackItem:
-    """A memory as it will stand in the block: `text` may be shortened at a sentence end.
+    """A memory as it will stand in the block; `text` = its words there, perhaps shortened at a sentence end.
 
     `category` names the part of the block it stands in, where the layout has parts.
     """

@@ -167,7 +167,7 @@ def statement_words(content: str) -> set[str]:
 
 
 def statement_cues(content: str) -> Row:
-    """Return `CUES` numbers: length, code spans, whether it orders, paths, words such as `every`."""
+    """Return `CUES` numbers on a statement, each 0 to 3: its length, its code spans, whether it orders, its paths, and words such as `every`."""
     return np.array(
         [
             min(len(content.split()) / 40, 3.0),

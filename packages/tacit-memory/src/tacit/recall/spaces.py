@@ -120,7 +120,7 @@ class Space:
 def each(
     measure: Callable[[Query, Memory], float],
 ) -> Callable[[Query, Shortlist], Mapping[str, float]]:
-    """Return a `Space.measure` that scores every memory of the short list by itself with `measure`."""
+    """Return a function for `Space.measure` that scores every memory of the short list by itself with `measure`."""
 
     def measure_all(query: Query, shortlist: Shortlist) -> dict[str, float]:
         return {memory.id: measure(query, memory) for memory in shortlist.memories}
@@ -553,7 +553,7 @@ def session_order(memories: Iterable[Memory], last: str = "") -> dict[str, int]:
 
 
 def nearness_in_session(query: Query, shortlist: Shortlist) -> dict[str, float]:
-    """Return how close memories were learned to the query's turn, else to the best hits; by memory id, only those above 0."""
+    """Return by memory id how close it was learned to the turn of the query or, if that has none, to the best hits; only values above 0."""
     places = {m.id: place for m in shortlist.memories if (place := session_position(m)) is not None}
     if query.session and query.turn:
         position = (query.session, query.turn)
@@ -564,7 +564,7 @@ def nearness_in_session(query: Query, shortlist: Shortlist) -> dict[str, float]:
 
 
 def anchor_weights(shortlist: Shortlist) -> dict[str, float]:
-    """Return weights 0-1 of found memories by id: their score as a share of the best, averaged over the spaces `SEEDS`."""
+    """Return by memory id how well the spaces `SEEDS` found it, 0-1: its score as a share of the best one, averaged over these spaces."""
     total: defaultdict[str, float] = defaultdict(float)
     for space in SEEDS:
         scores = shortlist.found.get(space, {})

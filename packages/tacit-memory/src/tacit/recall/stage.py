@@ -518,7 +518,7 @@ PipelineMaker: TypeAlias = Callable[[Kit, RecallState], Pipeline]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartPoolDesign:
-    """One design of the start pool.
+    """How the start pool of a preset is made, how long it is used again, and on which settings it depends.
 
     Attributes:
         make: reads the candidates; None = by expected need, which `pipelines.start` does itself.

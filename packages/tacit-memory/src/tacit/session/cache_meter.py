@@ -66,7 +66,7 @@ def counted_requests(days: Days, host: str, requests: Iterable[tuple[int, int, i
 
 
 def shares_of_hosts(days: Days, *, since_ms: int, until_ms: int) -> tuple[CacheShare, ...]:
-    """Return one entry for each host with its sums in that time (whole days, UTC)."""
+    """Return one entry for each host with its sums in that time (whole days, UTC); `days` as `counted_requests` makes them."""
     cache_shares = shares(days, since_ms=since_ms, until_ms=until_ms)
     return tuple(replace(share, placement="", host=share.placement) for share in cache_shares)
 

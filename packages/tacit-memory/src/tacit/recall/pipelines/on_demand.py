@@ -425,7 +425,7 @@ def _pool(
 
 
 def beside_successors(values: Scores, memories: Sequence[Memory]) -> Scores:
-    """Return the values; one of a memory that another of `memories` replaced is at least 0.7 times that of its successor."""
+    """Return `values` (one for each of `memories`), where that of a replaced memory is raised to 0.7 times the value of the memory that replaced it."""
     at = {memory.id: row for row, memory in enumerate(memories)}
     out = values.copy()
     for row, memory in enumerate(memories):
@@ -436,7 +436,7 @@ def beside_successors(values: Scores, memories: Sequence[Memory]) -> Scores:
 
 
 def cap_unknown(weights: Scores, coverage: Scores) -> Scores:
-    """Return the weights of words; one that no memory holds weighs at most as much as the rarest that one holds."""
+    """Return the weights of words, where a word that no memory holds is lowered to the greatest weight of a word that one holds."""
     covered = coverage.any(axis=0)
     return (
         np.where(covered, weights, np.minimum(weights, weights[covered].max())) if covered.any() else weights
