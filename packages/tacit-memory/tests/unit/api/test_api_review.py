@@ -11,7 +11,8 @@ from tacit.model.memory import Memory, Provenance, Relation, TrustTier
 from tacit.model.scope import Scope
 
 pytestmark = pytest.mark.timeout(60)
-WAITING = 900
+WAITING = 360
+HALF = WAITING // 2
 
 
 def waiting(number: int, **how) -> Memory:
@@ -69,13 +70,13 @@ def test_a_cursor_stays_right_while_entries_are_decided(client):
 @pytest.mark.parametrize(
     ("where", "number"),
     [
-        ({"source": "mem0.json"}, 450),
-        ({"kind": "decision"}, 300),
-        ({"kind": ["decision", "fact"]}, 600),
-        ({"kind": "decision", "source": "notes.md"}, 150),
-        ({"cause": "import"}, 900),
+        ({"source": "mem0.json"}, HALF),
+        ({"kind": "decision"}, WAITING // 3),
+        ({"kind": ["decision", "fact"]}, WAITING * 2 // 3),
+        ({"kind": "decision", "source": "notes.md"}, WAITING // 6),
+        ({"cause": "import"}, WAITING),
         ({"cause": "contradiction"}, 0),
-        ({"tier": "import", "text": "tool 3 team 4"}, 21),
+        ({"tier": "import", "text": "tool 3 team 4"}, 8),
         ({"text": "componets teem 7"}, None),
         ({"scope": "project:other"}, 0),
     ],
@@ -93,20 +94,20 @@ def test_filters_and_their_groups_agree(client, where, number):
 
 def test_all_that_fit_are_decided_in_one_change_and_taken_back_as_one(client):
     done = client.post(
-        "/v1/review", json={"action": "accept", "where": {"source": ["mem0.json"]}, "count": 450}
+        "/v1/review", json={"action": "accept", "where": {"source": ["mem0.json"]}, "count": HALF}
     )
     assert done.status_code == 200, done.text
-    assert done.json()["decided"] == 450
-    assert queue(client)["waiting"] == 450
-    assert client.get("/v1/memories?limit=1").json()["total"] == 450
+    assert done.json()["decided"] == HALF
+    assert queue(client)["waiting"] == HALF
+    assert client.get("/v1/memories?limit=1").json()["total"] == HALF
     undone = client.post("/v1/undo", json={"id": done.json()["change_id"]})
-    assert len(undone.json()["changes"]) == 450
+    assert len(undone.json()["changes"]) == HALF
     assert queue(client)["waiting"] == WAITING
 
 
 def test_nothing_is_decided_on_another_number_than_was_shown(client):
     for body in (
-        {"action": "reject", "where": {"kind": ["fact"]}, "count": 299},
+        {"action": "reject", "where": {"kind": ["fact"]}, "count": WAITING // 3 - 1},
         {"action": "reject", "where": {}, "count": 0},
     ):
         refused = client.post("/v1/review", json=body)

@@ -8,8 +8,9 @@ from threading import Event, Thread
 
 import pytest
 
-from samples import NOW_MS
+from samples import NOW_MS, memory_named
 from tacit.errors import ProviderError, StoreError
+from tacit.model.changes import Add
 from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.providers.embedding import FakeEmbedder
 from tacit.upkeep.rescan import rescan
@@ -126,9 +127,8 @@ def test_what_a_request_waits_for_is_listed_while_it_runs(make_engine: Callable,
 
 def test_a_backup_and_a_rescan_tell_how_far_they_are(make_engine: Callable, tmp_path):
     engine = make_engine()
-    for number in range(120):
-        engine.remember(f"The module {number} keeps {'its state and ' * 120} more.", cwd=str(tmp_path))
-    engine.flush()
+    texts = [f"The module {number} keeps {'its state and ' * 120} more." for number in range(120)]
+    engine.store.apply([Add(memory=memory_named(f"mem_{n:03}", text)) for n, text in enumerate(texts)])
     backup: list[tuple[int, int]] = []
     assert engine.store.backup(
         tmp_path / "copy.db", progress=lambda done, whole: backup.append((done, whole))
