@@ -114,11 +114,12 @@ def all_rows(path: Path) -> Rows:
 
 
 def readable_rows(path: Path, original: Rows, work: Path) -> Rows:
-    """The original rows that plain SQL still reads: by a scan from each end, and one by one by their keys."""
+    """The original rows that plain SQL still reads: by a scan from each end, and memories one by one by their keys."""
     copy_database(path, work)
     found: Rows = {table: set() for table in TABLES}
     try:
         with closing(sqlite3.connect(work)) as raw:
+            raw.execute("PRAGMA writable_schema = ON")
             for table, keys in TABLES.items():
                 for order in (
                     "",
@@ -129,7 +130,7 @@ def readable_rows(path: Path, original: Rows, work: Path) -> Rows:
                 columns = [row[1] for row in _rows(raw, f"PRAGMA table_info({table})", ())]
                 where = " AND ".join(f"{key.strip()} = ?" for key in keys.split(","))
                 places = [columns.index(key.strip()) for key in keys.split(",") if key.strip() in columns]
-                for row in original[table] - found[table] if columns else ():
+                for row in original[table] - found[table] if columns and table == "memories" else ():
                     found[table] |= _until_damage(
                         raw, f"SELECT * FROM {table} WHERE {where}", [row[place] for place in places]
                     ) & {row}

@@ -13,6 +13,7 @@ import subprocess
 import time
 from collections.abc import Mapping
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +93,7 @@ def _shortened(value: Any) -> Any:
 
 def record(folder: Path, site: Site) -> dict[str, Example]:
     """Live the day in `folder` with an account on `site`."""
+    began_ms = time.time_ns() // 1_000_000
     shop = folder / "shop"
     _make_repository(shop)
     _git(folder, "clone", "-q", str(shop), "second-clone")
@@ -104,7 +106,8 @@ def record(folder: Path, site: Site) -> dict[str, Example]:
         _looks_after(day, folder, shop)
         _shares(day, site, shop)
         _ends(day, folder)
-    return _made_up(day.examples, {str(shop): "/work/shop", str(folder): "/home/ana", **_names(site)})
+    names = {str(shop): "/work/shop", str(folder): "/home/ana", **_names(site)}
+    return _made_up(day.examples, names, began_ms)
 
 
 def _names(site: Site) -> dict[str, str]:
@@ -116,11 +119,42 @@ def _names(site: Site) -> dict[str, str]:
     }
 
 
-def _made_up(examples: dict[str, Example], names: Mapping[str, str]) -> dict[str, Example]:
-    text = json.dumps(examples)
+RANDOM = re.compile(
+    r'(\b(?:mem|trc|chg|req)_)([0-9a-z]{16,})|(["-])([0-9a-f]{10,})(?=")|("(?:ana|bo)-)([0-9a-z]{8})(?=")|(-commit-)(\w{6})(?=\.md)'
+)
+CURSOR = re.compile(r'(?<="next_cursor": ")[^"]+')
+PHRASE = re.compile(r'(?<="phrase": ")[^"]+')
+TOOK = re.compile(r'"(took_ms|latency_ms|p\d\d_ms)": (?!0\.0\b)[\d.]+')
+MOMENT = re.compile(r"\b1[7-9]\d{11}\b")
+BEGAN_MS = 1_767_603_600_000
+HOUR_MS = 3_600_000
+
+
+def _made_up(examples: dict[str, Example], names: Mapping[str, str], began_ms: int) -> dict[str, Example]:
+    """Return the examples with made-up names, ids, times and durations, so that two recordings of the same answers are equal.
+
+    Times keep their distance from the beginning of the day in whole hours. Ids are numbered as they come.
+    """
+    text = json.dumps(dict(sorted(examples.items())))
     for real, name in names.items():
         text = text.replace(json.dumps(real)[1:-1], name)
-    return dict(sorted(json.loads(text).items()))
+    numbered: dict[str, str] = {}
+
+    def made_up(real: re.Match[str]) -> str:
+        prefix, drawn = (part for part in real.groups() if part is not None)
+        return prefix + numbered.setdefault(drawn, f"{len(numbered) + 1:0{len(drawn)}d}")
+
+    def moved(real: re.Match[str]) -> str:
+        at_ms = int(real[0])
+        if at_ms < BEGAN_MS:  # stands in what the day imports
+            return real[0]
+        return str(BEGAN_MS + round((at_ms - began_ms) / HOUR_MS) * HOUR_MS)
+
+    text = RANDOM.sub(made_up, MOMENT.sub(moved, text))
+    text = TOOK.sub(r'"\1": 10', text)
+    text = PHRASE.sub(" ".join(["0" * 5] * 8), CURSOR.sub("WzAsIjAiXQ", text))
+    today = datetime.fromtimestamp(began_ms / 1000, UTC).strftime("%Y-%m-%d")
+    return json.loads(text.replace(today, "2026-01-05"))
 
 
 def _make_repository(shop: Path) -> None:

@@ -1999,7 +1999,7 @@ export interface components {
          * @description A decision on one entry of the review queue, or the same on many as one change.
          * @example {
          *       "ids": [
-         *         "mem_1m8myfp3trrhcavj"
+         *         "mem_0000000000000005"
          *       ],
          *       "action": "accept"
          *     }
@@ -2045,7 +2045,7 @@ export interface components {
          * DecideRequest
          * @description A request to accept, refuse or withdraw a share request.
          * @example {
-         *       "id": "req_1m8mygtq6t551gqc",
+         *       "id": "req_0000000000000009",
          *       "decision": "accept"
          *     }
          */
@@ -2707,9 +2707,9 @@ export interface components {
          * Feedback
          * @description A request to report whether a memory was useful, or all that a recall injected.
          * @example {
-         *       "id": "mem_1m8myf9swfpqpdrd",
+         *       "id": "mem_0000000000000011",
          *       "useful": true,
-         *       "trace_id": "trc_1m8myfhp1g38gvsc"
+         *       "trace_id": "trc_0000000000000031"
          *     }
          */
         Feedback: {
@@ -2884,7 +2884,7 @@ export interface components {
          * @description A request for memories by their ids.
          * @example {
          *       "ids": [
-         *         "mem_1m8myf9swfpqpdrd"
+         *         "mem_0000000000000011"
          *       ],
          *       "cwd": "/work/shop"
          *     }
@@ -3777,7 +3777,7 @@ export interface components {
          * @description A request to join an account of a server.
          * @example {
          *       "url": "https://tacit.example.com",
-         *       "code": "ana-9pztwpgf",
+         *       "code": "ana-00000054",
          *       "name": "laptop"
          *     }
          */
@@ -5294,20 +5294,18 @@ export interface components {
         };
         /**
          * RemedyKind
-         * @description What a step changes. Which fields of `RemedyStep` it uses is said beside each.
+         * @description What a step changes. What `value` of `RemedyStep` holds is said beside each.
          * @enum {string}
          */
-        RemedyKind: "setting" | "accept" | "confirm" | "scope" | "sensitivity" | "all_branches" | "when" | "pin" | "new_session" | "unmute" | "opt_in";
+        RemedyKind: "accept" | "confirm" | "scope" | "sensitivity" | "all_branches" | "when" | "pin" | "new_session" | "unmute" | "opt_in";
         /**
          * RemedyStepView
-         * @description One change of a remedy. `target` is the setting or the field of the memory that changes, and `value` its new value.
+         * @description One change of a remedy, to the memory, the session or the prompt. `value` is the new value.
          */
         RemedyStepView: {
             kind: components["schemas"]["RemedyKind"];
-            /** Target */
-            target: string;
             /** Value */
-            value: string | number | boolean | string[];
+            value: string;
             /**
              * Text
              * @description the change in words
@@ -6153,7 +6151,7 @@ export interface components {
          * Share
          * @description A request to share a memory with a team, or to stop that.
          * @example {
-         *       "id": "mem_1m8myf9swfpqpdrd",
+         *       "id": "mem_0000000000000011",
          *       "cwd": "/work/shop",
          *       "by": "Ana Ruiz"
          *     }
@@ -8170,7 +8168,7 @@ export interface components {
          * Undo
          * @description A request to take back one change, or all that was learned from a session.
          * @example {
-         *       "id": "chg_1m8myff5tsq4v297"
+         *       "id": "chg_0000000000000018"
          *     }
          */
         Undo: {
@@ -8276,7 +8274,7 @@ export interface components {
          * WhyNotRequest
          * @description A request to explain why a recall does not give a memory.
          * @example {
-         *       "memory": "mem_1m8myf9swfpqpdrd",
+         *       "memory": "mem_0000000000000011",
          *       "text": "What is a depot?",
          *       "cwd": "/work/shop"
          *     }
@@ -8702,10 +8700,10 @@ export interface operations {
                      * @example {
                      *       "memories": [
                      *         {
-                     *           "id": "mem_1m8myfcvsafkbjr1",
+                     *           "id": "mem_0000000000000015",
                      *           "kind": "decision",
                      *           "content": "Amounts are integer cents; never floats.",
-                     *           "scope": "project:shop-73774d71f4",
+                     *           "scope": "project:shop-0000000004",
                      *           "provenance": {
                      *             "tier": "user",
                      *             "source": "api",
@@ -8719,13 +8717,13 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795999380319,
+                     *             "valid_from_ms": 1767603600000,
                      *             "valid_to_ms": null,
                      *             "superseded_by": null,
                      *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795999380345,
-                     *           "updated_at_ms": 1795999380345,
+                     *           "created_at_ms": 1767603600000,
+                     *           "updated_at_ms": 1767603600000,
                      *           "importance": 0.8,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -8768,8 +8766,8 @@ export interface operations {
                      *           "proofs": 0,
                      *           "branch": null,
                      *           "headline": "",
-                     *           "content_hash": "f1efd5c10485a0bd",
-                     *           "etag": "4f91176aa62e9dec65cb"
+                     *           "content_hash": "0000000000000016",
+                     *           "etag": "00000000000000000048"
                      *         }
                      *       ],
                      *       "hits": [],
@@ -8830,10 +8828,10 @@ export interface operations {
                      *           "reason": "new",
                      *           "cause": "new",
                      *           "memory": {
-                     *             "id": "mem_1m8myf9swfpqpdrd",
+                     *             "id": "mem_0000000000000011",
                      *             "kind": "fact",
                      *             "content": "Run `make lint` before every commit.",
-                     *             "scope": "project:shop-73774d71f4",
+                     *             "scope": "project:shop-0000000004",
                      *             "provenance": {
                      *               "tier": "user",
                      *               "source": "api",
@@ -8847,13 +8845,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795999377187,
+                     *               "valid_from_ms": 1767603600000,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795999377212,
-                     *             "updated_at_ms": 1795999377212,
+                     *             "created_at_ms": 1767603600000,
+                     *             "updated_at_ms": 1767603600000,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -8894,12 +8892,12 @@ export interface operations {
                      *             "proofs": 0,
                      *             "branch": null,
                      *             "headline": "",
-                     *             "content_hash": "c30b9ad7b69a6ea9",
-                     *             "etag": "3079a1966ed5a3794999"
+                     *             "content_hash": "0000000000000033",
+                     *             "etag": "00000000000000000058"
                      *           }
                      *         }
                      *       ],
-                     *       "change_id": "chg_1m8myfbvsm315mxp"
+                     *       "change_id": "chg_0000000000000059"
                      *     }
                      */
                     "application/json": components["schemas"]["Changed"];
@@ -8962,7 +8960,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory, or its beginning or ending, where that is unique
-                 * @example mem_1m8myfe2wq1tpqa5
+                 * @example mem_0000000000000020
                  */
                 id: string;
             };
@@ -8979,10 +8977,10 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8myfe2wq1tpqa5",
+                     *         "id": "mem_0000000000000020",
                      *         "kind": "fact",
                      *         "content": "The billing port is 8080.",
-                     *         "scope": "project:shop-73774d71f4",
+                     *         "scope": "project:shop-0000000004",
                      *         "provenance": {
                      *           "tier": "user",
                      *           "source": "api",
@@ -8996,13 +8994,13 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795999381589,
-                     *           "valid_to_ms": 1795999381817,
-                     *           "superseded_by": "mem_1m8myfe9sx225tcq",
+                     *           "valid_from_ms": 1767603600000,
+                     *           "valid_to_ms": 1767603600000,
+                     *           "superseded_by": "mem_0000000000000019",
                      *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795999381596,
-                     *         "updated_at_ms": 1795999381968,
+                     *         "created_at_ms": 1767603600000,
+                     *         "updated_at_ms": 1767603600000,
                      *         "importance": 0.5,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -9045,16 +9043,16 @@ export interface operations {
                      *         "proofs": 0,
                      *         "branch": null,
                      *         "headline": "",
-                     *         "content_hash": "c18b84153cb3522e",
-                     *         "etag": "9f28a2bc6b8602b404f3"
+                     *         "content_hash": "0000000000000021",
+                     *         "etag": "00000000000000000022"
                      *       },
                      *       "change_id": null,
                      *       "versions": [
                      *         {
-                     *           "id": "mem_1m8myfe2wq1tpqa5",
+                     *           "id": "mem_0000000000000020",
                      *           "kind": "fact",
                      *           "content": "The billing port is 8080.",
-                     *           "scope": "project:shop-73774d71f4",
+                     *           "scope": "project:shop-0000000004",
                      *           "provenance": {
                      *             "tier": "user",
                      *             "source": "api",
@@ -9068,13 +9066,13 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795999381589,
+                     *             "valid_from_ms": 1767603600000,
                      *             "valid_to_ms": null,
                      *             "superseded_by": null,
                      *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795999381596,
-                     *           "updated_at_ms": 1795999381596,
+                     *           "created_at_ms": 1767603600000,
+                     *           "updated_at_ms": 1767603600000,
                      *           "importance": 0.5,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -9117,14 +9115,14 @@ export interface operations {
                      *           "proofs": 0,
                      *           "branch": null,
                      *           "headline": "",
-                     *           "content_hash": "c18b84153cb3522e",
-                     *           "etag": "7786c29d0678ac0e1150"
+                     *           "content_hash": "0000000000000021",
+                     *           "etag": "00000000000000000023"
                      *         },
                      *         {
-                     *           "id": "mem_1m8myfe2wq1tpqa5",
+                     *           "id": "mem_0000000000000020",
                      *           "kind": "fact",
                      *           "content": "The billing port is 8080.",
-                     *           "scope": "project:shop-73774d71f4",
+                     *           "scope": "project:shop-0000000004",
                      *           "provenance": {
                      *             "tier": "user",
                      *             "source": "api",
@@ -9138,13 +9136,13 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795999381589,
-                     *             "valid_to_ms": 1795999381817,
-                     *             "superseded_by": "mem_1m8myfe9sx225tcq",
+                     *             "valid_from_ms": 1767603600000,
+                     *             "valid_to_ms": 1767603600000,
+                     *             "superseded_by": "mem_0000000000000019",
                      *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795999381596,
-                     *           "updated_at_ms": 1795999381968,
+                     *           "created_at_ms": 1767603600000,
+                     *           "updated_at_ms": 1767603600000,
                      *           "importance": 0.5,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -9187,24 +9185,24 @@ export interface operations {
                      *           "proofs": 0,
                      *           "branch": null,
                      *           "headline": "",
-                     *           "content_hash": "c18b84153cb3522e",
-                     *           "etag": "9f28a2bc6b8602b404f3"
+                     *           "content_hash": "0000000000000021",
+                     *           "etag": "00000000000000000022"
                      *         }
                      *       ],
                      *       "relations": [
                      *         {
-                     *           "source_id": "mem_1m8myfe9sx225tcq",
-                     *           "target_id": "mem_1m8myfe2wq1tpqa5",
+                     *           "source_id": "mem_0000000000000019",
+                     *           "target_id": "mem_0000000000000020",
                      *           "type": "updates",
                      *           "weight": 1
                      *         }
                      *       ],
                      *       "related": [
                      *         {
-                     *           "id": "mem_1m8myfe9sx225tcq",
+                     *           "id": "mem_0000000000000019",
                      *           "kind": "fact",
                      *           "content": "The billing port is 9090.",
-                     *           "scope": "project:shop-73774d71f4",
+                     *           "scope": "project:shop-0000000004",
                      *           "provenance": {
                      *             "tier": "user",
                      *             "source": "api",
@@ -9218,13 +9216,13 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795999381817,
+                     *             "valid_from_ms": 1767603600000,
                      *             "valid_to_ms": null,
                      *             "superseded_by": null,
                      *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795999381817,
-                     *           "updated_at_ms": 1795999381817,
+                     *           "created_at_ms": 1767603600000,
+                     *           "updated_at_ms": 1767603600000,
                      *           "importance": 0.5,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -9267,8 +9265,8 @@ export interface operations {
                      *           "proofs": 0,
                      *           "branch": null,
                      *           "headline": "",
-                     *           "content_hash": "ed22aecd32dd5d1e",
-                     *           "etag": "ce760088bd641c8d52be"
+                     *           "content_hash": "0000000000000024",
+                     *           "etag": "00000000000000000025"
                      *         }
                      *       ]
                      *     }
@@ -9313,7 +9311,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory, or its beginning or ending, where that is unique
-                 * @example mem_1m8myfcvsafkbjr1
+                 * @example mem_0000000000000015
                  */
                 id: string;
             };
@@ -9330,10 +9328,10 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8myfcvsafkbjr1",
+                     *         "id": "mem_0000000000000015",
                      *         "kind": "decision",
                      *         "content": "Amounts are integer cents; never floats.",
-                     *         "scope": "project:shop-73774d71f4",
+                     *         "scope": "project:shop-0000000004",
                      *         "provenance": {
                      *           "tier": "user",
                      *           "source": "api",
@@ -9347,13 +9345,13 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795999380319,
+                     *           "valid_from_ms": 1767603600000,
                      *           "valid_to_ms": null,
                      *           "superseded_by": null,
                      *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795999380345,
-                     *         "updated_at_ms": 1795999382298,
+                     *         "created_at_ms": 1767603600000,
+                     *         "updated_at_ms": 1767603600000,
                      *         "importance": 0.8,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -9398,10 +9396,10 @@ export interface operations {
                      *         "proofs": 0,
                      *         "branch": null,
                      *         "headline": "",
-                     *         "content_hash": "f1efd5c10485a0bd",
-                     *         "etag": "6094d214f5b55a66bda1"
+                     *         "content_hash": "0000000000000016",
+                     *         "etag": "00000000000000000017"
                      *       },
-                     *       "change_id": "chg_1m8myff5tsq4v297"
+                     *       "change_id": "chg_0000000000000018"
                      *     }
                      */
                     "application/json": components["schemas"]["OneMemory"];
@@ -9447,7 +9445,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory, or its beginning or ending, where that is unique
-                 * @example mem_1m8myf9swfpqpdrd
+                 * @example mem_0000000000000011
                  */
                 id: string;
             };
@@ -9469,10 +9467,10 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8myf9swfpqpdrd",
+                     *         "id": "mem_0000000000000011",
                      *         "kind": "fact",
                      *         "content": "Run `make check` before every commit.",
-                     *         "scope": "project:shop-73774d71f4",
+                     *         "scope": "project:shop-0000000004",
                      *         "provenance": {
                      *           "tier": "user",
                      *           "source": "api",
@@ -9486,13 +9484,13 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795999377187,
+                     *           "valid_from_ms": 1767603600000,
                      *           "valid_to_ms": null,
                      *           "superseded_by": null,
                      *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795999377212,
-                     *         "updated_at_ms": 1795999381104,
+                     *         "created_at_ms": 1767603600000,
+                     *         "updated_at_ms": 1767603600000,
                      *         "importance": 0.5,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -9533,20 +9531,20 @@ export interface operations {
                      *         "proofs": 0,
                      *         "branch": null,
                      *         "headline": "",
-                     *         "content_hash": "bd0c11895683366d",
-                     *         "etag": "c04409d8a8559a7392a8"
+                     *         "content_hash": "0000000000000012",
+                     *         "etag": "00000000000000000013"
                      *       },
-                     *       "change_id": "chg_1m8myfdmrr08ajkg",
+                     *       "change_id": "chg_0000000000000014",
                      *       "changes": [
                      *         {
                      *           "change": "edit",
                      *           "reason": "edited",
                      *           "cause": "edited",
                      *           "memory": {
-                     *             "id": "mem_1m8myf9swfpqpdrd",
+                     *             "id": "mem_0000000000000011",
                      *             "kind": "fact",
                      *             "content": "Run `make check` before every commit.",
-                     *             "scope": "project:shop-73774d71f4",
+                     *             "scope": "project:shop-0000000004",
                      *             "provenance": {
                      *               "tier": "user",
                      *               "source": "api",
@@ -9560,13 +9558,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795999377187,
+                     *               "valid_from_ms": 1767603600000,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795999377212,
-                     *             "updated_at_ms": 1795999381104,
+                     *             "created_at_ms": 1767603600000,
+                     *             "updated_at_ms": 1767603600000,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -9607,8 +9605,8 @@ export interface operations {
                      *             "proofs": 0,
                      *             "branch": null,
                      *             "headline": "",
-                     *             "content_hash": "bd0c11895683366d",
-                     *             "etag": "c04409d8a8559a7392a8"
+                     *             "content_hash": "0000000000000012",
+                     *             "etag": "00000000000000000013"
                      *           }
                      *         }
                      *       ]
@@ -9677,10 +9675,10 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8myf9swfpqpdrd",
+                     *         "id": "mem_0000000000000011",
                      *         "kind": "fact",
                      *         "content": "Run `make lint` before every commit.",
-                     *         "scope": "project:shop-73774d71f4",
+                     *         "scope": "project:shop-0000000004",
                      *         "provenance": {
                      *           "tier": "user",
                      *           "source": "api",
@@ -9694,13 +9692,13 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795999377187,
+                     *           "valid_from_ms": 1767603600000,
                      *           "valid_to_ms": null,
                      *           "superseded_by": null,
                      *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795999377212,
-                     *         "updated_at_ms": 1795999381450,
+                     *         "created_at_ms": 1767603600000,
+                     *         "updated_at_ms": 1767603600000,
                      *         "importance": 0.5,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -9741,20 +9739,20 @@ export interface operations {
                      *         "proofs": 0,
                      *         "branch": null,
                      *         "headline": "",
-                     *         "content_hash": "c30b9ad7b69a6ea9",
-                     *         "etag": "35410eff126e92a7e1ad"
+                     *         "content_hash": "0000000000000033",
+                     *         "etag": "00000000000000000057"
                      *       },
                      *       "verdicts": [
                      *         {
-                     *           "trace_id": "trc_1m8myfhp1g38gvsc",
-                     *           "memory_id": "mem_1m8myf9swfpqpdrd",
+                     *           "trace_id": "trc_0000000000000031",
+                     *           "memory_id": "mem_0000000000000011",
                      *           "useful": true,
                      *           "injected": true,
                      *           "surface": "prompt",
                      *           "relevance": 0.3468,
                      *           "threshold": 0.25,
-                     *           "trace_at_ms": 1795999385279,
-                     *           "at_ms": 1795999388742
+                     *           "trace_at_ms": 1767603600000,
+                     *           "at_ms": 1767603600000
                      *         }
                      *       ],
                      *       "counted": true,
@@ -9806,7 +9804,7 @@ export interface operations {
                 session_id?: string;
                 /**
                  * @description only of this memory
-                 * @example mem_1m8myf9swfpqpdrd
+                 * @example mem_0000000000000011
                  */
                 memory?: string;
             };
@@ -9827,22 +9825,22 @@ export interface operations {
                      *       "exposures": [
                      *         {
                      *           "session": "plain/s-41",
-                     *           "memory_id": "mem_1m8myf9swfpqpdrd",
+                     *           "memory_id": "mem_0000000000000011",
                      *           "surface": "on_demand",
                      *           "turn": 1,
                      *           "epoch": 0,
                      *           "tokens": 9,
-                     *           "at_ms": 1795999386709,
+                     *           "at_ms": 1767603600000,
                      *           "used": null
                      *         },
                      *         {
                      *           "session": "plain/s-41",
-                     *           "memory_id": "mem_1m8myf9swfpqpdrd",
+                     *           "memory_id": "mem_0000000000000011",
                      *           "surface": "start",
                      *           "turn": 0,
                      *           "epoch": 0,
                      *           "tokens": 23,
-                     *           "at_ms": 1795999383577,
+                     *           "at_ms": 1767603600000,
                      *           "used": null
                      *         }
                      *       ],
@@ -9908,24 +9906,24 @@ export interface operations {
                      *       "graph": {
                      *         "nodes": [
                      *           {
-                     *             "id": "mem_1m8myfe9sx225tcq",
+                     *             "id": "mem_0000000000000019",
                      *             "kind": "fact",
                      *             "label": "The billing port is 9090.",
-                     *             "scope": "project:shop-73774d71f4",
+                     *             "scope": "project:shop-0000000004",
                      *             "status": "active",
                      *             "importance": 0.5,
                      *             "use_count": 0,
-                     *             "created_at_ms": 1795999381817
+                     *             "created_at_ms": 1767603600000
                      *           },
                      *           {
-                     *             "id": "mem_1m8myfcvsafkbjr1",
+                     *             "id": "mem_0000000000000015",
                      *             "kind": "decision",
                      *             "label": "Amounts are integer cents; never floats.",
-                     *             "scope": "project:shop-73774d71f4",
+                     *             "scope": "project:shop-0000000004",
                      *             "status": "active",
                      *             "importance": 0.8,
                      *             "use_count": 0,
-                     *             "created_at_ms": 1795999380345
+                     *             "created_at_ms": 1767603600000
                      *           }
                      *         ],
                      *         "edges": [],
@@ -9998,15 +9996,15 @@ export interface operations {
                      * @example {
                      *       "changes": [
                      *         {
-                     *           "change_id": "chg_1m8myff5tsq4v297",
-                     *           "at_ms": 1795999382714,
+                     *           "change_id": "chg_0000000000000018",
+                     *           "at_ms": 1767603600000,
                      *           "reason": "no longer true",
                      *           "cause": "forgotten",
                      *           "memory": {
-                     *             "id": "mem_1m8myfcvsafkbjr1",
+                     *             "id": "mem_0000000000000015",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
-                     *             "scope": "project:shop-73774d71f4",
+                     *             "scope": "project:shop-0000000004",
                      *             "provenance": {
                      *               "tier": "user",
                      *               "source": "api",
@@ -10020,13 +10018,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795999380319,
-                     *               "valid_to_ms": 1795999382712,
+                     *               "valid_from_ms": 1767603600000,
+                     *               "valid_to_ms": 1767603600000,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795999380345,
-                     *             "updated_at_ms": 1795999382714,
+                     *             "created_at_ms": 1767603600000,
+                     *             "updated_at_ms": 1767603600000,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -10071,14 +10069,14 @@ export interface operations {
                      *             "proofs": 0,
                      *             "branch": null,
                      *             "headline": "",
-                     *             "content_hash": "f1efd5c10485a0bd",
-                     *             "etag": "aa260787cb8853d56aa3"
+                     *             "content_hash": "0000000000000016",
+                     *             "etag": "00000000000000000039"
                      *           },
                      *           "before": {
-                     *             "id": "mem_1m8myfcvsafkbjr1",
+                     *             "id": "mem_0000000000000015",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
-                     *             "scope": "project:shop-73774d71f4",
+                     *             "scope": "project:shop-0000000004",
                      *             "provenance": {
                      *               "tier": "user",
                      *               "source": "api",
@@ -10092,13 +10090,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795999380319,
+                     *               "valid_from_ms": 1767603600000,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795999380345,
-                     *             "updated_at_ms": 1795999382298,
+                     *             "created_at_ms": 1767603600000,
+                     *             "updated_at_ms": 1767603600000,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -10143,20 +10141,20 @@ export interface operations {
                      *             "proofs": 0,
                      *             "branch": null,
                      *             "headline": "",
-                     *             "content_hash": "f1efd5c10485a0bd",
-                     *             "etag": "6094d214f5b55a66bda1"
+                     *             "content_hash": "0000000000000016",
+                     *             "etag": "00000000000000000017"
                      *           }
                      *         },
                      *         {
-                     *           "change_id": "chg_1m8myferwx2dc35h",
-                     *           "at_ms": 1795999382300,
-                     *           "reason": "merged into mem_1m8myfcvsafkbjr1 in review",
+                     *           "change_id": "chg_0000000000000040",
+                     *           "at_ms": 1767603600000,
+                     *           "reason": "merged into mem_0000000000000015 in review",
                      *           "cause": "merged_into",
                      *           "memory": {
-                     *             "id": "mem_1m8myfekxn32m2x1",
+                     *             "id": "mem_0000000000000041",
                      *             "kind": "fact",
                      *             "content": "Prices are kept as whole cents.",
-                     *             "scope": "project:shop-73774d71f4",
+                     *             "scope": "project:shop-0000000004",
                      *             "provenance": {
                      *               "tier": "user",
                      *               "source": "api",
@@ -10170,13 +10168,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795999382139,
-                     *               "valid_to_ms": 1795999382299,
-                     *               "superseded_by": "mem_1m8myfcvsafkbjr1",
+                     *               "valid_from_ms": 1767603600000,
+                     *               "valid_to_ms": 1767603600000,
+                     *               "superseded_by": "mem_0000000000000015",
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795999382141,
-                     *             "updated_at_ms": 1795999382299,
+                     *             "created_at_ms": 1767603600000,
+                     *             "updated_at_ms": 1767603600000,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -10219,14 +10217,14 @@ export interface operations {
                      *             "proofs": 0,
                      *             "branch": null,
                      *             "headline": "",
-                     *             "content_hash": "7f83a6156f1e3d27",
-                     *             "etag": "057c9688cf4776f8ce53"
+                     *             "content_hash": "0000000000000042",
+                     *             "etag": "00000000000000000043"
                      *           },
                      *           "before": {
-                     *             "id": "mem_1m8myfekxn32m2x1",
+                     *             "id": "mem_0000000000000041",
                      *             "kind": "fact",
                      *             "content": "Prices are kept as whole cents.",
-                     *             "scope": "project:shop-73774d71f4",
+                     *             "scope": "project:shop-0000000004",
                      *             "provenance": {
                      *               "tier": "user",
                      *               "source": "api",
@@ -10240,13 +10238,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795999382139,
+                     *               "valid_from_ms": 1767603600000,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795999382141,
-                     *             "updated_at_ms": 1795999382141,
+                     *             "created_at_ms": 1767603600000,
+                     *             "updated_at_ms": 1767603600000,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -10289,12 +10287,12 @@ export interface operations {
                      *             "proofs": 0,
                      *             "branch": null,
                      *             "headline": "",
-                     *             "content_hash": "7f83a6156f1e3d27",
-                     *             "etag": "977e5b969851b081577e"
+                     *             "content_hash": "0000000000000042",
+                     *             "etag": "00000000000000000044"
                      *           }
                      *         }
                      *       ],
-                     *       "next_cursor": "WzAsIjc3YmIzMzgxYWJmNjk1MjUyYjc4NTE0NiJd"
+                     *       "next_cursor": "WzAsIjAiXQ"
                      *     }
                      */
                     "application/json": components["schemas"]["ChangeLog"];
@@ -10344,10 +10342,10 @@ export interface operations {
                      *           "reason": "undone: no longer true",
                      *           "cause": "undone",
                      *           "memory": {
-                     *             "id": "mem_1m8myfcvsafkbjr1",
+                     *             "id": "mem_0000000000000015",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
-                     *             "scope": "project:shop-73774d71f4",
+                     *             "scope": "project:shop-0000000004",
                      *             "provenance": {
                      *               "tier": "user",
                      *               "source": "api",
@@ -10361,13 +10359,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795999380319,
+                     *               "valid_from_ms": 1767603600000,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795999380345,
-                     *             "updated_at_ms": 1795999383052,
+                     *             "created_at_ms": 1767603600000,
+                     *             "updated_at_ms": 1767603600000,
                      *             "importance": 0.8,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -10412,12 +10410,12 @@ export interface operations {
                      *             "proofs": 0,
                      *             "branch": null,
                      *             "headline": "",
-                     *             "content_hash": "f1efd5c10485a0bd",
-                     *             "etag": "473bd7e9a6c8f13ec281"
+                     *             "content_hash": "0000000000000016",
+                     *             "etag": "00000000000000000060"
                      *           }
                      *         }
                      *       ],
-                     *       "change_id": "chg_1m8myffgq5mh3w32"
+                     *       "change_id": "chg_0000000000000061"
                      *     }
                      */
                     "application/json": components["schemas"]["Changed"];
@@ -10484,7 +10482,7 @@ export interface operations {
                      * @example {
                      *       "memories": [
                      *         {
-                     *           "id": "mem_1m8myfft2t5978q5",
+                     *           "id": "mem_0000000000000055",
                      *           "kind": "fact",
                      *           "scope": "agent:store/shop/ana",
                      *           "status": "retired",
@@ -10583,10 +10581,10 @@ export interface operations {
                      *       "review": [
                      *         {
                      *           "memory": {
-                     *             "id": "mem_1m8myfp3trrhcavj",
+                     *             "id": "mem_0000000000000005",
                      *             "kind": "fact",
                      *             "content": "Parcels go by freight.",
-                     *             "scope": "project:shop-73774d71f4",
+                     *             "scope": "project:shop-0000000004",
                      *             "provenance": {
                      *               "tier": "import",
                      *               "source": "import",
@@ -10605,8 +10603,8 @@ export interface operations {
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795999389818,
-                     *             "updated_at_ms": 1795999389818,
+                     *             "created_at_ms": 1767603600000,
+                     *             "updated_at_ms": 1767603600000,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -10649,8 +10647,8 @@ export interface operations {
                      *             "proofs": 0,
                      *             "branch": null,
                      *             "headline": "",
-                     *             "content_hash": "92dd783c82978c94",
-                     *             "etag": "4cd82d0c0ff8f2e75366"
+                     *             "content_hash": "0000000000000006",
+                     *             "etag": "00000000000000000050"
                      *           },
                      *           "other": null,
                      *           "cause": "import",
@@ -10659,10 +10657,10 @@ export interface operations {
                      *         },
                      *         {
                      *           "memory": {
-                     *             "id": "mem_1m8myfnzc4k9kznf",
+                     *             "id": "mem_0000000000000051",
                      *             "kind": "fact",
                      *             "content": "The depot opens at nine.",
-                     *             "scope": "project:shop-73774d71f4",
+                     *             "scope": "project:shop-0000000004",
                      *             "provenance": {
                      *               "tier": "import",
                      *               "source": "import",
@@ -10681,8 +10679,8 @@ export interface operations {
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795999389676,
-                     *             "updated_at_ms": 1795999389676,
+                     *             "created_at_ms": 1767603600000,
+                     *             "updated_at_ms": 1767603600000,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -10725,8 +10723,8 @@ export interface operations {
                      *             "proofs": 0,
                      *             "branch": null,
                      *             "headline": "",
-                     *             "content_hash": "32faef70f6833cc8",
-                     *             "etag": "ca5e50c7dbbf237817e7"
+                     *             "content_hash": "0000000000000052",
+                     *             "etag": "00000000000000000053"
                      *           },
                      *           "other": null,
                      *           "cause": "import",
@@ -10763,7 +10761,7 @@ export interface operations {
                      *         ],
                      *         "scope": [
                      *           {
-                     *             "value": "project:shop-73774d71f4",
+                     *             "value": "project:shop-0000000004",
                      *             "count": 2
                      *           }
                      *         ]
@@ -10810,10 +10808,10 @@ export interface operations {
                      *           "reason": "accepted in review",
                      *           "cause": "accepted",
                      *           "memory": {
-                     *             "id": "mem_1m8myfp3trrhcavj",
+                     *             "id": "mem_0000000000000005",
                      *             "kind": "fact",
                      *             "content": "Parcels go by freight.",
-                     *             "scope": "project:shop-73774d71f4",
+                     *             "scope": "project:shop-0000000004",
                      *             "provenance": {
                      *               "tier": "user",
                      *               "source": "import",
@@ -10832,8 +10830,8 @@ export interface operations {
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795999389818,
-                     *             "updated_at_ms": 1795999390252,
+                     *             "created_at_ms": 1767603600000,
+                     *             "updated_at_ms": 1767603600000,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -10876,12 +10874,12 @@ export interface operations {
                      *             "proofs": 0,
                      *             "branch": null,
                      *             "headline": "",
-                     *             "content_hash": "92dd783c82978c94",
-                     *             "etag": "e79dec4d62bef5dbf3df"
+                     *             "content_hash": "0000000000000006",
+                     *             "etag": "00000000000000000007"
                      *           }
                      *         }
                      *       ],
-                     *       "change_id": "chg_1m8myfphdhq9skpn"
+                     *       "change_id": "chg_0000000000000008"
                      *     }
                      */
                     "application/json": components["schemas"]["Decided"];
@@ -11024,10 +11022,10 @@ export interface operations {
                      * @example {
                      *       "block": {
                      *         "surface": "prompt",
-                     *         "text": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Fact] Run `make lint` before every commit. (2026-11-30)\n</tacit-memory>",
+                     *         "text": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Fact] Run `make lint` before every commit. (2026-01-05)\n</tacit-memory>",
                      *         "tokens": 55,
                      *         "memory_ids": [
-                     *           "mem_1m8myf9swfpqpdrd"
+                     *           "mem_0000000000000011"
                      *         ],
                      *         "placement": "message",
                      *         "refuses": false,
@@ -11035,10 +11033,10 @@ export interface operations {
                      *       },
                      *       "memories": [
                      *         {
-                     *           "id": "mem_1m8myf9swfpqpdrd",
+                     *           "id": "mem_0000000000000011",
                      *           "kind": "fact",
                      *           "content": "Run `make lint` before every commit.",
-                     *           "scope": "project:shop-73774d71f4",
+                     *           "scope": "project:shop-0000000004",
                      *           "provenance": {
                      *             "tier": "user",
                      *             "source": "api",
@@ -11052,13 +11050,13 @@ export interface operations {
                      *             "speaker": "user"
                      *           },
                      *           "validity": {
-                     *             "valid_from_ms": 1795999377187,
+                     *             "valid_from_ms": 1767603600000,
                      *             "valid_to_ms": null,
                      *             "superseded_by": null,
                      *             "offset_ms": 0
                      *           },
-                     *           "created_at_ms": 1795999377212,
-                     *           "updated_at_ms": 1795999381450,
+                     *           "created_at_ms": 1767603600000,
+                     *           "updated_at_ms": 1767603600000,
                      *           "importance": 0.5,
                      *           "confidence": 1,
                      *           "trigger": {
@@ -11099,8 +11097,8 @@ export interface operations {
                      *           "proofs": 0,
                      *           "branch": null,
                      *           "headline": "",
-                     *           "content_hash": "c30b9ad7b69a6ea9",
-                     *           "etag": "35410eff126e92a7e1ad",
+                     *           "content_hash": "0000000000000033",
+                     *           "etag": "00000000000000000057",
                      *           "text": "Run `make lint` before every commit.",
                      *           "text_tokens": 23,
                      *           "shortened": false,
@@ -11119,12 +11117,12 @@ export interface operations {
                      *       ],
                      *       "budget_tokens": 800,
                      *       "trace": {
-                     *         "id": "trc_1m8myfhp1g38gvsc",
+                     *         "id": "trc_0000000000000031",
                      *         "session": "/",
                      *         "turn": 0,
                      *         "epoch": 0,
                      *         "surface": "prompt",
-                     *         "at_ms": 1795999385279,
+                     *         "at_ms": 1767603600000,
                      *         "preset": "focused",
                      *         "text": "commit the fix",
                      *         "situation": {
@@ -11170,7 +11168,7 @@ export interface operations {
                      *         "stages": [
                      *           {
                      *             "stage": "signal",
-                     *             "took_ms": 0.126,
+                     *             "took_ms": 10,
                      *             "kept": [],
                      *             "drops": [],
                      *             "losses": [],
@@ -11189,7 +11187,7 @@ export interface operations {
                      *           },
                      *           {
                      *             "stage": "query",
-                     *             "took_ms": 2.525,
+                     *             "took_ms": 10,
                      *             "kept": [],
                      *             "drops": [],
                      *             "losses": [],
@@ -11217,7 +11215,7 @@ export interface operations {
                      *         ],
                      *         "candidates": [
                      *           {
-                     *             "memory_id": "mem_1m8myf9swfpqpdrd",
+                     *             "memory_id": "mem_0000000000000011",
                      *             "kind": "fact",
                      *             "content": "Run `make lint` before every commit.",
                      *             "scores": [
@@ -11238,7 +11236,7 @@ export interface operations {
                      *             ]
                      *           },
                      *           {
-                     *             "memory_id": "mem_1m8myfe9sx225tcq",
+                     *             "memory_id": "mem_0000000000000019",
                      *             "kind": "fact",
                      *             "content": "The billing port is 9090.",
                      *             "scores": [
@@ -11257,13 +11255,13 @@ export interface operations {
                      *           }
                      *         ],
                      *         "injected": [
-                     *           "mem_1m8myf9swfpqpdrd"
+                     *           "mem_0000000000000011"
                      *         ],
                      *         "threshold": 0.25,
-                     *         "block": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Fact] Run `make lint` before every commit. (2026-11-30)\n</tacit-memory>",
+                     *         "block": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Fact] Run `make lint` before every commit. (2026-01-05)\n</tacit-memory>",
                      *         "tokens": 55,
                      *         "budget_tokens": 800,
-                     *         "took_ms": 1044.721,
+                     *         "took_ms": 10,
                      *         "project_id": "",
                      *         "asked": {
                      *           "text": "commit the fix",
@@ -11346,9 +11344,9 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "text": "- mem_1m8myf9swfpqpdrd [fact] Run `make lint` before every commit. (user, 2026-11-30)",
+                     *       "text": "- mem_0000000000000011 [fact] Run `make lint` before every commit. (user, 2026-01-05)",
                      *       "ids": [
-                     *         "mem_1m8myf9swfpqpdrd"
+                     *         "mem_0000000000000011"
                      *       ],
                      *       "unknown": []
                      *     }
@@ -11398,10 +11396,10 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_1m8myf9swfpqpdrd",
+                     *         "id": "mem_0000000000000011",
                      *         "kind": "fact",
                      *         "content": "Run `make lint` before every commit.",
-                     *         "scope": "project:shop-73774d71f4",
+                     *         "scope": "project:shop-0000000004",
                      *         "provenance": {
                      *           "tier": "user",
                      *           "source": "api",
@@ -11415,13 +11413,13 @@ export interface operations {
                      *           "speaker": "user"
                      *         },
                      *         "validity": {
-                     *           "valid_from_ms": 1795999377187,
+                     *           "valid_from_ms": 1767603600000,
                      *           "valid_to_ms": null,
                      *           "superseded_by": null,
                      *           "offset_ms": 0
                      *         },
-                     *         "created_at_ms": 1795999377212,
-                     *         "updated_at_ms": 1795999381450,
+                     *         "created_at_ms": 1767603600000,
+                     *         "updated_at_ms": 1767603600000,
                      *         "importance": 0.5,
                      *         "confidence": 1,
                      *         "trigger": {
@@ -11462,8 +11460,8 @@ export interface operations {
                      *         "proofs": 0,
                      *         "branch": null,
                      *         "headline": "",
-                     *         "content_hash": "c30b9ad7b69a6ea9",
-                     *         "etag": "35410eff126e92a7e1ad"
+                     *         "content_hash": "0000000000000033",
+                     *         "etag": "00000000000000000057"
                      *       },
                      *       "surface": "prompt",
                      *       "preset": "focused",
@@ -11501,20 +11499,7 @@ export interface operations {
                      *         "tokens_left": null,
                      *         "budget_tokens": 800
                      *       },
-                     *       "remedies": [
-                     *         {
-                     *           "steps": [
-                     *             {
-                     *               "kind": "setting",
-                     *               "target": "recall.thresholds.prompt",
-                     *               "value": 0.009,
-                     *               "text": "set recall.thresholds.prompt to 0.009 (so low that almost everything comes)",
-                     *               "command": "tacit config set recall.thresholds.prompt 0.009"
-                     *             }
-                     *           ],
-                     *           "text": "Set recall.thresholds.prompt to 0.009 (so low that almost everything comes)."
-                     *         }
-                     *       ],
+                     *       "remedies": [],
                      *       "untried": false,
                      *       "recorded_given": null,
                      *       "recorded": null,
@@ -11578,7 +11563,7 @@ export interface operations {
                      *         "session_summary_included": false,
                      *         "temporal_badges": [],
                      *         "memories_included": [],
-                     *         "latency_ms": 94
+                     *         "latency_ms": 10
                      *       },
                      *       "failure": null
                      *     }
@@ -11704,8 +11689,8 @@ export interface operations {
                 content: {
                     /**
                      * @example event: trace
-                     *     id: trc_1m8myfhp1g38gvsc
-                     *     data: {"id": "trc_1m8myfhp1g38gvsc", "surface": "prompt", "session": "plain/s-41"}
+                     *     id: trc_0000000000000031
+                     *     data: {"id": "trc_0000000000000031", "surface": "prompt", "session": "plain/s-41"}
                      */
                     "text/event-stream": string;
                 };
@@ -11728,7 +11713,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a trace
-                 * @example trc_1m8myfhp1g38gvsc
+                 * @example trc_0000000000000031
                  */
                 id: string;
             };
@@ -11745,12 +11730,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "trace": {
-                     *         "id": "trc_1m8myfhp1g38gvsc",
+                     *         "id": "trc_0000000000000031",
                      *         "session": "/",
                      *         "turn": 0,
                      *         "epoch": 0,
                      *         "surface": "prompt",
-                     *         "at_ms": 1795999385279,
+                     *         "at_ms": 1767603600000,
                      *         "preset": "focused",
                      *         "text": "commit the fix",
                      *         "situation": {
@@ -11796,7 +11781,7 @@ export interface operations {
                      *         "stages": [
                      *           {
                      *             "stage": "signal",
-                     *             "took_ms": 0.126,
+                     *             "took_ms": 10,
                      *             "kept": [],
                      *             "drops": [],
                      *             "losses": [],
@@ -11815,7 +11800,7 @@ export interface operations {
                      *           },
                      *           {
                      *             "stage": "query",
-                     *             "took_ms": 2.525,
+                     *             "took_ms": 10,
                      *             "kept": [],
                      *             "drops": [],
                      *             "losses": [],
@@ -11843,7 +11828,7 @@ export interface operations {
                      *         ],
                      *         "candidates": [
                      *           {
-                     *             "memory_id": "mem_1m8myf9swfpqpdrd",
+                     *             "memory_id": "mem_0000000000000011",
                      *             "kind": "fact",
                      *             "content": "Run `make lint` before every commit.",
                      *             "scores": [
@@ -11864,7 +11849,7 @@ export interface operations {
                      *             ]
                      *           },
                      *           {
-                     *             "memory_id": "mem_1m8myfe9sx225tcq",
+                     *             "memory_id": "mem_0000000000000019",
                      *             "kind": "fact",
                      *             "content": "The billing port is 9090.",
                      *             "scores": [
@@ -11883,14 +11868,14 @@ export interface operations {
                      *           }
                      *         ],
                      *         "injected": [
-                     *           "mem_1m8myf9swfpqpdrd"
+                     *           "mem_0000000000000011"
                      *         ],
                      *         "threshold": 0.25,
-                     *         "block": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Fact] Run `make lint` before every commit. (2026-11-30)\n</tacit-memory>",
+                     *         "block": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Fact] Run `make lint` before every commit. (2026-01-05)\n</tacit-memory>",
                      *         "tokens": 55,
                      *         "budget_tokens": 800,
-                     *         "took_ms": 1044.721,
-                     *         "project_id": "shop-73774d71f4",
+                     *         "took_ms": 10,
+                     *         "project_id": "shop-0000000004",
                      *         "asked": {
                      *           "text": "commit the fix",
                      *           "previous": "The rounding is fixed.",
@@ -12078,14 +12063,14 @@ export interface operations {
                      *           "host": "library",
                      *           "session_id": "chat-7",
                      *           "parent": "",
-                     *           "project_id": "shop-73774d71f4",
+                     *           "project_id": "shop-0000000004",
                      *           "project_root": "/work/shop",
                      *           "cwd": "/work/shop",
                      *           "agent": "",
                      *           "turn": 1,
                      *           "epoch": 0,
-                     *           "started_at_ms": 1795999386719,
-                     *           "last_signal_at_ms": 1795999386719,
+                     *           "started_at_ms": 1767603600000,
+                     *           "last_signal_at_ms": 1767603600000,
                      *           "muted": false,
                      *           "incognito": false,
                      *           "ended": false,
@@ -12100,14 +12085,14 @@ export interface operations {
                      *           "host": "plain",
                      *           "session_id": "s-41",
                      *           "parent": "",
-                     *           "project_id": "shop-73774d71f4",
+                     *           "project_id": "shop-0000000004",
                      *           "project_root": "/work/shop",
                      *           "cwd": "/work/shop",
                      *           "agent": "",
                      *           "turn": 1,
                      *           "epoch": 0,
-                     *           "started_at_ms": 1795999383574,
-                     *           "last_signal_at_ms": 1795999384757,
+                     *           "started_at_ms": 1767603600000,
+                     *           "last_signal_at_ms": 1767603600000,
                      *           "muted": false,
                      *           "incognito": false,
                      *           "ended": false,
@@ -12166,14 +12151,14 @@ export interface operations {
                      *           "host": "plain",
                      *           "session_id": "s-41",
                      *           "parent": "",
-                     *           "project_id": "shop-73774d71f4",
+                     *           "project_id": "shop-0000000004",
                      *           "project_root": "/work/shop",
                      *           "cwd": "/work/shop",
                      *           "agent": "",
                      *           "turn": 1,
                      *           "epoch": 0,
-                     *           "started_at_ms": 1795999383574,
-                     *           "last_signal_at_ms": 1795999384757,
+                     *           "started_at_ms": 1767603600000,
+                     *           "last_signal_at_ms": 1767603600000,
                      *           "muted": false,
                      *           "incognito": false,
                      *           "ended": false,
@@ -12186,20 +12171,20 @@ export interface operations {
                      *           {
                      *             "turn": 0,
                      *             "epoch": 0,
-                     *             "at_ms": 1795999383577,
+                     *             "at_ms": 1767603600000,
                      *             "recalls": [
                      *               {
-                     *                 "id": "trc_1m8myfg17d0v4byc",
+                     *                 "id": "trc_0000000000000027",
                      *                 "session": "plain/s-41",
                      *                 "turn": 0,
                      *                 "epoch": 0,
                      *                 "surface": "start",
-                     *                 "at_ms": 1795999383577,
+                     *                 "at_ms": 1767603600000,
                      *                 "preset": "focused",
                      *                 "text": "startup",
                      *                 "injected": [
-                     *                   "mem_1m8myf9swfpqpdrd",
-                     *                   "mem_1m8myfcvsafkbjr1"
+                     *                   "mem_0000000000000011",
+                     *                   "mem_0000000000000015"
                      *                 ],
                      *                 "candidates": 3,
                      *                 "silence": "",
@@ -12207,7 +12192,7 @@ export interface operations {
                      *                 "shadow": false,
                      *                 "tokens": 93,
                      *                 "budget_tokens": 2000,
-                     *                 "took_ms": 109.019,
+                     *                 "took_ms": 10,
                      *                 "threshold": 0,
                      *                 "best_relevance": 0.7575333524469359
                      *               }
@@ -12215,22 +12200,22 @@ export interface operations {
                      *             "exposures": [
                      *               {
                      *                 "session": "plain/s-41",
-                     *                 "memory_id": "mem_1m8myfe9sx225tcq",
+                     *                 "memory_id": "mem_0000000000000019",
                      *                 "surface": "start",
                      *                 "turn": 0,
                      *                 "epoch": 0,
                      *                 "tokens": 22,
-                     *                 "at_ms": 1795999383577,
+                     *                 "at_ms": 1767603600000,
                      *                 "used": null
                      *               },
                      *               {
                      *                 "session": "plain/s-41",
-                     *                 "memory_id": "mem_1m8myfcvsafkbjr1",
+                     *                 "memory_id": "mem_0000000000000015",
                      *                 "surface": "start",
                      *                 "turn": 0,
                      *                 "epoch": 0,
                      *                 "tokens": 14,
-                     *                 "at_ms": 1795999383577,
+                     *                 "at_ms": 1767603600000,
                      *                 "used": null
                      *               }
                      *             ]
@@ -12238,45 +12223,45 @@ export interface operations {
                      *           {
                      *             "turn": 1,
                      *             "epoch": 0,
-                     *             "at_ms": 1795999383716,
+                     *             "at_ms": 1767603600000,
                      *             "recalls": [
                      *               {
-                     *                 "id": "trc_1m8myfggrm6nkqmy",
+                     *                 "id": "trc_0000000000000028",
                      *                 "session": "plain/s-41",
                      *                 "turn": 1,
                      *                 "epoch": 0,
                      *                 "surface": "prompt",
-                     *                 "at_ms": 1795999383716,
+                     *                 "at_ms": 1767603600000,
                      *                 "preset": "focused",
                      *                 "text": "Fix the rounding of discounts, then commit.",
                      *                 "injected": [],
-                     *                 "candidates": 0,
-                     *                 "silence": "no candidate was found",
-                     *                 "cause": "nothing_found",
+                     *                 "candidates": 3,
+                     *                 "silence": "no memory was relevant enough",
+                     *                 "cause": "not_relevant",
                      *                 "shadow": false,
                      *                 "tokens": 0,
                      *                 "budget_tokens": 800,
-                     *                 "took_ms": 459.992,
+                     *                 "took_ms": 10,
                      *                 "threshold": 0.25,
-                     *                 "best_relevance": null
+                     *                 "best_relevance": 0.1576
                      *               },
                      *               {
-                     *                 "id": "trc_1m8myfh25jw019w4",
+                     *                 "id": "trc_0000000000000029",
                      *                 "session": "plain/s-41",
                      *                 "turn": 1,
                      *                 "epoch": 0,
                      *                 "surface": "action",
-                     *                 "at_ms": 1795999384213,
+                     *                 "at_ms": 1767603600000,
                      *                 "preset": "focused",
                      *                 "text": "git commit -m 'Fix rounding'",
                      *                 "injected": [],
-                     *                 "candidates": 1,
+                     *                 "candidates": 2,
                      *                 "silence": "everything that passed is in context already",
                      *                 "cause": "in_context",
                      *                 "shadow": false,
                      *                 "tokens": 0,
                      *                 "budget_tokens": 200,
-                     *                 "took_ms": 475.417,
+                     *                 "took_ms": 10,
                      *                 "threshold": 0.5,
                      *                 "best_relevance": 1
                      *               }
@@ -12284,12 +12269,12 @@ export interface operations {
                      *             "exposures": [
                      *               {
                      *                 "session": "plain/s-41",
-                     *                 "memory_id": "mem_1m8myf9swfpqpdrd",
+                     *                 "memory_id": "mem_0000000000000011",
                      *                 "surface": "on_demand",
                      *                 "turn": 1,
                      *                 "epoch": 0,
                      *                 "tokens": 9,
-                     *                 "at_ms": 1795999386709,
+                     *                 "at_ms": 1767603600000,
                      *                 "used": null
                      *               }
                      *             ]
@@ -12433,10 +12418,10 @@ export interface operations {
                      *         "statements": [
                      *           {
                      *             "memory": {
-                     *               "id": "mem_1m8myfr8jxc4yny8",
+                     *               "id": "mem_0000000000000045",
                      *               "kind": "preference",
                      *               "content": "From now on always write tests first",
-                     *               "scope": "project:shop-73774d71f4",
+                     *               "scope": "project:shop-0000000004",
                      *               "provenance": {
                      *                 "tier": "user",
                      *                 "source": "session",
@@ -12450,13 +12435,13 @@ export interface operations {
                      *                 "speaker": "user"
                      *               },
                      *               "validity": {
-                     *                 "valid_from_ms": 1795168800000,
+                     *                 "valid_from_ms": 1766772000000,
                      *                 "valid_to_ms": null,
                      *                 "superseded_by": null,
                      *                 "offset_ms": 0
                      *               },
-                     *               "created_at_ms": 1795999392018,
-                     *               "updated_at_ms": 1795999392018,
+                     *               "created_at_ms": 1767603600000,
+                     *               "updated_at_ms": 1767603600000,
                      *               "importance": 0.8,
                      *               "confidence": 0.85,
                      *               "trigger": {
@@ -12496,8 +12481,8 @@ export interface operations {
                      *               "proofs": 0,
                      *               "branch": null,
                      *               "headline": "",
-                     *               "content_hash": "cae78799c76de2e2",
-                     *               "etag": "30a01b969c81f847df1b"
+                     *               "content_hash": "0000000000000046",
+                     *               "etag": "00000000000000000047"
                      *             },
                      *             "fate": "new",
                      *             "believed": "your word",
@@ -12586,7 +12571,7 @@ export interface operations {
                      *           "host": "claude-code",
                      *           "path": "/home/ana/s-40.jsonl",
                      *           "size_bytes": 512,
-                     *           "modified_ms": 1795999391408,
+                     *           "modified_ms": 1767603600000,
                      *           "sessions": 1,
                      *           "session_ids": [],
                      *           "cwd": "",
@@ -12781,11 +12766,11 @@ export interface operations {
                      *       "projects": [
                      *         {
                      *           "project": {
-                     *             "id": "shop-73774d71f4",
+                     *             "id": "shop-0000000004",
                      *             "name": "shop",
                      *             "root": "/work/shop",
                      *             "remote": "example.org/shop",
-                     *             "first_seen_ms": 1795999377186,
+                     *             "first_seen_ms": 1767603600000,
                      *             "links": [],
                      *             "key": "remote:example.org/shop",
                      *             "folders": [
@@ -12793,13 +12778,13 @@ export interface operations {
                      *             ],
                      *             "apart": []
                      *           },
-                     *           "scope": "project:shop-73774d71f4",
+                     *           "scope": "project:shop-0000000004",
                      *           "active": 3
                      *         }
                      *       ],
                      *       "here": {
                      *         "project": {
-                     *           "id": "second-clone-d255e59150",
+                     *           "id": "second-clone-0000000049",
                      *           "name": "second-clone",
                      *           "root": "/home/ana/second-clone",
                      *           "remote": "",
@@ -12814,11 +12799,11 @@ export interface operations {
                      *         "related": [
                      *           {
                      *             "project": {
-                     *               "id": "shop-73774d71f4",
+                     *               "id": "shop-0000000004",
                      *               "name": "shop",
                      *               "root": "/work/shop",
                      *               "remote": "example.org/shop",
-                     *               "first_seen_ms": 1795999377186,
+                     *               "first_seen_ms": 1767603600000,
                      *               "links": [],
                      *               "key": "remote:example.org/shop",
                      *               "folders": [
@@ -12868,11 +12853,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "project": {
-                     *         "id": "shop-73774d71f4",
+                     *         "id": "shop-0000000004",
                      *         "name": "shop",
                      *         "root": "/home/ana/second-clone",
                      *         "remote": "example.org/shop",
-                     *         "first_seen_ms": 1795999377186,
+                     *         "first_seen_ms": 1767603600000,
                      *         "links": [],
                      *         "key": "remote:example.org/shop",
                      *         "folders": [
@@ -12940,13 +12925,13 @@ export interface operations {
                      *       "changes": [
                      *         {
                      *           "change": "merge",
-                     *           "reason": "says the same as mem_1m8myf9swfpqpdrd",
+                     *           "reason": "says the same as mem_0000000000000011",
                      *           "cause": "says_same",
                      *           "memory": {
-                     *             "id": "mem_1m8myf9swfpqpdrd",
+                     *             "id": "mem_0000000000000011",
                      *             "kind": "fact",
                      *             "content": "Run `make lint` before every commit",
-                     *             "scope": "project:shop-73774d71f4",
+                     *             "scope": "project:shop-0000000004",
                      *             "provenance": {
                      *               "tier": "user",
                      *               "source": "api",
@@ -12960,13 +12945,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795999377187,
+                     *               "valid_from_ms": 1767603600000,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795999377212,
-                     *             "updated_at_ms": 1795999390752,
+                     *             "created_at_ms": 1767603600000,
+                     *             "updated_at_ms": 1767603600000,
                      *             "importance": 0.85,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -13009,8 +12994,8 @@ export interface operations {
                      *             "proofs": 0,
                      *             "branch": null,
                      *             "headline": "",
-                     *             "content_hash": "c30b9ad7b69a6ea9",
-                     *             "etag": "8999b722f66404e18297"
+                     *             "content_hash": "0000000000000033",
+                     *             "etag": "00000000000000000034"
                      *           }
                      *         },
                      *         {
@@ -13018,10 +13003,10 @@ export interface operations {
                      *           "reason": "new",
                      *           "cause": "new",
                      *           "memory": {
-                     *             "id": "mem_1m8myfq2naw31m0g",
+                     *             "id": "mem_0000000000000035",
                      *             "kind": "fact",
                      *             "content": "Amounts are integer cents",
-                     *             "scope": "project:shop-73774d71f4",
+                     *             "scope": "project:shop-0000000004",
                      *             "provenance": {
                      *               "tier": "user",
                      *               "source": "CLAUDE.md",
@@ -13035,13 +13020,13 @@ export interface operations {
                      *               "speaker": "user"
                      *             },
                      *             "validity": {
-                     *               "valid_from_ms": 1795999390516,
+                     *               "valid_from_ms": 1767603600000,
                      *               "valid_to_ms": null,
                      *               "superseded_by": null,
                      *               "offset_ms": 0
                      *             },
-                     *             "created_at_ms": 1795999390805,
-                     *             "updated_at_ms": 1795999390805,
+                     *             "created_at_ms": 1767603600000,
+                     *             "updated_at_ms": 1767603600000,
                      *             "importance": 0.5,
                      *             "confidence": 1,
                      *             "trigger": {
@@ -13084,8 +13069,8 @@ export interface operations {
                      *             "proofs": 0,
                      *             "branch": null,
                      *             "headline": "",
-                     *             "content_hash": "260301c6b8472a59",
-                     *             "etag": "4340d87e12b037d5d8f7"
+                     *             "content_hash": "0000000000000036",
+                     *             "etag": "00000000000000000037"
                      *           }
                      *         }
                      *       ]
@@ -13138,11 +13123,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "project": {
-                     *         "id": "shop-73774d71f4",
+                     *         "id": "shop-0000000004",
                      *         "name": "shop",
                      *         "root": "/work/shop",
                      *         "remote": "example.org/shop",
-                     *         "first_seen_ms": 1795999377186,
+                     *         "first_seen_ms": 1767603600000,
                      *         "links": [],
                      *         "key": "remote:example.org/shop",
                      *         "folders": [
@@ -13155,12 +13140,12 @@ export interface operations {
                      *       "joined": true,
                      *       "files": [
                      *         {
-                     *           "path": ".tacit/team/run-make-lint-before-every-commit-pqpdrd.md",
+                     *           "path": ".tacit/team/run-make-lint-before-every-commit-000026.md",
                      *           "merged": true,
                      *           "kind": "fact",
                      *           "by": "Ana Ruiz",
-                     *           "day": "2026-11-30",
-                     *           "memory_id": "mem_1m8myf9swfpqpdrd",
+                     *           "day": "2026-01-05",
+                     *           "memory_id": "mem_0000000000000011",
                      *           "problem": ""
                      *         }
                      *       ],
@@ -13201,11 +13186,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "project": {
-                     *         "id": "shop-73774d71f4",
+                     *         "id": "shop-0000000004",
                      *         "name": "shop",
                      *         "root": "/work/shop",
                      *         "remote": "example.org/shop",
-                     *         "first_seen_ms": 1795999377186,
+                     *         "first_seen_ms": 1767603600000,
                      *         "links": [],
                      *         "key": "remote:example.org/shop",
                      *         "folders": [
@@ -13218,12 +13203,12 @@ export interface operations {
                      *       "joined": true,
                      *       "files": [
                      *         {
-                     *           "path": ".tacit/team/run-make-lint-before-every-commit-pqpdrd.md",
+                     *           "path": ".tacit/team/run-make-lint-before-every-commit-000026.md",
                      *           "merged": true,
                      *           "kind": "fact",
                      *           "by": "Ana Ruiz",
-                     *           "day": "2026-11-30",
-                     *           "memory_id": "mem_1m8myf9swfpqpdrd",
+                     *           "day": "2026-01-05",
+                     *           "memory_id": "mem_0000000000000011",
                      *           "problem": ""
                      *         }
                      *       ],
@@ -13276,12 +13261,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "file": {
-                     *         "path": ".tacit/team/run-make-lint-before-every-commit-pqpdrd.md",
+                     *         "path": ".tacit/team/run-make-lint-before-every-commit-000026.md",
                      *         "merged": false,
                      *         "kind": "fact",
                      *         "by": "Ana Ruiz",
-                     *         "day": "2026-11-30",
-                     *         "memory_id": "mem_1m8myf9swfpqpdrd",
+                     *         "day": "2026-01-05",
+                     *         "memory_id": "mem_0000000000000011",
                      *         "problem": ""
                      *       },
                      *       "request": null,
@@ -13584,7 +13569,7 @@ export interface operations {
                      *           "name": "Ana Ruiz",
                      *           "role": "admin",
                      *           "added_by": "",
-                     *           "added_at_ms": 1795999421531,
+                     *           "added_at_ms": 1767603600000,
                      *           "joined": true,
                      *           "until_ms": 0
                      *         },
@@ -13593,7 +13578,7 @@ export interface operations {
                      *           "name": "Bo Li",
                      *           "role": "reviewer",
                      *           "added_by": "ana",
-                     *           "added_at_ms": 1795999425369,
+                     *           "added_at_ms": 1767603600000,
                      *           "joined": false,
                      *           "until_ms": 0
                      *         }
@@ -13656,11 +13641,11 @@ export interface operations {
                      *           "name": "Bo Li",
                      *           "role": "reviewer",
                      *           "added_by": "ana",
-                     *           "added_at_ms": 1795999425369,
+                     *           "added_at_ms": 1767603600000,
                      *           "joined": false,
                      *           "until_ms": 0
                      *         },
-                     *         "code": "bo-jj9mv7yr",
+                     *         "code": "bo-00000056",
                      *         "token": ""
                      *       },
                      *       "members": []
@@ -13738,11 +13723,11 @@ export interface operations {
                      * @example {
                      *       "requests": [
                      *         {
-                     *           "id": "req_1m8mygtq6t551gqc",
+                     *           "id": "req_0000000000000009",
                      *           "team": "acme/core",
                      *           "author": "ana",
                      *           "name": "Ana Ruiz",
-                     *           "created_at_ms": 1795999427302,
+                     *           "created_at_ms": 1767603600000,
                      *           "state": "waiting",
                      *           "statement": {
                      *             "content": "Run `make lint` before every commit",
@@ -13754,7 +13739,7 @@ export interface operations {
                      *             ],
                      *             "files": [],
                      *             "tier": "teammate",
-                     *             "said_at_ms": 1795999377187
+                     *             "said_at_ms": 1767603600000
                      *           },
                      *           "warning": "",
                      *           "own": true,
@@ -13818,11 +13803,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "request": {
-                     *         "id": "req_1m8mygtq6t551gqc",
+                     *         "id": "req_0000000000000009",
                      *         "team": "acme/core",
                      *         "author": "ana",
                      *         "name": "ana",
-                     *         "created_at_ms": 1795999427302,
+                     *         "created_at_ms": 1767603600000,
                      *         "state": "accepted",
                      *         "statement": null,
                      *         "warning": "",
@@ -13831,7 +13816,7 @@ export interface operations {
                      *         "near": [],
                      *         "decided_by": "bo",
                      *         "comment": "",
-                     *         "memory_id": "mem_h4f9rssya34qd0z1"
+                     *         "memory_id": "mem_0000000000000010"
                      *       }
                      *     }
                      */
@@ -13909,22 +13894,22 @@ export interface operations {
                      *       "entries": [
                      *         {
                      *           "number": 9,
-                     *           "at_ms": 1795999437491,
+                     *           "at_ms": 1767603600000,
                      *           "principal": "ana",
-                     *           "device": "a4ede25ba47932737b88473be9e05c8d2fe74cca7ee842c237e77dbcc9ed9b19",
+                     *           "device": "0000000000000000000000000000000000000000000000000000000000000001",
                      *           "action": "unshared",
-                     *           "subject": "mem_h4f9rssya34qd0z1"
+                     *           "subject": "mem_0000000000000010"
                      *         },
                      *         {
                      *           "number": 8,
-                     *           "at_ms": 1795999433405,
+                     *           "at_ms": 1767603600000,
                      *           "principal": "bo",
-                     *           "device": "3659eb7d2dcccf9431bce5a9dcd269dcfb5ec454167d5783223bc3a2869e2530",
+                     *           "device": "0000000000000000000000000000000000000000000000000000000000000038",
                      *           "action": "accepted",
-                     *           "subject": "req_1m8mygtq6t551gqc"
+                     *           "subject": "req_0000000000000009"
                      *         }
                      *       ],
-                     *       "next_cursor": "WzgsIiJd"
+                     *       "next_cursor": "WzAsIjAiXQ"
                      *     }
                      */
                     "application/json": components["schemas"]["AuditView"];
@@ -13987,29 +13972,29 @@ export interface operations {
                      *         "url": "https://tacit.example.com",
                      *         "account": "ana",
                      *         "name": "laptop",
-                     *         "device": "a4ede25ba47932737b88473be9e05c8d2fe74cca7ee842c237e77dbcc9ed9b19",
+                     *         "device": "0000000000000000000000000000000000000000000000000000000000000001",
                      *         "entries": 10,
                      *         "waiting": 0,
                      *         "changed": false,
-                     *         "synced_at_ms": 1795999416640,
+                     *         "synced_at_ms": 1767603600000,
                      *         "sign_in_by_ms": 0,
                      *         "error": ""
                      *       },
                      *       "devices": [
                      *         {
-                     *           "device": "a4ede25ba47932737b88473be9e05c8d2fe74cca7ee842c237e77dbcc9ed9b19",
+                     *           "device": "0000000000000000000000000000000000000000000000000000000000000001",
                      *           "name": "laptop",
-                     *           "created_at_ms": 1795999407576,
-                     *           "seen_at_ms": 1795999416424,
+                     *           "created_at_ms": 1767603600000,
+                     *           "seen_at_ms": 1767603600000,
                      *           "revoked_at_ms": null,
                      *           "entries": 10,
                      *           "behind": 0
                      *         },
                      *         {
-                     *           "device": "6dfbf7db5630d5311d9ba229bad17bf86a60bba0d83cc71e621ed5cffe78bdcd",
+                     *           "device": "0000000000000000000000000000000000000000000000000000000000000002",
                      *           "name": "tablet",
-                     *           "created_at_ms": 1795999418635,
-                     *           "seen_at_ms": 1795999420131,
+                     *           "created_at_ms": 1767603600000,
+                     *           "seen_at_ms": 1767603600000,
                      *           "revoked_at_ms": null,
                      *           "entries": 0,
                      *           "behind": 0
@@ -14061,8 +14046,8 @@ export interface operations {
                      *       "shared": 10,
                      *       "login": {
                      *         "account": "ana",
-                     *         "device": "a4ede25ba47932737b88473be9e05c8d2fe74cca7ee842c237e77dbcc9ed9b19",
-                     *         "phrase": "0gvpe dqjrj j3x7z 8kzyf z61z1 vc91w j4fjx h59xw"
+                     *         "device": "0000000000000000000000000000000000000000000000000000000000000001",
+                     *         "phrase": "00000 00000 00000 00000 00000 00000 00000 00000"
                      *       }
                      *     }
                      */
@@ -14111,11 +14096,11 @@ export interface operations {
                      *         "url": "https://tacit.example.com",
                      *         "account": "ana",
                      *         "name": "laptop",
-                     *         "device": "a4ede25ba47932737b88473be9e05c8d2fe74cca7ee842c237e77dbcc9ed9b19",
+                     *         "device": "0000000000000000000000000000000000000000000000000000000000000001",
                      *         "entries": 10,
                      *         "waiting": 0,
                      *         "changed": false,
-                     *         "synced_at_ms": 1795999416640,
+                     *         "synced_at_ms": 1767603600000,
                      *         "sign_in_by_ms": 0,
                      *         "error": ""
                      *       },
@@ -14242,7 +14227,7 @@ export interface operations {
                      *         "login": "lgn_7",
                      *         "secret": "s3cr3t-of-the-login",
                      *         "code": "ABCD-EFGH",
-                     *         "until_ms": 1790000000000,
+                     *         "until_ms": 1761602400000,
                      *         "browser_url": "https://tacit.example.com/sso/lgn_7"
                      *       },
                      *       "result": null
@@ -14295,20 +14280,20 @@ export interface operations {
                      *       "code": "",
                      *       "devices": [
                      *         {
-                     *           "device": "a4ede25ba47932737b88473be9e05c8d2fe74cca7ee842c237e77dbcc9ed9b19",
+                     *           "device": "0000000000000000000000000000000000000000000000000000000000000001",
                      *           "name": "laptop",
-                     *           "created_at_ms": 1795999407576,
-                     *           "seen_at_ms": 1795999443991,
+                     *           "created_at_ms": 1767603600000,
+                     *           "seen_at_ms": 1767603600000,
                      *           "revoked_at_ms": null,
                      *           "entries": 10,
                      *           "behind": 0
                      *         },
                      *         {
-                     *           "device": "6dfbf7db5630d5311d9ba229bad17bf86a60bba0d83cc71e621ed5cffe78bdcd",
+                     *           "device": "0000000000000000000000000000000000000000000000000000000000000002",
                      *           "name": "tablet",
-                     *           "created_at_ms": 1795999418635,
-                     *           "seen_at_ms": 1795999420131,
-                     *           "revoked_at_ms": 1795999445641,
+                     *           "created_at_ms": 1767603600000,
+                     *           "seen_at_ms": 1767603600000,
+                     *           "revoked_at_ms": 1767603600000,
                      *           "entries": 0,
                      *           "behind": 0
                      *         }
@@ -14368,9 +14353,9 @@ export interface operations {
                      *         "value": {
                      *           "name": "dark"
                      *         },
-                     *         "created_at_ms": 1795999383359,
-                     *         "updated_at_ms": 1795999383359,
-                     *         "memory_id": "mem_1m8myfft2t5978q5",
+                     *         "created_at_ms": 1767603600000,
+                     *         "updated_at_ms": 1767603600000,
+                     *         "memory_id": "mem_0000000000000055",
                      *         "score": null
                      *       }
                      *     }
@@ -14468,9 +14453,9 @@ export interface operations {
                      *           "value": {
                      *             "name": "dark"
                      *           },
-                     *           "created_at_ms": 1795999383359,
-                     *           "updated_at_ms": 1795999383359,
-                     *           "memory_id": "mem_1m8myfft2t5978q5",
+                     *           "created_at_ms": 1767603600000,
+                     *           "updated_at_ms": 1767603600000,
+                     *           "memory_id": "mem_0000000000000055",
                      *           "score": 0.500068
                      *         }
                      *       ],
@@ -14519,7 +14504,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "settings": {
-                     *         "etag": "e3b0c44298fc1c149afb",
+                     *         "etag": "00000000000000000030",
                      *         "file": "/home/ana/home/config.yaml",
                      *         "project_file": "/work/shop/.tacit/config.yaml",
                      *         "cwd": "/work/shop",
@@ -14623,7 +14608,7 @@ export interface operations {
                      *         "agents": [],
                      *         "projects": [
                      *           {
-                     *             "id": "shop-73774d71f4",
+                     *             "id": "shop-0000000004",
                      *             "name": "shop",
                      *             "root": "/work/shop",
                      *             "folder": "/work/shop",
@@ -14671,7 +14656,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "settings": {
-                     *         "etag": "0989b983acec4a46c3d2",
+                     *         "etag": "00000000000000000003",
                      *         "file": "/home/ana/home/config.yaml",
                      *         "project_file": "",
                      *         "cwd": "",
@@ -14775,7 +14760,7 @@ export interface operations {
                      *         "agents": [],
                      *         "projects": [
                      *           {
-                     *             "id": "shop-73774d71f4",
+                     *             "id": "shop-0000000004",
                      *             "name": "shop",
                      *             "root": "/work/shop",
                      *             "folder": "/work/shop",
@@ -15271,7 +15256,7 @@ export interface operations {
                      *           "where": "mem0.json, entry 1",
                      *           "text": "Prefers tabs over spaces",
                      *           "before": "",
-                     *           "memory_id": "mem_1m8myfnv2gbnt7fk",
+                     *           "memory_id": "mem_0000000000000032",
                      *           "reason": ""
                      *         }
                      *       ],
@@ -15343,7 +15328,7 @@ export interface operations {
                      *           "path": "/home/ana/tacit-2026-11-26.db",
                      *           "origin": "requested",
                      *           "bytes": 372736,
-                     *           "at_ms": 1795999447593
+                     *           "at_ms": 1767603600000
                      *         }
                      *       ]
                      *     }
@@ -15549,8 +15534,8 @@ export interface operations {
                      *           "state": "done",
                      *           "done": 0,
                      *           "whole": 0,
-                     *           "began_ms": 1795999404186,
-                     *           "ended_ms": 1795999404216,
+                     *           "began_ms": 1767603600000,
+                     *           "ended_ms": 1767603600000,
                      *           "problems": [],
                      *           "error": "",
                      *           "hint": ""
@@ -15595,7 +15580,7 @@ export interface operations {
                      *         "state": "running",
                      *         "done": 0,
                      *         "whole": 0,
-                     *         "began_ms": 1795999404186,
+                     *         "began_ms": 1767603600000,
                      *         "ended_ms": null,
                      *         "problems": [],
                      *         "error": "",
@@ -15648,7 +15633,7 @@ export interface operations {
                      *         "handovers_pending": 0,
                      *         "vectors": 10,
                      *         "vectors_missing": 0,
-                     *         "size_bytes": 2525568,
+                     *         "size_bytes": 2537928,
                      *         "schema_version": 1
                      *       },
                      *       "embedder": "all-minilm-l6-v2-int8@1/384",
@@ -15657,7 +15642,7 @@ export interface operations {
                      *         {
                      *           "surface": "prompt",
                      *           "cause": "not_relevant",
-                     *           "count": 1
+                     *           "count": 2
                      *         },
                      *         {
                      *           "surface": "action",
@@ -15674,16 +15659,30 @@ export interface operations {
                      *       "anticipation": null,
                      *       "judge": null,
                      *       "sync": null,
+                     *       "agents": [
+                     *         {
+                     *           "host": "library",
+                     *           "state": "unknown",
+                     *           "heard_ms": 1767603600000,
+                     *           "problems": []
+                     *         },
+                     *         {
+                     *           "host": "plain",
+                     *           "state": "unknown",
+                     *           "heard_ms": 1767603600000,
+                     *           "problems": []
+                     *         }
+                     *       ],
                      *       "ok": true,
                      *       "checks": [
                      *         {
-                     *           "name": "store",
+                     *           "name": "agents",
                      *           "ok": true,
                      *           "detail": "",
                      *           "hint": ""
                      *         },
                      *         {
-                     *           "name": "warnings",
+                     *           "name": "store",
                      *           "ok": true,
                      *           "detail": "",
                      *           "hint": ""
@@ -15747,7 +15746,7 @@ export interface operations {
                      *             "superseded": 2
                      *           },
                      *           "by_scope": {
-                     *             "project:shop-73774d71f4": 6
+                     *             "project:shop-0000000004": 6
                      *           },
                      *           "stated": 6,
                      *           "used": 1,
@@ -15769,14 +15768,14 @@ export interface operations {
                      *         "baseline": null
                      *       },
                      *       "series": {
-                     *         "since_ms": 1793404800000,
-                     *         "until_ms": 1795999403313,
+                     *         "since_ms": 1765008000000,
+                     *         "until_ms": 1767603600000,
                      *         "bucket_ms": 86400000,
                      *         "recalls": 6,
                      *         "complete": true,
                      *         "buckets": [
                      *           {
-                     *             "at_ms": 1793404800000,
+                     *             "at_ms": 1765008000000,
                      *             "injections": 0,
                      *             "silences": 0,
                      *             "memories": 0,
@@ -15788,7 +15787,7 @@ export interface operations {
                      *             "precision": null
                      *           },
                      *           {
-                     *             "at_ms": 1793491200000,
+                     *             "at_ms": 1765094400000,
                      *             "injections": 0,
                      *             "silences": 0,
                      *             "memories": 0,
@@ -15804,9 +15803,9 @@ export interface operations {
                      *           {
                      *             "surface": "action",
                      *             "count": 1,
-                     *             "p50_ms": 475.417,
-                     *             "p95_ms": 475.417,
-                     *             "p99_ms": 475.417
+                     *             "p50_ms": 10,
+                     *             "p95_ms": 10,
+                     *             "p99_ms": 10
                      *           },
                      *           {
                      *             "surface": "on_demand",
@@ -15818,13 +15817,13 @@ export interface operations {
                      *         ],
                      *         "silences": [
                      *           {
-                     *             "reason": "everything that passed is in context already",
-                     *             "cause": "in_context",
-                     *             "count": 1
+                     *             "reason": "no memory was relevant enough",
+                     *             "cause": "not_relevant",
+                     *             "count": 2
                      *           },
                      *           {
-                     *             "reason": "no candidate passed the gate",
-                     *             "cause": "not_relevant",
+                     *             "reason": "the session already holds what is relevant",
+                     *             "cause": "in_context",
                      *             "count": 1
                      *           }
                      *         ],
@@ -15844,10 +15843,27 @@ export interface operations {
                      *           "rate": null,
                      *           "baseline": null
                      *         },
+                     *         "surfaces": [
+                     *           {
+                     *             "surface": "action",
+                     *             "recalls": 1,
+                     *             "injections": 0,
+                     *             "memories": 0,
+                     *             "tokens": 0
+                     *           },
+                     *           {
+                     *             "surface": "on_demand",
+                     *             "recalls": 1,
+                     *             "injections": 1,
+                     *             "memories": 1,
+                     *             "tokens": 9
+                     *           }
+                     *         ],
+                     *         "noted": 10,
                      *         "cache": [],
                      *         "marks": [
                      *           {
-                     *             "at_ms": 1795999389775,
+                     *             "at_ms": 1767603600000,
                      *             "what": "import",
                      *             "about": [
                      *               "mem0"
@@ -15855,7 +15871,7 @@ export interface operations {
                      *             "count": 1
                      *           },
                      *           {
-                     *             "at_ms": 1795999389913,
+                     *             "at_ms": 1767603600000,
                      *             "what": "import",
                      *             "about": [
                      *               "mem0"

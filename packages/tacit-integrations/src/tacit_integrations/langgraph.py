@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from tacit.library.item_access import ItemAccess
+from tacit.library.engine_access import ItemAccess
 from tacit.library.tacit import Tacit
 from tacit.library.values import FoundItem
 from tacit.model.item import MOST_ITEMS, agent_of

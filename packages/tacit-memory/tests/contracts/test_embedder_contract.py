@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from model_server import model_server
 from tacit.ports.models import Embedder
 from tacit.providers.embedding import CachedEmbedder, FakeEmbedder
-from tacit.providers.embedding.fastembed import FastembedEmbedder
 from tacit.providers.embedding.http import OLLAMA, OPENAI, RemoteEmbedder
 from tacit.providers.embedding.minilm import FOLDER, MiniLM
 from tacit.providers.embedding.onnx_dir import OnnxFolder
@@ -34,13 +33,6 @@ TEXTS = [
     "x" * 100_000,
     "Use pnpm, never npm.",
 ]
-
-
-class FakeLibraryModel:
-    """Stands in for a model of fastembed."""
-
-    def embed(self, documents: list[str]) -> Iterator[np.ndarray]:
-        yield from FakeEmbedder(dimensions=8).embed(documents) * 2
 
 
 def _onnx_folder(path: Path) -> OnnxFolder:
@@ -76,9 +68,6 @@ MAKERS: dict[str, Callable[[ExitStack, Path], Embedder]] = {
     "onnx-folder": lambda stack, path: _onnx_folder(path),
     "openai": lambda stack, path: _openai(stack),
     "ollama": lambda stack, path: _ollama(stack),
-    "fastembed": lambda stack, path: FastembedEmbedder(
-        model="some-model", dimensions=8, load=lambda name: FakeLibraryModel()
-    ),
 }
 
 

@@ -14,8 +14,7 @@ from typing import Any, Literal, get_args, get_type_hints
 
 from pydantic import BaseModel
 
-from tacit.api import programs
-from tacit.api import transfer as restoring
+from tacit.api import operations
 from tacit.api.documents import get_metrics, get_openapi, get_status
 from tacit.api.problems import status_of_class
 from tacit.api.stream import stream_traces
@@ -288,7 +287,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         _send("POST", "/v1/recall", recall.recall),
         _send("POST", "/v1/fetches", get_memories),
         _send("POST", "/v1/why-not", why_not),
-        _send("POST", "/v1/injections", programs.inject, statuses=(200, 408, 500),
+        _send("POST", "/v1/injections", operations.inject, statuses=(200, 408, 500),
               ahead=True),
         _get("/v1/traces", why.list_traces),
         _get("/v1/traces/stream", stream_traces, media_type="text/event-stream"),
@@ -355,7 +354,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
               max_bytes=transfer.MAX_IMPORT_BYTES),
         _send("POST", "/v1/backups", transfer.create_backup, statuses=(201,)),
         _get("/v1/backups", transfer.list_backups),
-        _send("POST", "/v1/restore", restoring.restore_backup),
+        _send("POST", "/v1/restore", operations.restore_backup),
         _send("POST", "/v1/rescan", upkeep.rescan),
         _send("POST", "/v1/jobs", upkeep.begin_job, statuses=(202,)),
         _get("/v1/jobs", upkeep.list_jobs),

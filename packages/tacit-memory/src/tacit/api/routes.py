@@ -29,8 +29,10 @@ from tacit.api.endpoints import ENDPOINTS, Endpoint
 from tacit.api.openapi import openapi_document
 from tacit.api.problems import RequestRefused, problem, problem_of
 from tacit.api.stream import Streams
+from tacit.app.engine import Engine
 from tacit.app.values import PROGRAM
 from tacit.errors import InvalidInput, InvalidPayload, TacitError
+from tacit.model.memory import Speaker
 from tacit.safety.authority import speaker_of
 from tacit.safety.trust import require_user
 from tacit.verbs.asking import ask_verb, names_change
@@ -346,3 +348,25 @@ def _unknown_path(request: Request, known_routes: tuple[BaseRoute, ...]) -> Resp
         f"There is no {request.url.path}.",
         hint="`GET /v1/openapi.json` describes every operation.",
     )
+
+
+_BY_PATH = {(endpoint.method, endpoint.path): endpoint for endpoint in ENDPOINTS}
+
+
+def ask_endpoint(
+    engine: Engine, speaker: Speaker, method: str, path: str, values: Mapping[str, object]
+) -> Answer[Any]:
+    """Call an endpoint without HTTP, with the authority of `speaker`. `path` has its parameters in braces; `values` holds all fields of the request.
+
+    Raises:
+        TacitError: what the API refuses.
+    """
+    endpoint = _BY_PATH[method, path]
+    given = {name: value for name, value in values.items() if value is not None}
+    in_path = {name: str(given.pop(name)) for name in endpoint.in_path}
+    if endpoint.reads == "query":
+        request = checked_values({**given, **in_path}, endpoint)
+    else:
+        request = checked_body(to_json(given), endpoint, in_path)
+    at = Parameters(values=in_path, caller=replace(PROGRAM, speaker=speaker))
+    return encoded(answer_of(endpoint, engine, at, request), endpoint)

@@ -133,9 +133,13 @@ def salvage_notice(salvage: Salvage) -> str:
         count = "a new one is in use"
     else:
         noun = "memory" if salvage.recovered == 1 else "memories"
-        lost = f"{salvage.lost_count} could not be read" if salvage.lost_count else "none is known to be lost"
+        lost = f"{salvage.lost_count} could not be read" if salvage.lost_count else _loss(salvage)
         count = f"{salvage.recovered} {noun} recovered, {lost if salvage.recovered else 'nothing else could be read'}"
     return f"Tacit's store was damaged and has been repaired: {count}; `tacit status` says more."
+
+
+def _loss(salvage: Salvage) -> str:
+    return "what was stored last may be missing" if salvage.cut else "none is known to be lost"
 
 
 def salvage_words(salvage: Salvage) -> str:
@@ -150,7 +154,7 @@ def salvage_words(salvage: Salvage) -> str:
             lost_names = ", ".join(salvage.lost) + (", ..." if salvage.lost_count > len(salvage.lost) else "")
             text += f"{salvage.lost_count} could not be read: {lost_names}. "
         elif salvage.recovered:
-            text += "no memory is known to be lost. "
+            text += f"{_loss(salvage)}. "
         else:
             text += "nothing else could be read. "
     else:

@@ -218,11 +218,10 @@ def _open_store(
         if salvage is not None:
             remove_blocks(home)
             _LOG.error(
-                "recovered %d memories, %d of them from a backup; %d are lost; %d pages were damaged",
+                "recovered %d memories, %d of them from a backup; %d are lost",
                 salvage.recovered,
                 salvage.from_backup,
                 salvage.lost_count,
-                salvage.damaged_pages,
             )
         store, salvaged = _opened(backend, home, clock)
     return store, salvaged if salvaged and Path(salvaged.aside).exists() else None

@@ -130,7 +130,7 @@ def status(
     from tacit.cli.terminal.output import print_json
 
     if stats:
-        from tacit.cli.statistics.stats import show_stats
+        from tacit.cli.statistics import show_stats
 
         show_stats(days, as_json=as_json)
         return

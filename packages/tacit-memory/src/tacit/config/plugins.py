@@ -93,7 +93,7 @@ def plugin_group(field: FieldInfo) -> PluginGroup | None:
 
 
 STORES = PluginGroup("tacit.stores", ("sqlite",))
-EMBEDDERS = PluginGroup("tacit.embedders", ("minilm", "onnx", "openai", "ollama", "fastembed", "fake"))
+EMBEDDERS = PluginGroup("tacit.embedders", ("minilm", "onnx", "openai", "ollama", "fake"))
 WRITERS = PluginGroup(
     "tacit.writers", ("off", "claude", "opencode", "codex", "gemini", "openai", "anthropic", "fake")
 )

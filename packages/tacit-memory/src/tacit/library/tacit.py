@@ -38,7 +38,7 @@ from tacit.safety.authority import LEFT_OUT
 if TYPE_CHECKING:
     from tacit.app.engine import Engine
     from tacit.app.queries.injection import Injection, InjectionFailed, InjectionResult
-    from tacit.library.item_access import ItemAccess
+    from tacit.library.engine_access import ItemAccess
 
 _LOG = logging.getLogger("tacit.library.tacit")
 M = TypeVar("M")
@@ -526,7 +526,7 @@ class Tacit:
             InvalidInput: if this is one user's memory; namespaces keep the items of users apart.
         """
         self._refuse_user("The items of a program")
-        from tacit.library.item_access import ItemAccess  # noqa: PLC0415 - only who asks for it pays for it
+        from tacit.library.engine_access import ItemAccess  # noqa: PLC0415 - only who asks for it pays for it
 
         return ItemAccess(self._way)
 

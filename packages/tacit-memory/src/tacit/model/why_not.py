@@ -70,10 +70,8 @@ class RecallNumbers:
 
 
 class RemedyKind(StrEnum):
-    """What a step changes. Which fields of `RemedyStep` it uses is said beside each."""
+    """What a step changes. What `value` of `RemedyStep` holds is said beside each."""
 
-    SETTING = "setting"
-    """`target`: the setting; `value`: its new value, a mapping as JSON."""
     ACCEPT = "accept"
     """The memory is confirmed in review."""
     CONFIRM = "confirm"
@@ -89,18 +87,16 @@ class RemedyKind(StrEnum):
     NEW_SESSION = "new_session"
     """The context no longer holds the memory."""
     UNMUTE = "unmute"
-    """`target`: the session."""
     OPT_IN = "opt_in"
     """The prompt without the token in `value`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemedyStep:
-    """One change of a remedy. What `target` and `value` hold is said beside each `RemedyKind`."""
+    """One change of a remedy. What `value` holds is said beside each `RemedyKind`."""
 
     kind: RemedyKind
-    target: str = ""
-    value: str | float | int | bool | tuple[str, ...] = ""
+    value: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

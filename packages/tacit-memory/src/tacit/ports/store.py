@@ -138,7 +138,7 @@ class Salvage:
         recovered: memories that are in use again, `from_backup` of them from the newest backup.
         lost: ids of memories that are known to have been there and could be read nowhere; `LOST_NAMED` at most.
         lost_count: how many those are.
-        damaged_pages: pages that could not be read; what else stood in them is not known.
+        cut: whether memories may be missing that nobody knows of, because the list of all or what was written last could not be read.
     """
 
     aside: str
@@ -147,12 +147,12 @@ class Salvage:
     from_backup: int = 0
     lost: tuple[str, ...] = ()
     lost_count: int = 0
-    damaged_pages: int = 0
+    cut: bool = False
 
     @property
     def incomplete(self) -> bool:
         """Whether statements may be missing from the store that is in use now."""
-        return not (self.at_ms and self.recovered) or bool(self.lost_count or self.damaged_pages)
+        return not (self.at_ms and self.recovered) or bool(self.lost_count) or self.cut
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

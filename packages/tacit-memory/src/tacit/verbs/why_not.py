@@ -49,11 +49,10 @@ class AbsenceView(Shape):
 
 
 class RemedyStepView(Shape):
-    """One change of a remedy. `target` is the setting or the field of the memory that changes, and `value` its new value."""
+    """One change of a remedy, to the memory, the session or the prompt. `value` is the new value."""
 
     kind: RemedyKind
-    target: str
-    value: str | float | int | bool | Sequence[str]
+    value: str
     text: str = Field(description="the change in words")
     command: str = Field(description="the command that makes it; empty where there is none")
 
@@ -164,7 +163,6 @@ def _remedy(remedy: Remedy, found: WhyNot) -> RemedyView:
     steps = [
         RemedyStepView(
             kind=step.kind,
-            target=step.target,
             value=step.value,
             text=step_text(step),
             command=step_command(step, found.memory.id),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tacit.api.answering import Parameters
-from tacit.api.programs import Inject, inject
+from tacit.api.operations import Inject, inject
 from unit.mcp.test_mcp_server import opened
 
 RULE = "Never push to main without asking first."

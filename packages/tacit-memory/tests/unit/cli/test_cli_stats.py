@@ -6,7 +6,7 @@ import re
 import time
 
 from tacit.app.wiring import open_injection
-from tacit.cli.statistics.tables import bar
+from tacit.cli.statistics import bar
 from tacit.library.engine_access import LocalEngine
 from tacit.library.tacit import Tacit
 from tacit.session.cache_meter import counted_requests

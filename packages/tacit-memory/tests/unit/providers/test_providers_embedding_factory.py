@@ -13,7 +13,6 @@ from model_server import model_server
 from tacit.config.settings import EmbedderSettings
 from tacit.errors import ProviderError
 from tacit.providers.embedding import CachedEmbedder, FakeEmbedder, make_embedder
-from tacit.providers.embedding.fastembed import load_fastembed
 
 
 @pytest.mark.parametrize(
@@ -25,7 +24,6 @@ from tacit.providers.embedding.fastembed import load_fastembed
         (EmbedderSettings(provider="openai", model="own", dimensions=99), "openai:own/99"),
         (EmbedderSettings(provider="ollama"), "ollama:nomic-embed-text/768"),
         (EmbedderSettings(provider="ollama", model="all-minilm:33m"), "ollama:all-minilm:33m/384"),
-        (EmbedderSettings(provider="fastembed"), "fastembed:BAAI/bge-small-en-v1.5/384"),
     ],
 )
 def test_the_identity_is_known_at_once(settings: EmbedderSettings, identity: str) -> None:
@@ -37,7 +35,7 @@ def test_without_cache_entries_there_is_no_cache() -> None:
     assert isinstance(make_embedder(EmbedderSettings(provider="fake")), CachedEmbedder)
 
 
-@pytest.mark.parametrize("provider", ["openai", "ollama", "fastembed"])
+@pytest.mark.parametrize("provider", ["openai", "ollama"])
 def test_an_unknown_vector_length_must_be_set(provider: str) -> None:
     with pytest.raises(ProviderError, match=r"embedder\.dimensions"):
         make_embedder(EmbedderSettings(provider=provider, model="nobody-knows-it"))
@@ -73,21 +71,16 @@ def test_the_key_and_the_redactor_reach_the_server() -> None:
     assert np.array_equal(vectors, FakeEmbedder(dimensions=16).embed(["the password is [secret]"]))
 
 
-def test_a_missing_library_is_named() -> None:
-    with pytest.raises(ProviderError, match=r"tacit-memory\[fastembed\]` from your clone"):
-        load_fastembed("some-model")
-
-
 def test_importing_and_making_loads_no_model_library() -> None:
     program = (
         "import sys\n"
         "from tacit.config.settings import EmbedderSettings\n"
         "from tacit.providers.embedding import make_embedder\n"
         "from tacit.providers.tokens import ExactCounter\n"
-        "for provider in ('minilm', 'openai', 'ollama', 'fake', 'fastembed'):\n"
+        "for provider in ('minilm', 'openai', 'ollama', 'fake'):\n"
         "    make_embedder(EmbedderSettings(provider=provider)).identity\n"
         "ExactCounter().count('a text')\n"
-        "print([m for m in ('onnxruntime', 'httpx', 'tiktoken', 'fastembed', 'tokenizers') if m in sys.modules])\n"
+        "print([m for m in ('onnxruntime', 'httpx', 'tiktoken', 'tokenizers') if m in sys.modules])\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import math
 import re
 import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypedDict
+from typing import TypedDict
 
 from tacit.app.delivery_texts import use_counts
 from tacit.app.maintenance.lazy_writing import LazyWriting
@@ -17,8 +15,7 @@ from tacit.app.queries.store_copies import MOST_COPIED, TrialStore
 from tacit.app.reasons import reason_text, silence_reason_text
 from tacit.app.sessions import LiveSessions
 from tacit.app.values import Parts, RecallAsked
-from tacit.config.levels import Levels, levels_in_use, uses_levels
-from tacit.config.settings import RecallSettings, Settings
+from tacit.config.settings import Settings
 from tacit.errors import TacitError
 from tacit.model.memory import Memory, Sensitivity
 from tacit.model.pack import Surface
@@ -26,7 +23,7 @@ from tacit.model.query import Query
 from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter, ScopeKind, project_scope
 from tacit.model.session import SessionKey, SessionState
 from tacit.model.signal import SessionStarted, Signal
-from tacit.model.trace import AskedWith, DropCause, DropReason, NotAsked, SilenceCause, SilenceReason, Trace
+from tacit.model.trace import AskedWith, DropCause, DropReason, SilenceCause, SilenceReason, Trace
 from tacit.model.why_not import Absence, RecallNumbers, Remedy, RemedyKind, RemedyStep, SpaceRank, WhyNot
 from tacit.presets import preset_of
 from tacit.reading.when import format_when
@@ -39,14 +36,13 @@ from tacit.session.transitions import NOBODY, SURFACES, signal_and_state
 
 # What might let a memory through that a recall left out. In: where it was lost, the recall, the settings. Out: changes to try.
 #
-# Never says that a change helps: `why_not` runs the recall again with it.
+# Never says that a change helps: `why_not` runs the recall again with it. No change of a setting is offered: it would let other memories
+# through as well.
 MOST_PHRASE_WORDS = 12
 """A prompt with more words is not offered as a phrase for `when`."""
 LEAST_CHANCE = 0.2
 """Least probability of an action that is offered for `when`."""
 COMMAND_WORDS = 2
-MOST_CANDIDATES, MOST_ITEMS, MOST_TOKENS = 100, 100, 20_000
-"""Greatest values that a remedy sets for these settings."""
 _CONDITIONS = (
     DropCause.NOT_FOUND,
     DropCause.SHORT_LIST,
@@ -63,28 +59,17 @@ class Lost:
 
     Attributes:
         absence: where the memory was lost.
-        numbers: what was measured of it.
         memory: as it was tried.
         query: what was asked; None = the signal asked for nothing.
-        settings: that held, with the preset's name.
-        rank: its best place in the ranking of a space, from 1; None = no space ranks it.
-        among: its place among what was left for the budget, from 1; None = it did not get so far.
         files: of the call, relative to the project.
         project: scope of the project that was asked in; None = no project.
-        levels: named thresholds of the preset; None = it has none.
     """
 
     absence: Absence
-    numbers: RecallNumbers
     memory: Memory
     query: Query | None
-    settings: RecallSettings
-    preset: str = "focused"
-    rank: int | None = None
-    among: int | None = None
     files: tuple[str, ...] = ()
     project: Scope | None = None
-    levels: Levels | None = None
 
 
 def steps_against(lost: Lost) -> Iterator[RemedyStep]:
@@ -101,94 +86,21 @@ def steps_against(lost: Lost) -> Iterator[RemedyStep]:
         yield from _conditions(lost)
 
 
-def _setting(key: str, value: str | float | bool | tuple[str, ...]) -> RemedyStep:
-    return RemedyStep(kind=RemedyKind.SETTING, target=f"recall.{key}", value=value)
-
-
 def _against_silence(silence: SilenceReason) -> Iterator[RemedyStep]:
     match silence.cause:
-        case SilenceCause.OFF:
-            yield _setting("enabled", value=True)
-        case SilenceCause.OFF_IN_PRESET:
-            usual = RecallSettings().budgets
-            yield _setting(f"budgets.{silence.detail}", int(getattr(usual, silence.detail)))
-        case SilenceCause.SHADOW:
-            yield _setting("shadow", value=False)
-        case SilenceCause.COMPARISON:
-            yield _setting("holdout", 0.0)
-        case SilenceCause.CONTEXT_FULL:
-            yield _setting("typed.max_session_memories", 0)
         case SilenceCause.MUTED:
             yield RemedyStep(kind=RemedyKind.UNMUTE)
         case SilenceCause.OPTED_OUT:
             yield RemedyStep(kind=RemedyKind.OPT_IN, value=silence.detail)
-        case SilenceCause.NOT_ASKED if silence.not_asked is NotAsked.SHORT_PROMPT:
-            yield _setting("typed.min_prompt_chars", 0)
         case _:
             return
 
 
-def _below(value: float) -> float:
-    """Round `value` down to thousandths: what a copy of the store measures may differ in the last places."""
-    return math.floor(value * 1000) / 1000
-
-
-def _threshold(why: DropReason, lost: Lost) -> Iterator[RemedyStep]:
-    """Yield a level or a threshold that the memory's relevance reaches; nothing if the floor of its kind keeps it out."""
-    relevance, surface = why.value or 0.0, lost.query.surface if lost.query else Surface.PROMPT
-    if (why.bound or 0.0) > lost.numbers.threshold:
-        return
-    if surface is Surface.PROMPT and lost.levels is not None:
-        fitting = [name for name, level in lost.levels.items() if level.threshold <= relevance]
-        if fitting:  # from the quietest to the one that speaks most
-            yield RemedyStep(kind=RemedyKind.SETTING, target="recall.level", value=fitting[0])
-    yield _setting(f"thresholds.{surface.value}", _below(relevance))
-
-
-def _candidates(_why: DropReason, lost: Lost) -> Iterator[RemedyStep]:
-    if lost.rank is not None and lost.rank <= MOST_CANDIDATES:
-        yield _setting("candidates_per_space", lost.rank)
-
-
 def _room(_why: DropReason, lost: Lost) -> Iterator[RemedyStep]:
-    """Yield a budget with room for the memory's line, and for a start the change to pin it."""
+    """Yield the change to pin it, for a start."""
     surface = lost.query.surface if lost.query else Surface.PROMPT
-    missing = max(1, (lost.numbers.tokens or 0) - (lost.numbers.tokens_left or 0))
-    wanted = lost.numbers.budget_tokens + missing
-    if wanted <= MOST_TOKENS:
-        yield _setting(f"budgets.{surface.value}", wanted)
     if surface in START_SURFACES and not lost.memory.pinned:
         yield RemedyStep(kind=RemedyKind.PIN)
-
-
-def _items(why: DropReason, lost: Lost) -> Iterator[RemedyStep]:
-    """Yield a larger `max_items`, unless the surface has a bound of its own."""
-    if why.bound is not None and why.bound < lost.settings.max_items:
-        return
-    wanted = max(lost.settings.max_items + 1, lost.among or 0)
-    if wanted <= MOST_ITEMS:
-        yield _setting("max_items", wanted)
-
-
-def _kinds(why: DropReason, lost: Lost) -> Iterator[RemedyStep]:
-    yield _setting("kinds", (*lost.settings.kinds, why.detail))
-
-
-def _similarity(why: DropReason, lost: Lost) -> Iterator[RemedyStep]:
-    """Yield a lower value for the floor that the memory missed: that of its kind, the least cosine, or the share of the best."""
-    settings, value, bound = lost.settings, why.value or 0.0, why.bound or 0.0
-    least = _below(value)
-    if lost.preset == "typed":
-        yield _setting("typed.similarity", json.dumps({**settings.typed.similarity, why.detail: least}))
-    elif lost.preset == "refresh" or bound <= settings.ambient.cosine:
-        yield _setting(f"{lost.preset}.cosine", max(0.0, least))
-    elif ratio := settings.ambient.ratio:
-        yield _setting("ambient.ratio", max(0.0, _below(value / (bound / ratio))))
-
-
-def _in_context(why: DropReason, lost: Lost) -> Iterator[RemedyStep]:
-    del why, lost
-    yield RemedyStep(kind=RemedyKind.NEW_SESSION)
 
 
 def _scope(why: DropReason, lost: Lost) -> Iterator[RemedyStep]:
@@ -236,48 +148,21 @@ def _plain(text: str) -> str:
 
 _MAKERS: dict[DropCause, Callable[[DropReason, Lost], Iterator[RemedyStep]]] = {
     DropCause.OUT_OF_SCOPE: _scope,
-    DropCause.NOT_FOUND: _candidates,
     DropCause.NOT_IN_POOL: _only(RemedyStep(kind=RemedyKind.PIN)),
     DropCause.QUARANTINED: _only(RemedyStep(kind=RemedyKind.ACCEPT)),
     DropCause.UNTRUSTED: _only(RemedyStep(kind=RemedyKind.CONFIRM)),
     DropCause.SENSITIVE: _sensitivity,
     DropCause.OTHER_BRANCH: _only(RemedyStep(kind=RemedyKind.ALL_BRANCHES)),
-    DropCause.BELOW_THRESHOLD: _threshold,
-    DropCause.BELOW_IMPORTANCE: lambda why, _lost: iter(
-        [_setting("typed.least_importance", _below(why.value or 0.0))]
-    ),
-    DropCause.BELOW_SIMILARITY: _similarity,
-    DropCause.SECOND_STAGE: lambda why, _lost: iter([_setting("reranker.least", _below(why.value or 0.0))]),
-    DropCause.KIND_OFF: _kinds,
-    DropCause.IN_CONTEXT: _in_context,
-    DropCause.TOO_MANY: _items,
+    DropCause.IN_CONTEXT: _only(RemedyStep(kind=RemedyKind.NEW_SESSION)),
     DropCause.NO_ROOM: _room,
     DropCause.INDEXED: _room,
 }
 
 
-def with_setting(settings: RecallSettings, key: str, value: Any, levels: Levels | None) -> RecallSettings:
-    """Return `settings` with the value of one dotted name below `recall` set; a level also sets the threshold it stands for."""
-    if key == "recall.level" and levels is not None:
-        threshold = levels.of(value).threshold
-        settings = settings.model_copy(
-            update={"thresholds": settings.thresholds.model_copy(update={"prompt": threshold})}
-        )
-    if key == "recall.typed.similarity":
-        value = json.loads(value)
-    return _with(settings, key.split(".")[1:], value)
-
-
-def _with(section: Any, names: Sequence[str], value: Any) -> Any:
-    name, *below = names
-    changed = _with(getattr(section, name), below, value) if below else value
-    return section.model_copy(update={name: changed})
-
-
 # Why a memory is not given. In: a memory, what is asked or was asked. Out: the stage that leaves it out, numbers, remedies.
 #
 # The recall is run through the stages that hooks run through, and nothing of it is kept. A remedy is only named when the same recall,
-# run again with it, gives the memory: settings are changed for that run, the memory in a copy of the store.
+# run again with it, gives the memory, which is changed in a copy of the store.
 
 MOST_TRIED = 8
 """Most runs for one remedy; each adds a change or makes one larger."""
@@ -392,7 +277,7 @@ class WhyNotExplorer:
         )
         if run.absence is None:
             return answer
-        remedies = self._remedies(run, trial, answer.numbers, copies)
+        remedies = self._remedies(run, trial, copies)
         return replace(answer, remedies=remedies, untried=copies.too_many)
 
     def _inquiry(self, asked: RecallAsked) -> Inquiry:
@@ -539,11 +424,9 @@ class WhyNotExplorer:
 
     # --- remedies
 
-    def _remedies(
-        self, run: _Run, trial: _Trial, numbers: RecallNumbers, copies: _Copies
-    ) -> tuple[Remedy, ...]:
+    def _remedies(self, run: _Run, trial: _Trial, copies: _Copies) -> tuple[Remedy, ...]:
         found: list[Remedy] = []
-        for step in steps_against(self._lost(run, trial, numbers)):
+        for step in steps_against(self._lost(run, trial)):
             remedy = self._tried(step, trial, copies)
             if remedy is not None and not any(_does_more(remedy, other) for other in found):
                 found = [*(other for other in found if not _does_more(other, remedy)), remedy]
@@ -553,12 +436,12 @@ class WhyNotExplorer:
 
     def _tried(self, step: RemedyStep, trial: _Trial, copies: _Copies) -> Remedy | None:
         """Run the recall with `step` and the further steps that it takes; return them as a remedy, or None if they do not let the memory through."""
-        steps: dict[tuple[RemedyKind, str], RemedyStep] = {}
+        steps: dict[RemedyKind, RemedyStep] = {}
         for _ in range(MOST_TRIED):
             changed = self._changed(trial, step)
             if changed is None:
                 return None
-            steps[step.kind, step.target] = step
+            steps[step.kind] = step
             if len(steps) > MOST_STEPS:
                 return None
             trial = changed
@@ -570,56 +453,35 @@ class WhyNotExplorer:
                 return None
             if run.absence is None:
                 return Remedy(steps=tuple(steps.values()))
-            lost = self._lost(run, trial, self._numbers(run, trial))
-            following = next(
-                (one for one in steps_against(lost) if steps.get((one.kind, one.target)) != one), None
-            )
+            lost = self._lost(run, trial)
+            following = next((one for one in steps_against(lost) if steps.get(one.kind) != one), None)
             if following is None:
                 return None
             step = following
         return None
 
-    def _lost(self, run: _Run, trial: _Trial, numbers: RecallNumbers) -> Lost:
+    def _lost(self, run: _Run, trial: _Trial) -> Lost:
         state, inquiry = run.state, trial.inquiry
         assert run.absence is not None
         project = self._projects.of(inquiry.cwd) if inquiry.cwd else None
-        fresh = [c.memory.id for c in (state.fresh or ())] if state is not None else []
-        ranks = [one.rank for one in numbers.spaces if one.rank is not None]
         return Lost(
             absence=run.absence,
-            numbers=numbers,
             memory=trial.memory,
             query=state.query if state is not None else None,
-            settings=inquiry.settings.recall,
-            preset=inquiry.settings.preset,
-            rank=min(ranks, default=None),
-            among=fresh.index(trial.memory.id) + 1 if trial.memory.id in fresh else None,
             files=self._projects.relative(inquiry.inputs.paths, project, inquiry.cwd),
             project=project_scope(project.id) if project is not None else None,
-            levels=self._levels(inquiry.settings),
         )
-
-    def _levels(self, settings: Settings) -> Levels | None:
-        if not uses_levels(settings.preset):
-            return None
-        return levels_in_use(settings.embedder, self._parts.home).levels
 
     def _changed(self, trial: _Trial, step: RemedyStep) -> _Trial | None:
         """Return `trial` with one change; None = it cannot be made."""
         inquiry = trial.inquiry
         match step.kind:
-            case RemedyKind.SETTING:
-                recall = with_setting(
-                    inquiry.settings.recall, step.target, step.value, self._levels(inquiry.settings)
-                )
-                settings = inquiry.settings.model_copy(update={"recall": recall})
-                return replace(trial, inquiry=replace(inquiry, settings=settings))
             case RemedyKind.NEW_SESSION:
                 return replace(trial, new_session=True)
             case RemedyKind.UNMUTE:
                 return replace(trial, unmuted=True)
             case RemedyKind.OPT_IN:
-                text = " ".join(inquiry.inputs.text.replace(str(step.value), " ").split())
+                text = " ".join(inquiry.inputs.text.replace(step.value, " ").split())
                 return replace(trial, inquiry=replace(inquiry, inputs=replace(inquiry.inputs, text=text)))
             case _:
                 memory = self._edited(trial.memory, step)
@@ -627,7 +489,7 @@ class WhyNotExplorer:
 
     def _edited(self, memory: Memory, step: RemedyStep) -> Memory | None:
         """Return the version of `memory` that an edit of the user's would store; None = the edit would be refused."""
-        kind, value = step.kind, str(step.value)
+        kind, value = step.kind, step.value
         try:
             return self._writing().memories.edited(
                 memory,
@@ -645,10 +507,8 @@ class WhyNotExplorer:
 
 
 def _does_more(remedy: Remedy, other: Remedy) -> bool:
-    """Whether `remedy` makes all the changes of `other`, which are enough."""
-    return {(step.kind, step.target) for step in other.steps} <= {
-        (step.kind, step.target) for step in remedy.steps
-    }
+    """Return whether `remedy` makes all the changes of `other`, which are enough."""
+    return {step.kind for step in other.steps} <= {step.kind for step in remedy.steps}
 
 
 class _Copies:
@@ -729,8 +589,6 @@ _ASKED = {
     Surface.SUBAGENT: "to this subagent",
     Surface.ON_DEMAND: "in answer to this question",
 }
-VERY_LOW = 0.05
-"""Below this threshold nearly everything is let in, which `step_text` says."""
 _SEEN_BY: dict[ScopeKind, str] = {
     ScopeKind.UNIVERSAL: "Here the settings show memories of the project alone (project.share_preferences).",
     ScopeKind.LANGUAGE: "It is visible where that language is at hand.",
@@ -836,19 +694,12 @@ def _without_remedy(absence: Absence, answer: WhyNot) -> str:
     if answer.untried:
         return "Its scope holds too many memories to try changes of it."
     helped_by_itself = absence.why is not None and absence.why.cause in (DropCause.COPY, DropCause.UNCHANGED)
-    return "" if helped_by_itself else "No single setting and no change of the memory lets it through here."
+    return "" if helped_by_itself else "No change of the memory lets it through here."
 
 
 def step_text(step: RemedyStep) -> str:
     """Return what a step changes, in the imperative and without a period."""
     match step.kind:
-        case RemedyKind.SETTING if step.target == "recall.level":
-            return f"use the level {step.value}"
-        case RemedyKind.SETTING:
-            low = ".thresholds." in step.target and isinstance(step.value, float) and step.value < VERY_LOW
-            return f"set {step.target} to {_written(step.value)}" + (
-                " (so low that almost everything comes)" if low else ""
-            )
         case RemedyKind.ACCEPT:
             return "accept it in review"
         case RemedyKind.CONFIRM:
@@ -875,8 +726,6 @@ def step_command(step: RemedyStep, memory_id: str) -> str:
     """Return the command that does what a step says; "" = there is none."""
     edit = f"tacit edit {memory_id}"
     match step.kind:
-        case RemedyKind.SETTING:
-            return f"tacit config set {step.target} {shlex.quote(_written(step.value))}"
         case RemedyKind.ACCEPT:
             return f"tacit review accept {memory_id}"
         case RemedyKind.SCOPE:
@@ -886,7 +735,7 @@ def step_command(step: RemedyStep, memory_id: str) -> str:
         case RemedyKind.ALL_BRANCHES:
             return f"{edit} --all-branches"
         case RemedyKind.WHEN:
-            return f"{edit} --when {shlex.quote(str(step.value))}"
+            return f"{edit} --when {shlex.quote(step.value)}"
         case RemedyKind.PIN:
             return f"{edit} --pin"
         case RemedyKind.UNMUTE:
@@ -899,11 +748,3 @@ def remedy_text(remedy: Remedy) -> str:
     """Return the steps of a remedy as one sentence."""
     text = ", and ".join(step_text(step) for step in remedy.steps)
     return f"{text[:1].upper()}{text[1:]}."
-
-
-def _written(value: str | float | bool | tuple[str, ...]) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, tuple):
-        return ",".join(value)
-    return f"{value:.4f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)

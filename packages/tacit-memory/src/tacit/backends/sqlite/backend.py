@@ -9,7 +9,7 @@ exchange that was interrupted is finished by the next that opens the store. What
 from __future__ import annotations
 
 import sqlite3
-from contextlib import closing
+from contextlib import closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -24,8 +24,13 @@ from tacit.backends.sqlite.connection import (
 )
 from tacit.backends.sqlite.health import remove_database, write_backup
 from tacit.backends.sqlite.purging import apply_purges, read_purges
-from tacit.backends.sqlite.rebuilding import add_missing, assemble_memories, copy_store, is_sound, write_store
-from tacit.backends.sqlite.salvaging import FoundRows, find_rows, log_is_damaged, open_pages
+from tacit.backends.sqlite.rebuilding import (
+    copy_store,
+    is_sound,
+    log_is_damaged,
+    read_damaged,
+    write_rebuilt,
+)
 from tacit.backends.sqlite.schema import is_possible_version, newest_version, schema_version
 from tacit.backends.sqlite.store import SqliteStore
 from tacit.config.home import Home
@@ -138,13 +143,29 @@ def salvage(home: Home, clock: Clock, *, inode: int) -> Salvage | None:
         partial = _partial(home)
         remove_database(partial)
         try:
-            rows = find_rows(open_pages(home.database))
             purges = read_purges(home.purge_log)
-            purged = {name for purge in purges for name in purge.gone.memories}
-            backup = _backup_rows(home)
-            report = _report(rows, backup, purged, aside=_new_aside(home, clock), at_ms=clock.now_ms())
-            write_store(rows, partial, values={DAMAGED_STORE.name(): DAMAGED_STORE.codec.write(report)})
+            log_cut = log_is_damaged(home.database)
+            found = read_damaged(home.database)
+            base = _newest_backup(home)
+            from_backup = write_rebuilt(found, partial, base=base)
             apply_purges(partial, purges)
+            purged = {name for purge in purges for name in purge.gone.memories}
+            with closing(connect(partial)) as new:
+                recovered = {str(name) for (name,) in new.execute("SELECT id FROM memories")}
+                lost = sorted(found.known - recovered - purged)
+                report = Salvage(
+                    aside=str(_new_aside(home, clock)),
+                    at_ms=clock.now_ms(),
+                    recovered=len(recovered),
+                    from_backup=len(from_backup & recovered),
+                    lost=tuple(lost[:LOST_NAMED]),
+                    lost_count=len(lost),
+                    cut=log_cut or not found.whole,
+                )
+                new.execute(
+                    "INSERT OR REPLACE INTO named_values (name, value) VALUES (?, ?)",
+                    (DAMAGED_STORE.name(), DAMAGED_STORE.codec.write(report)),
+                )
             _exchange(home, Path(report.aside))
         except OSError as error:
             raise write_error(error, home.database) from error
@@ -153,38 +174,12 @@ def salvage(home: Home, clock: Clock, *, inode: int) -> Salvage | None:
     return report
 
 
-def _report(
-    rows: FoundRows, backup: FoundRows | None, purged: set[str], *, aside: Path, at_ms: int
-) -> Salvage:
-    """Add to `rows` (in place) what only `backup` has, and return the report of the salvage."""
-    added = add_missing(rows, backup) if backup is not None else 0
-    recovered = assemble_memories(rows).keys() - purged
-    lost = sorted(rows.known.keys() - recovered - purged)
-    return Salvage(
-        aside=str(aside),
-        at_ms=at_ms,
-        recovered=len(recovered),
-        from_backup=added,
-        lost=tuple(lost[:LOST_NAMED]),
-        lost_count=len(lost),
-        damaged_pages=rows.damaged_pages,
-    )
-
-
-def _backup_rows(home: Home) -> FoundRows | None:
-    """Return the rows of the newest sound automatic backup, without what was purged since."""
-    partial = home.root / f".{home.database.name}.backup.part"
+def _newest_backup(home: Home) -> Path | None:
+    """Return the newest automatic backup that is sound; None = there is none."""
     for path in home.automatic_backups():
-        remove_database(partial)
-        try:
+        with suppress(StoreError):
             if is_sound(path):
-                copy_store(path, partial)
-                apply_purges(partial, read_purges(home.purge_log))
-                return find_rows(open_pages(partial))
-        except StoreError:
-            continue
-        finally:
-            remove_database(partial)
+                return path
     return None
 
 
@@ -243,7 +238,7 @@ def restore(source: Path, home: Home, clock: Clock) -> Path | None:
             if whole:
                 copy_store(source, partial)
             else:
-                write_store(find_rows(open_pages(source)), partial, values={})
+                write_rebuilt(read_damaged(source), partial, base=None)
             apply_purges(partial, read_purges(home.purge_log))
             with closing(connect(partial)) as copy:
                 copy.execute("DELETE FROM named_values WHERE name = ?", (DAMAGED_STORE.name(),))
@@ -319,17 +314,17 @@ def examine(source: Path) -> int | None:
     try:
         if is_sound(source) and not log_is_damaged(source):
             return None
-        rows = find_rows(open_pages(source))
+        found = read_damaged(source)
     except OSError as error:
         raise StoreError(
             f"{source} cannot be read: {error.strerror or error}.", hint="Choose another file."
         ) from error
-    if rows.empty:
+    if found.empty:
         raise NotABackup(
             f"{source} cannot be read as a backup: nothing of a Tacit store was found in it.",
             hint="Choose a file that `tacit backup` wrote.",
         )
-    return len(assemble_memories(rows))
+    return len(found.versions)
 
 
 class SqliteBackend:

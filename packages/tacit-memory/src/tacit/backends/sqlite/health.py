@@ -110,7 +110,7 @@ def _incomplete(connection: sqlite3.Connection) -> list[str]:
 def _unreadable(connection: sqlite3.Connection) -> list[str]:
     """Return problems for tables with rows whose JSON bodies cannot be decoded, because bytes in them were overwritten."""
     bad: list[str] = []
-    for table, kind in _BODIES.items():
+    for table, kind in BODIES.items():
         count = 0
         for (body,) in connection.execute(f"SELECT CAST(body AS BLOB) FROM {table}"):
             try:
@@ -123,9 +123,10 @@ def _unreadable(connection: sqlite3.Connection) -> list[str]:
     return bad
 
 
-_BODIES: dict[str, type[object]] = {
+BODIES: dict[str, type[object]] = {
     "memories": Memory, "versions": Memory, "sessions": SessionState, "traces": Trace, "projects": ProjectRecord,
 }  # fmt: skip
+"""What the JSON bodies of each table are."""
 
 
 def _lost_parents(connection: sqlite3.Connection) -> list[str]:

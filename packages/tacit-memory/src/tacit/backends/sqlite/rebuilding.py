@@ -1,30 +1,27 @@
-"""A new store from the rows that were found. In: rows. Out: a sound database file of the newest schema, and what it holds.
+"""Read what plain SQL still finds in a damaged database, and clean files beside the store. In: paths. Out: a sound database file.
 
-Derived rows (text indexes, entities, triggers, counts) are made anew. Never reads the damaged file, never replaces a file.
-
-Backups and files in quarantine, cleaned like the store. In: a path, a function that cleans. Out: the file without it.
-
-A damaged file is replaced by what can be read of it, where it holds what has to go. The file is exchanged whole: a process that
-is killed leaves the old one. Never touches a file that holds nothing of it.
+A damaged file is never changed where it lies: its rows go into a new file, on top of those of the newest sound backup. Derived rows
+(text indexes, entities, triggers, counts) are made anew, and vectors later. A purge exchanges a copy whole, so that a process that is
+killed leaves the old one, and touches no file that holds nothing of what has to go.
 """
 
 from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Mapping
-from contextlib import closing
-from dataclasses import dataclass, replace
+import struct
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any, TypeVar
 
-import numpy as np
+import msgspec
 
-from tacit.backends.changes import dated_change_id
-from tacit.backends.codec import decode
-from tacit.backends.sqlite.connection import connect, scope_number, translate, write_error
-from tacit.backends.sqlite.health import copy_database, remove_database
+from tacit.backends.codec import decode_reason
+from tacit.backends.sqlite.connection import connect, translate, write_error
+from tacit.backends.sqlite.health import BODIES, copy_database, remove_database
 from tacit.backends.sqlite.purging import Cleaning, rewrite_texts
-from tacit.backends.sqlite.salvaging import FoundRows, MemoryRow, find_rows, open_pages
 from tacit.backends.sqlite.schema import (
     APPLICATION_ID,
     is_possible_version,
@@ -33,244 +30,225 @@ from tacit.backends.sqlite.schema import (
     newest_version,
     schema_version,
 )
-from tacit.backends.sqlite.writing import index_memory
-from tacit.errors import NotABackup, StoreCorrupt, StoreError
+from tacit.backends.sqlite.writing import restore
+from tacit.errors import NotABackup, StoreCorrupt, StoreError, TacitError
 from tacit.model.memory import Memory
+from tacit.ports.store import Recorded
 from tacit.system.files import set_mode, sync_folder
 
+_KEYS = {
+    "sessions": "host, session_id", "traces": "id", "handovers": "key", "projects": "id", "named_values": "name",
+    "exposures": "host, session_id, memory_id, content_hash, epoch, turn, surface, tokens, at_ms",
+}  # fmt: skip
+"""Tables beside the memories that cannot be made anew, by their keys."""
+_Row = tuple[Any, ...]
+_T = TypeVar("_T")
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SalvagedMemory:
-    """A memory as it can be restored from the rows that were found.
+
+@dataclass(slots=True, kw_only=True)
+class Readable:
+    """What can still be read of a damaged database.
 
     Attributes:
-        number: its row.
-        row: its newest version.
-        memory: what `row.body` says.
-        versions: (recorded_at_ms, reason, body, change_id) by version.
+        known: ids of memories that an index or a row names.
+        versions: of memories, by id and number of the version.
+        uses: how often a memory was used, by id.
+        relations: (source id, target id, type, weight).
+        records: rows of the tables of `_KEYS`.
+        whole: whether the list of memories could be read to its end, so that `known` is complete.
     """
 
-    number: int
-    row: MemoryRow
-    memory: Memory
-    versions: Mapping[int, tuple[int, str, str, str]]
+    known: set[str] = field(default_factory=set[str])
+    versions: dict[str, dict[int, Recorded]] = field(default_factory=dict[str, dict[int, Recorded]])
+    uses: dict[str, int] = field(default_factory=dict[str, int])
+    relations: list[_Row] = field(default_factory=list[_Row])
+    records: dict[str, list[_Row]] = field(default_factory=dict[str, list[_Row]])
+    whole: bool = False
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing of a Tacit store was found."""
+        return not (self.versions or any(self.records.values()))
 
 
-def assemble_memories(rows: FoundRows) -> dict[str, SalvagedMemory]:
-    """Return memory id -> what can be restored of it. If its row is lost or outdated, its newest version is used."""
-    versions: dict[int, dict[int, tuple[int, str, str, str]]] = {}
-    for (number, version), recorded in rows.versions.items():
-        versions.setdefault(number, {})[version] = recorded
-    assembled: dict[str, SalvagedMemory] = {}
-    for number in sorted(rows.memories.keys() | versions.keys()):
-        history = versions.get(number, {})
-        row = rows.memories.get(number)
-        if history and (row is None or row.version < max(history)):
-            newest = max(history)
-            row = MemoryRow(version=newest, uses=row.uses if row else -1, body=history[newest][2])
-        if row is None:
+def read_damaged(path: Path) -> Readable:
+    """Read with SQL whatever can be read of the damaged database `path`: each table from its front, and behind damage from its end."""
+    found = Readable()
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as old:
+            old.execute("PRAGMA writable_schema = ON")  # lets SQLite read a file whose end is missing
+            old.text_factory = _text
+            _read_memories(old, found)
+            for table, keys in _KEYS.items():
+                rows, _ = _scan(old, f"SELECT * FROM {table}", keys)
+                kind = BODIES.get(table)
+                found.records[table] = [row for row in rows if kind is None or _decoded(row[-1], kind)]
+    except sqlite3.Error:
+        pass  # no database, or without a readable schema
+    return found
+
+
+def _text(stored: bytes) -> str | None:
+    """Decode a stored text; None = its bytes were overwritten."""
+    try:
+        return stored.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+
+
+def _scan(old: sqlite3.Connection, select: str, keys: str) -> tuple[list[_Row], bool]:
+    """Return the rows of a query, and whether these are all; where damage ends it, add those that it gives by `keys`, from either end."""
+    rows: dict[_Row, None] = {}
+    backwards = ", ".join(f"{key.strip()} DESC" for key in keys.split(","))
+    for order in ("", f" ORDER BY {keys}", f" ORDER BY {backwards}"):
+        try:
+            for row in old.execute(select + order):
+                rows[row] = None
+            return list(rows), True
+        except sqlite3.Error:
             continue
-        memory = decode(Memory, row.body)
-        if row.uses < 0:
-            row = replace(row, uses=memory.use_count)
-        earlier = assembled.get(memory.id)
-        if earlier is None or earlier.row.version < row.version or rows.known.get(memory.id) == number:
-            assembled[memory.id] = SalvagedMemory(number=number, row=row, memory=memory, versions=history)
-    return assembled
+    return list(rows), False
 
 
-def add_missing(rows: FoundRows, backup: FoundRows) -> int:
-    """Add to `rows`, in place, what only `backup` has, and return the number of added memories. Rows that exist stay as they are.
-
-    Relations, records and values are added only if memories were added or pages are damaged; otherwise they were removed on purpose.
-    """
-    mine, theirs = assemble_memories(rows), assemble_memories(backup)
-    numbers = {salvaged.number: mine[name].number for name, salvaged in theirs.items() if name in mine}
-    taken = (
-        {salvaged.number for salvaged in mine.values()} | set(rows.memories) | {n for n, _ in rows.versions}
-    )
-    free = max(taken, default=0) + 1
-    added = 0
-    for name, salvaged in theirs.items():
-        if name not in mine:
-            number = salvaged.number if salvaged.number not in taken else free
-            free = max(free, number) + 1
-            taken.add(number)
-            numbers[salvaged.number] = number
-            rows.memories[number] = salvaged.row
-            added += 1
-            vector = backup.vectors.get(salvaged.number)
-            if vector is not None:
-                identity = _identity(rows, backup.identities.get(vector[0]))
-                if identity:
-                    rows.vectors[number] = (identity, vector[1])
-        newest = mine[name].row.version if name in mine else salvaged.row.version
-        for version, recorded in salvaged.versions.items():
-            if version <= newest:
-                rows.versions.setdefault((numbers[salvaged.number], version), recorded)
-    if added or rows.damaged_pages:
-        for (source, target, kind), weight in backup.relations.items():
-            if source in numbers and target in numbers:
-                rows.relations.setdefault((numbers[source], numbers[target], kind), weight)
-        for row in backup.exposures:
-            rows.exposures.setdefault(row)
-        rows.sessions = {**backup.sessions, **rows.sessions}
-        rows.traces = {**backup.traces, **rows.traces}
-        rows.handovers = {**backup.handovers, **rows.handovers}
-        rows.projects = {**backup.projects, **rows.projects}
-        rows.values = {**backup.values, **rows.values}
-    return added
+def _decoded(body: object, kind: type[_T]) -> _T | None:
+    try:
+        return msgspec.json.decode(body, type=kind) if isinstance(body, str) else None
+    except (msgspec.MsgspecError, TacitError, ValueError):
+        return None
 
 
-def _identity(rows: FoundRows, backup_identity: tuple[str, int] | None) -> int:
-    if backup_identity is None:
-        return 0
-    for number, identity in rows.identities.items():
-        if identity == backup_identity:
-            return number
-    number = max(rows.identities, default=0) + 1
-    rows.identities[number] = backup_identity
-    return number
+def _read_memories(old: sqlite3.Connection, found: Readable) -> None:
+    numbers: dict[object, str] = {}
+    history = "SELECT memory, version, recorded_at_ms, reason, body, change_id FROM versions"
+    for number, version, at_ms, reason, body, change_id in _scan(old, history, "memory, version")[0]:
+        if memory := _decoded(body, Memory):
+            numbers[number] = memory.id
+            if isinstance(at_ms, int) and isinstance(version, int) and isinstance(reason, str):
+                recorded = Recorded(
+                    memory=memory,
+                    before=None,
+                    at_ms=at_ms,
+                    reason=decode_reason(reason),
+                    change_id=str(change_id),
+                )
+                found.versions.setdefault(memory.id, {})[version] = recorded
+    named, found.whole = _scan(old, "SELECT id, number FROM memories", "id")
+    found.known |= {name for name, _ in named if isinstance(name, str)}
+    select = "SELECT id, number, use_count, version, body FROM memories"
+    rows, _ = _scan(old, select, "number")
+    for name in found.known - {row[0] for row in rows}:  # between two damaged pages no scan comes
+        with suppress(sqlite3.Error):
+            rows += old.execute(f"{select} WHERE id = ?", (name,)).fetchall()
+    for name, number, uses, version, body in rows:
+        memory = _decoded(body, Memory)
+        if memory is None or memory.id != name or not isinstance(version, int):
+            continue
+        numbers[number] = memory.id
+        if isinstance(uses, int):
+            found.uses[memory.id] = max(0, uses)
+        history_of = found.versions.get(memory.id, {})
+        if not history_of or history_of[max(history_of)].memory != memory:
+            recorded = Recorded(
+                memory=memory, before=None, at_ms=memory.updated_at_ms, reason=decode_reason("recovered")
+            )
+            found.versions.setdefault(memory.id, {})[version] = recorded
+    found.known |= found.versions.keys()
+    relations, _ = _scan(old, "SELECT source, target, type, weight FROM relations", "source, target, type")
+    for source, target, kind, weight in relations:
+        if source in numbers and target in numbers:
+            found.relations.append((numbers[source], numbers[target], kind, weight))
 
 
-def write_store(rows: FoundRows, target: Path, *, values: Mapping[str, str]) -> dict[str, SalvagedMemory]:
-    """Write a new store with `rows` and the named values `values` to `target`, which must not exist; return its memories by id.
+def write_rebuilt(found: Readable, target: Path, *, base: Path | None) -> set[str]:
+    """Write a store to `target`, which must not exist: the rows of the sound backup `base` and, over them, those of `found`.
+
+    Returns the ids of the memories that only the backup had.
 
     Raises:
         StoreError: if the file cannot be written.
     """
-    memories = assemble_memories(rows)
     try:
-        with closing(connect(target)) as connection:
+        if base is not None:
+            copy_store(base, target)
+        with closing(connect(target)) as new:
             set_mode(target, 0o600)
-            connection.execute("PRAGMA synchronous = OFF")  # the whole file is synced at its end
-            connection.execute("BEGIN IMMEDIATE")
-            for version in range(1, newest_version() + 1):
-                migrate_one(connection, version)
-            _put_memories(connection, memories)
-            _put_relations(connection, rows, {memory.number for memory in memories.values()})
-            _put_vectors(connection, rows, memories)
-            _put_records(connection, rows, values)
-            connection.execute("COMMIT")
-            connection.execute("PRAGMA journal_mode = WAL").fetchone()
+            new.execute("BEGIN IMMEDIATE")
+            for version in range(schema_version(new) + 1, newest_version() + 1):
+                migrate_one(new, version)
+            had = {
+                str(name): (int(version), int(at_ms))
+                for name, version, at_ms in new.execute(
+                    "SELECT m.id, m.version, max(v.recorded_at_ms) FROM memories AS m"
+                    " JOIN versions AS v ON v.memory = m.number GROUP BY m.number"
+                )
+            }
+            restore(new, sorted(_newer(found, had), key=lambda one: one.at_ms), found.uses)
+            new.executemany(
+                "INSERT OR REPLACE INTO relations (source, target, type, weight)"
+                " SELECT s.number, t.number, ?3, ?4 FROM memories AS s, memories AS t WHERE s.id = ?1 AND t.id = ?2",
+                found.relations,
+            )
+            for table, rows in found.records.items():
+                for row in rows:
+                    with suppress(sqlite3.IntegrityError):
+                        new.execute(
+                            f"INSERT OR REPLACE INTO {table} VALUES ({', '.join('?' * len(row))})", row
+                        )
+            new.execute("COMMIT")
+            new.execute("PRAGMA journal_mode = WAL").fetchone()
         with target.open("rb") as file:
             os.fsync(file.fileno())
     except sqlite3.Error as error:
         raise translate(error, target) from error
     except OSError as error:
         raise write_error(error, target) from error
-    return memories
+    return had.keys() - found.versions.keys()
 
 
-def _put_memories(connection: sqlite3.Connection, memories: Mapping[str, SalvagedMemory]) -> None:
-    change = 1
-    for salvaged in memories.values():
-        memory, number = salvaged.memory, salvaged.number
-        scope = scope_number(connection, memory)
-        connection.execute(
-            "INSERT INTO memories (number, id, scope, kind, status, source, valid_from_ms, valid_to_ms, created_at_ms,"
-            " importance, pinned, error_signature, use_count, change, version, body, breadth)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                number,
-                memory.id,
-                scope,
-                memory.kind,
-                memory.status,
-                memory.provenance.source,
-                memory.validity.valid_from_ms,
-                memory.validity.valid_to_ms,
-                memory.created_at_ms,
-                memory.importance,
-                int(memory.pinned),
-                memory.error_signature,
-                salvaged.row.uses,
-                change,
-                salvaged.row.version,
-                salvaged.row.body,
-                memory.trigger.reach,
-            ),
-        )
-        versions = dict(salvaged.versions) or {
-            salvaged.row.version: (
-                memory.updated_at_ms,
-                "recovered",
-                salvaged.row.body,
-                dated_change_id(memory.updated_at_ms),
-            )
-        }
-        for version, (at_ms, reason, body, change_id) in sorted(versions.items()):
-            version_scope = scope_number(connection, decode(Memory, body))
-            connection.execute(
-                "INSERT INTO versions (memory, version, recorded_at_ms, scope, reason, body, change_id)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (number, version, at_ms, version_scope, reason, body, change_id),
-            )
-        index_memory(connection, number, scope, memory)
-    connection.execute("UPDATE state SET change = ?", (change,))
-    connection.execute(
-        "UPDATE scopes SET change = :change, moved = :change,"
-        " total = (SELECT count(*) FROM memories AS m WHERE m.scope = scopes.number),"
-        " active = (SELECT count(*) FROM memories AS m WHERE m.scope = scopes.number AND m.status = 'active')",
-        {"change": change},
-    )
+def _newer(found: Readable, had: Mapping[str, tuple[int, int]]) -> Iterable[Recorded]:
+    """Yield the versions that a backup with the versions `had` lacks, each no older than the one before it."""
+    for name, versions in found.versions.items():
+        version_had, at_ms = had.get(name, (0, 0))
+        for version in sorted(versions):
+            if version > version_had:
+                at_ms = max(at_ms, versions[version].at_ms)
+                yield replace(versions[version], at_ms=at_ms)
 
 
-def _put_relations(connection: sqlite3.Connection, rows: FoundRows, numbers: set[int]) -> None:
-    connection.executemany(
-        "INSERT INTO relations (source, target, type, weight) VALUES (?, ?, ?, ?)",
-        [
-            (*key, weight)
-            for key, weight in sorted(rows.relations.items())
-            if key[0] in numbers and key[1] in numbers
-        ],
-    )
+def log_is_damaged(path: Path) -> bool:
+    """Return whether SQLite passes over a finished transaction in the log beside the database `path`. No process may be writing.
 
-
-def _put_vectors(
-    connection: sqlite3.Connection, found_rows: FoundRows, memories: Mapping[str, SalvagedMemory]
-) -> None:
-    """Write the embedder identities and the vectors that are intact and belong to the current version of their memories.
-
-    The others are left out; `reindex` computes them anew.
+    SQLite reads the log up to the first frame whose checksum is wrong, and notes in the `-shm` file how many frames these are
+    (https://www.sqlite.org/walformat.html, `mxFrame`). An interrupted transaction leaves frames behind that, but none that ends one.
     """
-    connection.executemany(
-        "INSERT INTO identities (number, name, dimensions) VALUES (?, ?, ?)",
-        [(number, *identity) for number, identity in sorted(found_rows.identities.items())],
-    )
-    rows: list[tuple[int, int, bytes]] = []
-    for memory in memories.values():
-        identity, vector = found_rows.vectors.get(memory.number, (0, b""))
-        _, dimensions = found_rows.identities.get(identity, ("", 0))
-        row = found_rows.memories.get(memory.number)
-        if row is memory.row and _is_vector(vector, dimensions):
-            rows.append((memory.number, identity, vector))
-    connection.executemany("INSERT INTO vectors (memory, identity, vector) VALUES (?, ?, ?)", rows)
-
-
-def _is_vector(vector: bytes, dimensions: int) -> bool:
-    if not dimensions or len(vector) != 2 * dimensions:
+    wal = Path(f"{path}-wal")
+    if not wal.exists() or wal.stat().st_size < _LOG_HEADER + _FRAME.size:
         return False
-    return bool(np.isfinite(np.frombuffer(vector, "<f2")).all())
+    try:
+        with closing(connect(path, read_only=True)) as connection:
+            page_bytes = connection.execute("PRAGMA page_size").fetchone()[0]
+            connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+            index = Path(f"{path}-shm").read_bytes()
+            with wal.open("rb") as log:
+                frames = _frame_heads(log.read(), page_bytes)
+    except sqlite3.Error:
+        return False
+    used = struct.unpack_from("=I", index, _FRAMES_USED)[0] if len(index) > _FRAMES_USED + 4 else 0
+    return any(pages_after for pages_after in frames[used:])
 
 
-def _put_records(connection: sqlite3.Connection, rows: FoundRows, values: Mapping[str, str]) -> None:
-    many = connection.executemany
-    many(
-        "INSERT INTO sessions (host, session_id, last_signal_at_ms, body) VALUES (?, ?, ?, ?)",
-        rows.sessions.values(),
-    )
-    many(
-        "INSERT INTO traces (id, session, surface, at_ms, body) VALUES (?, ?, ?, ?, ?)", rows.traces.values()
-    )
-    many(
-        "INSERT INTO handovers (key, host, session_id, payload, at_ms, attempts, error, done_at_ms)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        rows.handovers.values(),
-    )
-    many("INSERT INTO exposures VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows.exposures)
-    many("INSERT INTO projects (id, body) VALUES (?, ?)", rows.projects.items())
-    many("INSERT INTO named_values (name, value) VALUES (?, ?)", {**rows.values, **values}.items())
+_LOG_HEADER, _FRAMES_USED = 32, 16
+_FRAME = struct.Struct(">4I")
+
+
+def _frame_heads(log: bytes, page_bytes: int) -> Sequence[int]:
+    """Return of each frame of the log's present generation how large the database is after it; 0 = no transaction ends there."""
+    ends: list[int] = []
+    generation = _FRAME.unpack_from(log, _LOG_HEADER)[2:]
+    for at in range(_LOG_HEADER, len(log) - page_bytes - 23, page_bytes + 24):
+        _, pages_after, *salts = _FRAME.unpack_from(log, at)
+        ends.append(pages_after if tuple(salts) == generation else 0)
+    return ends
 
 
 _CHUNK_BYTES = 1 << 20
@@ -295,10 +273,10 @@ def rewrite_copy(path: Path, cleaning: Cleaning, *, dry_run: bool) -> Mapping[st
         if sound:
             copy_store(path, partial)
         else:
-            rows = find_rows(open_pages(path))
-            if rows.empty:
+            found = read_damaged(path)
+            if found.empty:
                 raise StoreCorrupt(f"Nothing of {path} can be read.")
-            write_store(rows, partial, values={})
+            write_rebuilt(found, partial, base=None)
         counts = _clean(partial, cleaning)
         if not counts and not sound and _holds(path, cleaning):
             counts = {"damaged": 1}

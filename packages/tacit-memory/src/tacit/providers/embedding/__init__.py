@@ -169,7 +169,7 @@ __all__ = ["CachedEmbedder", "FakeEmbedder", "make_embedder", "waits_for_server"
 CACHE_ENTRIES, CACHE_TTL_S = 1024, 3600
 """How many vectors are cached, and for how many seconds."""
 TIMEOUT_MS = 5000
-LOCAL = ("minilm", "onnx", "fastembed", "fake")
+LOCAL = ("minilm", "onnx", "fake")
 
 
 def waits_for_server(settings: EmbedderSettings) -> bool:
@@ -222,13 +222,6 @@ def _make(
             from tacit.providers.embedding.onnx_dir import OnnxFolder  # noqa: PLC0415
 
             return OnnxFolder(Path(settings.model).expanduser())
-        case "fastembed":
-            from tacit.providers.embedding import fastembed  # noqa: PLC0415 - loads only its own
-
-            model = settings.model or fastembed.MODEL
-            return fastembed.FastembedEmbedder(
-                model=model, dimensions=_dimensions(settings, model, fastembed.DIMENSIONS)
-            )
         case "openai" | "ollama":
             return _remote(settings, api_key=api_key, redact=redact or str, timeout_ms=timeout_ms)
         case name:

@@ -1,15 +1,16 @@
-"""The numbers of `tacit status --stats`: rows and texts, and the tables of the terminal, with bars of block characters.
+"""`tacit status --stats`: what is stored, what injections were good for, and how they went over time.
 
-In: the API's answers. Out: rows for the HTML file (`page`), or lines.
+In: the daemon's numbers; nothing is counted here. Out: tables, with bars of block characters, or JSON.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from tacit.cli.terminal.output import print_line, print_rows
+from tacit.cli.terminal.output import print_json, print_line, print_rows
 
 Rows = list[tuple[str, ...]]
 
@@ -251,3 +252,36 @@ def holdout_text(holdout: dict[str, Any]) -> str:
     if not holdout["enough"]:
         return f"{summary}: too few to tell; 20 of each are needed."
     return f"{summary}. Tokens are estimated from the hosts' data."
+
+
+DAY_MS = 86_400_000
+
+
+def show_stats(days: int, *, as_json: bool) -> None:
+    """Print what is stored and used, and how injections went in the last `days`, as tables or JSON."""
+    from tacit.cli.connection import ask
+
+    until = time.time_ns() // 1_000_000 + 1
+    since = until - days * DAY_MS
+    query: dict[str, object] = {
+        "bucket": "hour" if days <= 2 else "day",
+        "since_ms": since,
+        "until_ms": until,
+        # Few sessions end in a month: the comparison looks back as far as three.
+        "holdout_since_ms": min(since, until - 90 * DAY_MS),
+    }
+    facts = ask("GET", "/v1/stats", query)
+    if as_json:
+        print_json(facts)
+    else:
+        _tables(facts)
+
+
+def _tables(facts: dict[str, Any]) -> None:
+    stored(facts["use"]["store"])
+    over_time(facts["series"])
+    latency(facts["series"])
+    kinds_and_silences(facts["series"])
+    cache(facts["series"]["cache"])
+    holdout(facts["holdout"])
+    impact(facts["use"])
