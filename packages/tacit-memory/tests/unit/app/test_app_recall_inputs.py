@@ -11,7 +11,7 @@ from tacit.app.wiring import open_engine
 from tacit.providers.clock import FakeClock
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.slow]
-TRACES = 200
+TRACES = 100
 LEAST = 0.99
 
 RULES = (

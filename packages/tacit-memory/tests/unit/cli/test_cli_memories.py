@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import random
-
 import pytest
 
 from tacit.app.visibility import MAX_HITS
 from tacit.cli.memories import MOST_FOUND
 from tacit.model.changes import Add
-from unit.app.test_app_search import asked, generated
 from unit.app.test_app_search import statement as made_statement
 
 RULE = "Always run `make lint` after changing code"
@@ -349,21 +346,6 @@ def test_an_unknown_scope_is_named_once(tacit):
     assert "a scope." not in said.err
     assert said.err.lower().count("unknown scope") == 1
     assert "language" in said.err
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("how", ["order", "slips", "question"])
-def test_a_list_with_words_finds_what_is_meant(tacit, how):
-    chance = random.Random(how)
-    contents = generated(11)
-    tacit("list")
-    tacit.daemon.engine._parts.store.apply([Add(memory=made_statement(*one)) for one in enumerate(contents)])
-    hits = 0
-    for _ in range(100):
-        number = chance.randrange(len(contents))
-        found = tacit("list", asked(contents[number], how, chance), "-n", "10", "--json").json["memories"]
-        hits += f"mem_{number:010d}" in [one["id"] for one in found]
-    assert hits >= 95
 
 
 def test_an_accepted_proposal_is_recalled_by_what_the_agent_proposed(tacit):
