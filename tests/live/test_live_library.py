@@ -1,12 +1,10 @@
-"""The library with the shipped model, in this process and through a real daemon: many users, and what is stored looked after."""
+"""The library through a real daemon with the shipped model: many users, and what is stored looked after."""
 
 from __future__ import annotations
 
 import json
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,17 +17,13 @@ SLOW = 20_000.0
 ASK = "Draft the reminder for the customer who did not pay."
 
 
-@pytest.fixture(params=["open", "connect"])
-def memory(request: pytest.FixtureRequest, tmp_path: Path, live: Callable[..., Machine]) -> Iterator[Tacit]:
+@pytest.fixture
+def memory(live: Callable[..., Machine]) -> Iterator[Tacit]:
     """The memory of a program, with the shipped model."""
-    with ExitStack() as stack:
-        if request.param == "open":
-            opened = Tacit.open(tmp_path / "home", cwd="")
-        else:
-            machine = live("recall:\n  deadline_ms: 20000")
-            machine.wake()
-            opened = Tacit.connect(machine.home.root, cwd="", token=user_token(machine.home))
-        yield stack.enter_context(opened)
+    machine = live("recall:\n  deadline_ms: 20000")
+    machine.wake()
+    with Tacit.connect(machine.home.root, cwd="", token=user_token(machine.home)) as opened:
+        yield opened
 
 
 def user(text: str) -> dict[str, Any]:

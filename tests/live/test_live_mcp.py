@@ -1,4 +1,4 @@
-"""The MCP tools through the official SDK, over stdio and streamable HTTP, with a real daemon and the shipped model."""
+"""The MCP tools through the official SDK over stdio, with a real daemon and the shipped model."""
 
 from __future__ import annotations
 
@@ -6,14 +6,10 @@ import json
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from urllib.parse import quote
 
 import anyio
-import httpx2 as httpx
 import jsonschema
-import pytest
 from mcp import Client, StdioServerParameters, stdio_client
-from mcp.client.streamable_http import streamable_http_client
 
 from e2e.drivers.machine import Machine
 from tacit.mcp.tools import BY_NAME, TOOLS
@@ -24,22 +20,13 @@ RULE = "Releases of the shop go out on Tuesdays."
 
 
 @asynccontextmanager
-async def client_of(machine: Machine, transport: str) -> AsyncIterator[Client]:
+async def client_of(machine: Machine) -> AsyncIterator[Client]:
     """A client of the official SDK for the machine's project."""
-    if transport == "stdio":
-        environ = {**machine.environ, "CLAUDE_PROJECT_DIR": str(machine.project)}
-        started = StdioServerParameters(
-            command=str(machine.launcher), args=["mcp"], env=environ, cwd=machine.project
-        )
-        async with Client(stdio_client(started)) as client:
-            yield client
-        return
-    facts = machine.request("POST", "/listen", {})
-    headers = {"Authorization": f"Bearer {facts['token']}", "X-Tacit-Cwd": quote(str(machine.project))}
-    async with (
-        httpx.AsyncClient(headers=headers, timeout=60) as http,
-        Client(streamable_http_client(f"http://127.0.0.1:{facts['port']}/mcp", http_client=http)) as client,
-    ):
+    environ = {**machine.environ, "CLAUDE_PROJECT_DIR": str(machine.project)}
+    started = StdioServerParameters(
+        command=str(machine.launcher), args=["mcp"], env=environ, cwd=machine.project
+    )
+    async with Client(stdio_client(started)) as client:
         yield client
 
 
@@ -50,17 +37,14 @@ async def data(client: Client, tool: str, **given: object) -> dict:
     return answer.structured_content
 
 
-@pytest.mark.parametrize("transport", ["stdio", "http"])
-def test_a_memory_is_found_corrected_and_ended_by_its_id(
-    live: Callable[..., Machine], transport: str
-) -> None:
+def test_a_memory_is_found_corrected_and_ended_by_its_id(live: Callable[..., Machine]) -> None:
     machine = live("recall:\n  deadline_ms: 20000")
     said = machine.remember(RULE, kind="decision")
     name = said["memory"]["id"]
     machine.prompt(WORDS, prompt_id="p1")
 
     async def talk() -> None:
-        async with client_of(machine, transport) as client:
+        async with client_of(machine) as client:
             listed = (await client.list_tools()).tools
             assert [tool.name for tool in listed] == [tool.name for tool in TOOLS if tool.lean]
             assert all(tool.title and tool.output_schema and tool.annotations for tool in listed)
@@ -96,7 +80,7 @@ def test_the_setting_chooses_the_tools_and_the_others_still_answer(live: Callabl
     name = machine.remember(RULE, kind="decision")["memory"]["id"]
 
     async def names() -> set[str]:
-        async with client_of(machine, "stdio") as client:
+        async with client_of(machine) as client:
             answer = await data(client, "memory_list")
             assert [one["id"] for one in answer["memories"]] == [name]
             return {tool.name for tool in (await client.list_tools()).tools}
