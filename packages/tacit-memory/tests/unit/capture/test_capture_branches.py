@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -36,14 +37,18 @@ UNSEEN = BranchState()
 
 
 class Repository:
-    """A repository with one commit on `main`."""
+    """A git repository of the test."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
         self.second = 0
-        root.mkdir()
-        self.git("init", "-q")
-        self.commit("a.py", "a = 1\n")
+
+    def become(self, other: Repository) -> Repository:
+        """Hold what another repository holds; returns this one."""
+        shutil.rmtree(self.root, ignore_errors=True)
+        shutil.copytree(other.root, self.root)
+        self.second = other.second
+        return self
 
     def git(self, *words: str) -> str:
         """Run git; every commit is a minute later than the one before."""
@@ -72,19 +77,34 @@ class Repository:
         return self.judge(name)[1]
 
 
-@pytest.fixture
-def repository(tmp_path: Path) -> Repository:
-    return Repository(tmp_path / "work")
+@pytest.fixture(scope="module")
+def with_main(tmp_path_factory: pytest.TempPathFactory) -> Repository:
+    """A repository with one commit on `main`."""
+    made = Repository(tmp_path_factory.mktemp("made"))
+    made.git("init", "-q")
+    made.commit("a.py", "a = 1\n")
+    return made
 
 
-@pytest.fixture
-def topic(repository: Repository) -> Repository:
+@pytest.fixture(scope="module")
+def with_topic(tmp_path_factory: pytest.TempPathFactory, with_main: Repository) -> Repository:
     """A repository with a branch `topic` that has two commits of its own and is not checked out."""
-    repository.git("switch", "-q", "-c", "topic")
-    repository.commit("queue/redis.py", "redis = 1\n")
-    repository.commit("a.py", "a = 2\n")
-    repository.git("switch", "-q", "main")
-    return repository
+    made = Repository(tmp_path_factory.mktemp("made")).become(with_main)
+    made.git("switch", "-q", "-c", "topic")
+    made.commit("queue/redis.py", "redis = 1\n")
+    made.commit("a.py", "a = 2\n")
+    made.git("switch", "-q", "main")
+    return made
+
+
+@pytest.fixture
+def repository(tmp_path: Path, with_main: Repository) -> Repository:
+    return Repository(tmp_path / "work").become(with_main)
+
+
+@pytest.fixture
+def topic(repository: Repository, with_topic: Repository) -> Repository:
+    return repository.become(with_topic)
 
 
 # --- what became of a branch
