@@ -1,4 +1,4 @@
-"""Rules of CLAUDE.md and AGENTS.md after `tacit init`: the host has loaded them, so each comes at its call, and at no other."""
+"""Rules of CLAUDE.md after `tacit init`: the host has loaded them, so each comes at its call, and at no other."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ RULES = f"""# Work on this project
 """
 
 
-@pytest.fixture(params=["CLAUDE.md", "AGENTS.md"])
-def session(live, request) -> Work:
+@pytest.fixture
+def session(live) -> Work:
     """A session in a project that was set up from its rule file."""
     machine = live("preset: focused")
-    (machine.project / request.param).write_text(RULES, encoding="utf-8")
+    (machine.project / "CLAUDE.md").write_text(RULES, encoding="utf-8")
     machine.wake()
     machine.tacit("init", "--yes", "--no-backfill")
     session = Work(machine, "s1")

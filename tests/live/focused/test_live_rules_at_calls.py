@@ -49,10 +49,3 @@ def test_a_rule_arrives_with_the_call_that_it_names_once_per_context(live):
         assert told(session.calls(tool, **given).starts) == [rule], rule
         assert session.calls(tool, **given) == Told(""), f"again: {rule}"
         assert told(session.start("compact")) == [rule], f"after a compaction: {rule}"
-
-
-def test_with_blocking_a_prohibition_refuses_its_call_once(live):
-    (session,) = begin(live("preset: focused\nrecall: {blocking: true}"), "s1")
-    assert PUSH in session.bash("git push origin main").refused
-    assert session.bash("git push origin main") == Told("")
-    assert session.bash("git push origin topic").refused == ""
