@@ -268,7 +268,7 @@ def test_vectors_are_compared_by_cosine_and_those_of_other_embedders_never(memor
     assert len(both.words) == 2
 
 
-@settings(max_examples=40, suppress_health_check=list(HealthCheck), deadline=None)
+@settings(max_examples=20, suppress_health_check=list(HealthCheck), deadline=None)
 @given(text=st.text(max_size=60), asked=st.text(max_size=60))
 def test_no_text_is_read_as_syntax(connections: Connections, text: str, asked: str) -> None:
     memories = opened(connections)

@@ -124,7 +124,7 @@ class World:
             self.ended.add(memory.id)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(steps=STEPS)
 def test_devices_come_to_the_same_and_lose_nothing(steps: list[tuple[str, int, int]]) -> None:
     chance = random.Random(0)  # keys and nonces: an example has to fail twice alike

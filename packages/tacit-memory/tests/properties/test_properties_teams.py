@@ -174,7 +174,7 @@ class World:
             self.ended.add(memory.id)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @example(steps=PURGED_ELSEWHERE, reviewer=False)
 @example(steps=RESTORED, reviewer=False)
 @example(steps=PURGED_THEN_RESTORED, reviewer=False)

@@ -74,7 +74,7 @@ steps = st.lists(
 
 
 @pytest.mark.slow
-@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(size=st.sampled_from([0, 12, 300, 500]), work=steps)
 def test_the_kept_pool_equals_a_new_one(tmp_path_factory: pytest.TempPathFactory, size: int, work) -> None:
     home = Home(tmp_path_factory.mktemp("pool"))
