@@ -1,10 +1,11 @@
 """What each row of the audits promises, whether it holds, and how to see it. `cd tests && python -m presets.rows [PRESET ...] [--run]`.
 
 An audit walks a design document promise by promise. `rows.toml` lists the ids of its rows; the table `[audit]` of
-`items/<preset>.toml` says of each row what is promised, and which items show it, or why it holds in part only:
-`"2.1-a" = {promise = "...", items = ["2.1"]}` or `{promise = "...", part = "the reason, in one sentence"}`.
+`items/<preset>.toml` says of each row what is promised, and which items show it, which program measures it, or why it holds in part only:
+`"2.1-a" = {promise = "...", items = ["2.1"]}`, `{promise = "...", measured = "the command", found = "what it printed"}` or
+`{promise = "...", part = "the reason, in one sentence"}`.
 
-A row WORKS if each of its items has a test; with `--run` those tests run, and decide.
+A row WORKS if each of its items has a test; with `--run` those tests run, and decide. What no test may assert, such as seconds, is MEASURED.
 """
 
 from __future__ import annotations
@@ -26,17 +27,24 @@ LIST = Path(__file__).with_name("rows.toml")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One row of an audit: its id, what is promised, the tests of each item that shows it, and why it holds in part only."""
+    """One row of an audit: its id, what is promised, and the tests of each item that shows it.
+
+    `measured` = the command that measures it, `found` = what it printed; `part` = why it holds in part only.
+    """
 
     id: str
     promise: str
     tests: Mapping[str, list[str]]
-    part: str
+    measured: str = ""
+    found: str = ""
+    part: str = ""
 
     def verdict(self, outcomes: Mapping[str, str] | None = None) -> str:
-        """WORKS, PART or MISSING; with the `outcomes` of tests that ran also BROKEN or NOTRUN."""
-        if self.part or not self.tests or not all(self.tests.values()):
-            return "PART" if self.part else "MISSING"
+        """WORKS, MEASURED, PART or MISSING; with the `outcomes` of tests that ran also BROKEN or NOTRUN."""
+        if self.part or self.measured:
+            return "PART" if self.part else "MEASURED"
+        if not self.tests or not all(self.tests.values()):
+            return "MISSING"
         if outcomes is None:
             return "WORKS"
         ended = {outcomes.get(test, "skipped") for tests in self.tests.values() for test in tests}
@@ -66,7 +74,14 @@ def rows(preset: str) -> Iterator[Row]:
     for name in dict.fromkeys((*listed(preset), *audit)):
         told = audit.get(name, {})
         tests = {item: shown.get(item, []) for item in told.get("items", ())}
-        yield Row(id=name, promise=told.get("promise", ""), tests=tests, part=told.get("part", ""))
+        yield Row(
+            id=name,
+            promise=told.get("promise", ""),
+            tests=tests,
+            measured=told.get("measured", ""),
+            found=told.get("found", ""),
+            part=told.get("part", ""),
+        )
 
 
 def main() -> int:
@@ -89,13 +104,14 @@ def main() -> int:
         verdicts = [row.verdict(outcomes) for row in each]
         for row, verdict in zip(each, verdicts, strict=True):
             tests = dict.fromkeys(test for tests in row.tests.values() for test in tests)
-            how = row.part or f"pytest {' '.join(tests)}"
+            measured = f"{row.measured}: {row.found}" if row.measured else ""
+            how = row.part or measured or f"pytest {' '.join(tests)}"
             lines.append(f"{preset} {row.id} | {row.promise} | {verdict} | {how}")
         counts = ", ".join(f"{count} {verdict}" for verdict, count in Counter(verdicts).items())
         lines.append(f"{preset}: {len(each)} rows, {counts}")
         every_verdict |= set(verdicts)
     sys.stdout.write("\n".join((*lines, "")))
-    return int(not every_verdict <= {"WORKS", "PART"})
+    return int(not every_verdict <= {"WORKS", "MEASURED", "PART"})
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from tacit.model.session import SessionKey
 from tacit.reading.explicit import find_explicit
 
 SENTENCES = tomllib.loads((Path(__file__).parent / "data" / "heard.toml").read_text("utf-8"))
+HONEST = [row for name in ("honest", "honest_later", "honest_in_chat") for row in SENTENCES[name]]
 NOTHING = [row for rows in SENTENCES["nothing"].values() for row in rows]
 
 
@@ -29,7 +30,7 @@ def heard(who, text):
 
 
 @acceptance("typed", "4.2-patterns", "11-capture")
-@pytest.mark.parametrize(("who", "kind", "text"), SENTENCES["honest"] + SENTENCES["honest_later"])
+@pytest.mark.parametrize(("who", "kind", "text"), HONEST)
 def test_honest_sentences_are_kept_by_their_kind(who, kind, text):
     by_mark = who == "user" and find_explicit(text)
     assert by_mark or [found for found, _ in heard(who, text)] == [kind]

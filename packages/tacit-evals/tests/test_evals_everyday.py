@@ -41,7 +41,7 @@ def test_moments_are_asked_one_by_one_and_counted(tmp_path):
     assert given(found["failures"]) == (0, 0, 0, 1)
     assert given(found["prompts"])[1::2] == (1, 1)
     assert list(each(found["calls"]))[1] == "everyday/t2: got nothing; needs nothing"
-    whole = measure(project, embedder=FakeEmbedder(), settings=shipped_settings(), start=2000)
+    whole = measure(project, embedder=FakeEmbedder(), settings=shipped_settings(), start=True)
     assert given(whole["prompts"]) == (1, 1, 0, 1)  # the start block holds it
     held = worth(whole["prompts"])
     assert (held.have, held.needing, held.needless, held.value) == (1, 1, 1, 2), "m1 is needed by no prompt"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -60,15 +61,22 @@ def given(words: str, headline: str) -> Delivered:
     return Delivered(pack=pack, block=Block(surface=Surface.START))
 
 
-def test_an_answer_counts_for_the_block_and_the_moment_that_it_was_given_for() -> None:
-    key = key_of(given("Tabs.", "Ports."), "a moment")
-    assert key == key_of(given("Tabs.", "Ports."), "a moment")
+def test_an_answer_is_recorded_for_the_block_and_the_moment_that_it_was_given_for() -> None:
+    key = key_of(["Tabs."], ["Ports."], "a moment")
+    assert key == key_of(["Tabs."], ["Ports."], "a moment")
     others = (
         ("Spaces.", "Ports.", "a moment"),
         ("Tabs.", "Names.", "a moment"),
         ("Tabs.", "Ports.", "another"),
     )
-    assert key not in {key_of(given(words, headline), text) for words, headline, text in others}
+    assert key not in {key_of([words], [headline], text) for words, headline, text in others}
+
+
+def test_a_needed_headline_that_the_reader_did_not_see_counts_by_the_share_that_it_fetched() -> None:
+    seen = moment(needed="ab", fetched="a")
+    unseen = replace(moment(needed="c", held="d"), unseen=frozenset("c"))
+    assert figures([seen, unseen])["reach"] == pytest.approx((1 + 0.5) / 3)
+    assert figures([seen, unseen])["unseen"] == pytest.approx(1 / 3)
 
 
 def test_the_recorded_answers_are_short_ids_by_key() -> None:
@@ -107,7 +115,7 @@ def test_a_merged_store_holds_the_other_pools_as_memories_seen_everywhere_and_as
     assert len({row.id for row in made.memories}) == 3
 
 
-@pytest.mark.parametrize(("index", "cap_chars"), [(600, 0), (6000, 2000)])
+@pytest.mark.parametrize(("index", "cap_chars"), [(700, 0), (6000, 2000)])
 def test_the_start_block_of_a_merged_store_lists_the_projects_own_and_counts_every_other_memory(
     index: int, cap_chars: int
 ) -> None:

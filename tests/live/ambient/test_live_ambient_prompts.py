@@ -109,3 +109,24 @@ def test_pinned_memories_come_once_and_are_named_in_the_trace(office):
     assert "Ship v2.0 by end of March" in again
     assert TODO in again
     assert again.count("(importance:") == 4, "the cap holds on every surface"
+
+
+OWN_KIND = """
+preset: ambient
+kinds:
+  runbook: {label: Runbook, prefix: RUN, importance: 0.6}
+"""
+STEP = "When invoices hang, restart the billing queue with `make requeue`."
+
+
+@acceptance("ambient", "KINDS-own")
+@pytest.mark.parametrize("listed", [None, ["fact"]])
+def test_a_kind_of_the_users_own_comes_unless_the_user_lists_others(live, listed):
+    machine = live(OWN_KIND)
+    machine.remember(STEP, kind="runbook", when="")
+    asked = "No bill went out since noon, what do we do about the stuck billing?"
+    if listed is None:
+        assert STEP.rstrip(".") in Session(machine, "s1").say(asked)
+    else:
+        with machine.setting("recall.kinds", listed):
+            assert Session(machine, "s1").say(asked) == ""

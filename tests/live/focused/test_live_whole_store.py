@@ -51,3 +51,13 @@ def test_a_store_that_fits_is_given_whole(machine):
     for share in (1.1, 1.0):  # they do not fit
         with machine.setting("recall.whole_start", share):
             assert COUNT / 2 < _listed(machine.tacit("recall").stdout) < COUNT
+
+
+def test_the_larger_a_store_that_does_not_fit_the_fewer_of_its_memories_are_given_whole(machine):
+    """Its 50 statements cost more than four budgets of 700 tokens: about half a budget is given whole beside the index, all of it without one."""
+    with machine.setting("recall.budgets.start", 700):
+        beside = _listed(machine.tacit("recall").stdout)
+        with machine.setting("recall.budgets.index", 0):
+            alone = _listed(machine.tacit("recall").stdout)
+    assert 3 <= beside <= alone * 2 / 3
+    assert 9 <= alone <= 12

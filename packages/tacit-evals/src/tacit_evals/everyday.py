@@ -35,14 +35,14 @@ def measure(
     embedder: Embedder,
     settings: RecallSettings,
     fitted: Fitted = SHIPPED,
-    start: int = 0,
+    start: bool = False,
     preset: str = FOCUSED.name,
 ) -> dict[str, list[ItemResult]]:
-    """What prompts, calls and failures got, after a start block of `start` tokens (0 = none)."""
+    """What prompts, calls and failures got, alone or after the start block that ships."""
     pool = Pool(project, embedder=embedder, settings=settings, fitted=fitted, preset=preset_of(preset))
     at_ms = STORED_MS + DAY_MS
     try:
-        given = pool.start(tokens=start, at_ms=at_ms) if start else Start()
+        given = pool.shipped_start(at_ms=at_ms) if start else Start()
         return {
             "prompts": [pool.prompt(prompt, given) for prompt in project.prompts],
             "calls": [pool.call(call, given, at_ms=at_ms) for call in project.calls if not call.error],
@@ -112,7 +112,7 @@ def compare(project: Project, *, embedder: Embedder) -> Iterator[tuple[str, Wort
         settings = shipped_settings(preset)
         for start in dict.fromkeys((0, settings.budgets.start)):
             asked = replace(project, calls=())
-            found = measure(asked, embedder=embedder, settings=settings, start=start, preset=preset)
+            found = measure(asked, embedder=embedder, settings=settings, start=bool(start), preset=preset)
             yield f"{preset}, with its start block" if start else preset, worth(found["prompts"])
     pool = Pool(project, embedder=embedder, settings=shipped_settings())
     try:
@@ -152,7 +152,7 @@ def main() -> int:
         return 0
     table = Table("moments", "given", "right of those handed over", "needless", "given, with the start block")
     measured = partial(measure, project, embedder=embedder, settings=settings, preset=arguments.preset)
-    alone, after = measured(), measured(start=settings.budgets.start)
+    alone, after = measured(), measured(start=settings.budgets.start > 0)
     for name, results in alone.items():
         have, needing, needless, silent = given(results)
         handed = sum(len(result.pack) for result in results)

@@ -273,6 +273,11 @@ class Pool:
             self._starts[tokens, at_ms] = start
         return start
 
+    def shipped_start(self, *, at_ms: int) -> Start:
+        """What a session that begins at `at_ms` is given as it ships: a small store whole, of a larger one a part. Headlines do not count, unless they say all."""
+        block = self.start_block(budgets=self.settings.budgets, at_ms=at_ms)
+        return Start(ids=frozenset(block.pack.held), tokens=block.block.tokens)
+
     def start_block(self, *, budgets: Budgets, at_ms: int, cap_chars: int = 0) -> Delivered:
         """The start block of a session that begins at `at_ms`, with its index, for a host with a cap (0 = none)."""
         signal = SessionStarted(session=_KEY, key="start", at_ms=at_ms)

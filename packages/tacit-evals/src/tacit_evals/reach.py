@@ -2,7 +2,8 @@
 
 Each of seven projects gives 40 moments (the user's prompt, the end of the agent's last message, recent files). The store is the project's pool; the start
 block with its index is the shipped read path's. A reader who saw that block and one moment, and no label, said which headlines it would fetch; its
-answers are recorded in `packages/tacit-evals/answers/reach` under the block and the moment that they were given for, and count for no other.
+answers are recorded in `packages/tacit-evals/answers/reach` with the block that it saw and the moment that they were given for. Where today's block is another
+one, a decision about a headline that the reader saw still counts; a needed headline that it did not see counts by the share that it fetched of those that it saw.
 
 `merged-capped`: a session in each project whose store also holds the pools of the other six as the user's own memories, seen in every project (930 in all); the
 reader may also name one `memory_search` a moment, whose answer the shipped search makes here and counts as in context.
@@ -74,10 +75,23 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """The block that a reader saw.
+
+    Attributes:
+        headlines: memory id and mark of each headline by its short id, see `mark_of`.
+        moments: the name of each recorded answer, by the id of the moment's prompt.
+    """
+
+    headlines: Mapping[str, tuple[str, str]]
+    moments: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Reached:
     """What one moment needed, had in context, was offered, fetched and found; ids of memories.
 
-    `found` = what the reader's own search answered; `gate` = what the shipped gate would add before the prompt; `search` = what `memory_search` with the user's words would answer.
+    `unseen` = what is listed now and was no headline of the block that the reader saw; `found` = what the reader's own search answered; `gate` = what the shipped gate would add before the prompt; `search` = what `memory_search` with the user's words would answer.
     """
 
     needed: Mapping[str, int]
@@ -87,6 +101,7 @@ class Reached:
     fetched: frozenset[str]
     gate: frozenset[str]
     search: frozenset[str]
+    unseen: frozenset[str] = frozenset()
     found: frozenset[str] = frozenset()
     searched: bool = False
     tokens: int = 0
@@ -143,11 +158,27 @@ def moment_text(prompt: Prompt) -> str:
     return f"The agent's last message ends: {prompt.previous or '(none)'}\nRecent files: {files}\nThe user now types: {prompt.text}"
 
 
-def key_of(given: Delivered, moment: str) -> str:
-    """Return the name under which the answer to a moment is recorded: it holds for these whole memories and these headlines, in any order."""
-    headlines = "\n".join(sorted(index_line(line) for line in given.pack.index.lines))
-    whole = "\n".join(sorted(item.candidate.memory.content for item in given.pack.items))
-    return hashlib.sha256(f"{whole}\n\n{headlines}\n\n{moment}".encode()).hexdigest()[:20]
+def key_of(whole: Sequence[str], headlines: Sequence[str], moment: str) -> str:
+    """Return the name under which the answer to a moment is recorded: it was given for these whole memories and these headlines, in any order."""
+    seen = f"{chr(10).join(sorted(whole))}\n\n{chr(10).join(sorted(headlines))}\n\n{moment}"
+    return hashlib.sha256(seen.encode()).hexdigest()[:20]
+
+
+def mark_of(line: str) -> str:
+    """Return what tells whether a headline still reads as it did."""
+    return hashlib.sha256(line.encode()).hexdigest()[:8]
+
+
+def seen_blocks(file: Path) -> dict[str, Seen]:
+    """The blocks that the readers saw, by `VARIANT/PROJECT`: in `blocks.json` beside the answers."""
+    found = json.loads(file.with_name("blocks.json").read_text("utf-8"))
+    return {
+        name: Seen(
+            headlines={short: (memory, mark) for short, memory, mark in block["headlines"]},
+            moments=block["moments"],
+        )
+        for name, block in found.items()
+    }
 
 
 def recorded(file: Path) -> dict[str, Answer]:
@@ -160,25 +191,28 @@ def recorded(file: Path) -> dict[str, Answer]:
 
 
 def reached(
-    prompts: Sequence[Prompt], pool: Pool, given: Delivered, answers: Mapping[str, Answer]
+    prompts: Sequence[Prompt], pool: Pool, given: Delivered, seen: Seen, answers: Mapping[str, Answer]
 ) -> list[Reached]:
-    """What each moment with a recorded answer reached."""
-    named = {line.short_id: line.candidate.memory.id for line in given.pack.index.lines}
+    """What each moment with a recorded answer reached with the block `given`; the reader saw `seen`."""
+    listed = {line.candidate.memory.id: mark_of(index_line(line)) for line in given.pack.index.lines}
+    judged = {memory for memory, mark in seen.headlines.values() if listed.get(memory) == mark}
     held = frozenset(given.pack.held)
     done: list[Reached] = []
     for prompt in prompts:
-        answer = answers.get(key_of(given, moment_text(prompt)))
+        answer = answers.get(seen.moments.get(prompt.id, ""))
         if answer is None:
             continue
-        fetched = frozenset(named[name] for name in answer.fetch if name in named) - held
+        named = {seen.headlines[name][0] for name in answer.fetch if name in seen.headlines}
+        fetched = frozenset(named & judged) - held
         found = frozenset(pool.answered(answer.search) if answer.search else ()) - held - fetched
         done.append(
             Reached(
                 needed=prompt.judgment.needed,
                 marginal=prompt.judgment.marginal,
                 held=held,
-                listed=frozenset(named.values()),
+                listed=frozenset(listed),
                 fetched=fetched,
+                unseen=frozenset(listed.keys() - judged) - held,
                 found=found,
                 searched=bool(answer.search),
                 gate=frozenset(pool.prompt(prompt, Start(ids=held)).pack),
@@ -195,14 +229,29 @@ def share(items: Sequence[Reached], got: Callable[[Reached], frozenset[str]], *,
     return sum(name in got(item) for item, name in needed) / max(1, len(needed))
 
 
+def estimated(items: Sequence[Reached], *, least: int = 1) -> float:
+    """The share of the needed memories of grade `least` or more that is reached; one that the reader did not see listed counts by the share that it fetched of others."""
+    needed = [(item, name) for item in items for name, grade in item.needed.items() if grade >= least]
+    asked = [
+        (item, name)
+        for item in items
+        for name in item.needed
+        if name in item.listed - item.unseen - item.held
+    ]
+    rate = sum(name in item.fetched for item, name in asked) / max(1, len(asked))
+    guessed = sum(name in item.unseen - item.got for item, name in needed)
+    return share(items, lambda item: item.got, least=least) + rate * guessed / max(1, len(needed))
+
+
 def figures(items: Sequence[Reached]) -> dict[str, float]:
     """The figures of one project."""
     fetched = [(item, name) for item in items for name in item.fetched if name not in item.marginal]
     empty = [item for item in items if not item.needed]
     return {
         "moments": len(items),
-        "reach": share(items, lambda item: item.got),
-        "reach_2": share(items, lambda item: item.got, least=2),
+        "reach": estimated(items),
+        "reach_2": estimated(items, least=2),
+        "unseen": share(items, lambda item: item.unseen),
         "found": share(items, lambda item: item.found),
         "searched": sum(item.searched for item in items) / max(1, len(items)),
         "start": share(items, lambda item: item.held),
@@ -220,7 +269,12 @@ def within(items: Sequence[Reached], given: Delivered) -> list[Reached]:
     """The same readers' decisions with this block: what its index does not list is not fetched. An estimate: nobody read this block."""
     held = frozenset(given.pack.held)
     listed = frozenset(line.candidate.memory.id for line in given.pack.index.lines)
-    return [replace(item, held=held, listed=listed, fetched=item.fetched & listed) for item in items]
+    return [
+        replace(
+            item, held=held, listed=listed, fetched=item.fetched & listed, unseen=item.unseen & listed - held
+        )
+        for item in items
+    ]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -235,7 +289,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--curve", action="store_true", help="estimate other budgets of the index")
     asked = parser.parse_args(arguments)
     embedder = make_embedder(EmbedderSettings(provider="minilm"), cache_entries=100_000)
-    settings, answers = RecallSettings(), recorded(asked.answers)
+    settings, answers, blocks = RecallSettings(), recorded(asked.answers), seen_blocks(asked.answers)
     projects = [load_inject(folder) for folder in folders_of("inject", asked.data)]
     console = Console(width=150)
     for variant in VARIANTS:
@@ -254,7 +308,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 if asked.write:
                     _write(asked.write / variant.name / project.name, prompts, given)
                     continue
-                items = reached(prompts, pool, given, answers)
+                seen = blocks[f"{variant.name}/{project.name}"]
+                items = reached(prompts, pool, given, seen, answers)
                 left_out += len(prompts) - len(items)
                 if not items:
                     continue
@@ -268,7 +323,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if curve:
             console.print(_curve(variant.name, curve))
         if left_out:
-            console.print(f"{variant.name}: {left_out} moments left out: no reader saw this block.")
+            console.print(f"{variant.name}: {left_out} moments left out: no reader answered them.")
     return 0
 
 
@@ -282,7 +337,18 @@ def _write(folder: Path, prompts: Sequence[Prompt], given: Delivered) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "block.txt").write_text(given.block.text, "utf-8")
     texts = [moment_text(prompt) for prompt in prompts]
-    rows = [{"key": key_of(given, text), "moment": text} for text in texts]
+    lines = given.pack.index.lines
+    whole = [item.candidate.memory.content for item in given.pack.items]
+    headlines = [index_line(line) for line in lines]
+    rows = [{"key": key_of(whole, headlines, text), "moment": text} for text in texts]
+    seen = {
+        "headlines": [
+            (line.short_id, line.candidate.memory.id, mark_of(text))
+            for line, text in zip(lines, headlines, strict=True)
+        ],
+        "moments": {prompt.id: row["key"] for prompt, row in zip(prompts, rows, strict=True)},
+    }
+    (folder / "seen.json").write_text(json.dumps(seen), "utf-8")
     (folder / "moments.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
 
 

@@ -37,6 +37,7 @@ from tacit.config.project_rules import decide_project_value
 from tacit.config.settings import EmbedderSettings, LevelName, Settings
 from tacit.config.yaml_file import SettingsFile, read_settings_file
 from tacit.errors import InvalidInput, InvalidSetting, TacitError, UnknownKind
+from tacit.model.kinds import BUILTIN_KINDS
 
 LayerName = Literal[
     "default",
@@ -208,7 +209,7 @@ def read_settings(
     stack.put("safety", safety, place=lambda _: "a file that could not be read whole")
     stack.put("environment", environment.values, place=from_environment.at)
     stack.put("call", call.values, place=lambda _: "call")
-    settings = reading.without_unknown_kinds(build(stack.values()))
+    settings = reading.with_own_kinds(build(stack.values()), stack)
     if strict:
         for warning in reading.warnings:
             if not warning.note:
@@ -358,8 +359,10 @@ class _Reading:
                 accepted[key] = ruling.value
         stack.put("project", accepted, place=place)
 
-    def without_unknown_kinds(self, settings: Settings) -> Settings:
+    def with_own_kinds(self, settings: Settings, stack: _Stack) -> Settings:
+        """Return the settings with lists of kinds that exist; a list of the preset, which cannot know the user's own kinds, gets them added."""
         registry = kind_registry(settings)
+        added = tuple(name for name in settings.kinds if name not in BUILTIN_KINDS)
         for key in KIND_LISTS:
             path = key.split(".")
             listed = cast("tuple[str, ...]", reduce(getattr, path, settings))
@@ -370,6 +373,8 @@ class _Reading:
                     text = f"`{key}` names a kind that does not exist: {kind!r}."
                     self.note("user", key, UnknownKind(text, hint=error.hint))
             remaining = tuple(kind for kind in listed if kind in registry)
+            if remaining and stack.origins()[key][-1].layer == "preset":
+                remaining += added
             if remaining != listed:
                 settings = with_value(settings, path, remaining)
         return settings

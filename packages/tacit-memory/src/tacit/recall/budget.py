@@ -34,6 +34,8 @@ DEFAULT_WINDOW_TOKENS = 200_000
 LEAST_TOKENS = 200
 """A budget is not made smaller than this."""
 MOST_USAGE_CUT = 0.25
+FULL_START, LEAST_START = 2.0, 0.25
+"""A start block beside an index uses all of its budget up to a store of so many budgets, and at least this share of it."""
 
 Order = Callable[[Sequence[Candidate]], tuple[Candidate, ...]]
 
@@ -87,7 +89,8 @@ def pack_start(state: RecallState, candidates: Sequence[Candidate]) -> Outcome[P
     """Pack the candidates that fit the budget; at a session's start all of them, if they are the whole store and cost at most `recall.whole_start` times the budget.
 
     A host's prompt cache serves the start of a conversation again at each request, so the whole of a small store costs little
-    (ADR 55). The host's own cap on a block holds. A budget that the caller named is kept.
+    (ADR 55). The host's own cap on a block holds. The larger a store that does not fit, the fewer of its memories are given whole,
+    if an index lists the others and no cap makes the block short anyhow (ADR 110). A budget that the caller named is kept.
     """
     query = state.query
     tokens = int(state.settings.whole_start * query.budget_tokens)
@@ -99,7 +102,21 @@ def pack_start(state: RecallState, candidates: Sequence[Candidate]) -> Outcome[P
         if text and (not cap_chars or len(text) <= cap_chars) and state.context.fits(text):
             note = Note(cause=NoteCause.WHOLE_STORE, count=len(items))
             return replace(whole, facts=(*whole.facts, note))
+    if own and state.rivals and state.settings.budgets.index and not state.context.cap_chars:
+        stored = sum(c.memory.tokens for c in state.pool) / len(state.pool) * state.rivals
+        return pack_candidates(state, candidates, tokens=start_tokens(query.budget_tokens, stored=stored))
     return pack_candidates(state, candidates)
+
+
+def start_tokens(budget: int, *, stored: float) -> int:
+    """Return how many tokens of a store of `stored` tokens are given whole beside an index.
+
+        budget * min(1, 2 * budget / stored), at least budget / 4
+
+    A session needs about as many memories of a large store as of a small one, so each line of a large one is needed less often (ADR 110).
+    """
+    share = min(1.0, FULL_START * budget / max(1.0, stored))
+    return int(budget * max(LEAST_START, share))
 
 
 def pack_candidates(

@@ -269,6 +269,7 @@ class RecallState:
         embedding_error: what the embedder said where it failed, or that it came too late.
         pool: what a start pack is chosen from.
         pool_whole: whether the pool holds every memory in scope but older digests.
+        rivals: how many memories the pool stands for, see `StartPool`; 0 = unknown.
         rankings: one per space that answered.
         order: (memory id, fused score), best first.
         read: memories that the order was made from, by id, where they were read for it.
@@ -310,6 +311,7 @@ class RecallState:
     embedding_error: str = ""
     pool: Candidates = ()
     pool_whole: bool = False
+    rivals: float = 0.0
     rankings: tuple[Ranking, ...] = ()
     order: tuple[tuple[str, float], ...] = ()
     read: Mapping[str, Memory] = field(default_factory=dict[str, Memory])

@@ -9,6 +9,7 @@ from samples import memory_named
 from tacit.model.evidence import Candidate
 from tacit.model.ids import LEAST_ENDING, short_ids
 from tacit.model.pack import Index, IndexLine
+from tacit.recall.budget import start_tokens
 from tacit.recall.pipelines import LEAST_IN_TOPIC, topics_of
 
 ENDINGS = "0123456789abcdefghjkmnpqrstvwxyz"
@@ -67,3 +68,9 @@ def test_an_index_without_its_last_line_counts_it_as_left() -> None:
     assert shorter.lines == lines[:2]
     assert dict(shorter.left) == {"ci": 1, "deploy": 1}
     assert Index(lines=lines[:1]).without_last().empty
+
+
+def test_beside_an_index_a_larger_store_has_a_shorter_start() -> None:
+    # 2000 * min(1, 4000 / stored), at least a quarter
+    asked = [start_tokens(2000, stored=stored) for stored in (0, 4000, 5000, 10_000, 100_000)]
+    assert asked == [2000, 2000, 1600, 800, 500]

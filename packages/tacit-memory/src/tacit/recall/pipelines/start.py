@@ -139,7 +139,8 @@ class StartPool:
     """The memories that a start pack is chosen from, most needed first, and notes for the trace.
 
     `change`: the store's number of changes. `at_ms`: when it was made. `listings`: the lists it was made from, read at
-    `read_at_ms`; () = it cannot follow changes. `share`: see `_share_everywhere`.
+    `read_at_ms`; () = it cannot follow changes. `share`: factor for the need of memories that every project sees. `rivals`: how many memories
+    the pool stands for, those counted by `share`.
     """
 
     candidates: tuple[Candidate, ...]
@@ -149,6 +150,7 @@ class StartPool:
     read_at_ms: int
     listings: tuple[_Listing, ...] = ()
     share: float = 1.0
+    rivals: float = 0.0
 
     @property
     def whole(self) -> bool:
@@ -204,11 +206,12 @@ class StartPools:
         return pool
 
     def read(self, state: RecallState) -> Outcome[RecallState]:
-        """Return the state with `pool` and `pool_whole`: the memories that a start pack is chosen from."""
+        """Return the state with `pool`, `pool_whole` and `rivals`: the memories that a start pack is chosen from."""
         pool = self.of(
             state.query.scope, at_ms=state.query.at_ms, preset=state.preset, settings=state.settings
         )
-        return Outcome(kept=state.changed(pool=pool.candidates, pool_whole=pool.whole), facts=pool.facts)
+        state = state.changed(pool=pool.candidates, pool_whole=pool.whole, rivals=pool.rivals)
+        return Outcome(kept=state, facts=pool.facts)
 
     def order(self, state: RecallState) -> Outcome[RecallState]:
         """Return the state with `found` and `scored`: the pool in its order, after a compaction what it dropped first; hidden memories are withheld."""
@@ -306,11 +309,12 @@ class StartPools:
             listings.append(after)
         before = {name for listing in pool.listings for name in listing.ids}
         before.update(candidate.memory.id for candidate in pool.candidates)
-        same = pool.share == self._share_everywhere(scope) and all(
+        share, rivals = self._competition(scope)
+        same = pool.share == share and all(
             listing.ids == after.ids for listing, after in zip(pool.listings, listings, strict=True)
         )
         if same and before.isdisjoint(ids) and all(memory.kind != DIGEST for memory in current):
-            return replace(pool, change=change, listings=tuple(listings))
+            return replace(pool, change=change, listings=tuple(listings), rivals=rivals)
         return self._order_by_need(
             tuple(listings), scope, change=change, at_ms=at_ms, read_at_ms=pool.read_at_ms
         )
@@ -327,7 +331,7 @@ class StartPools:
         last = newest_digests(digests)
         listed = self._store.get(list(dict.fromkeys((*standing, *specific))), scope=scope)
         memories = (*(memory for memory in listed if memory.kind != DIGEST), *last)
-        share = self._share_everywhere(scope)
+        share, rivals = self._competition(scope)
         shares = np.array([share if memory.scope.kind in EVERYWHERE else 1.0 for memory in memories])
         needs = self._need.needs(memories, kinds=self._kinds, at_ms=at_ms) * shares
         candidates = tuple(
@@ -350,12 +354,17 @@ class StartPools:
             read_at_ms=read_at_ms,
             listings=listings,
             share=share,
+            rivals=rivals,
         )
 
-    def _share_everywhere(self, scope: ScopeFilter) -> float:
-        """Return the factor for the need of memories that every project sees: own memories / such memories, at most 1."""
+    def _competition(self, scope: ScopeFilter) -> tuple[float, float]:
+        """Return the factor for the need of memories that every project sees, and how many memories compete for a start pack.
+
+        The factor is own memories / such memories, at most 1. By it such memories count.
+        """
         own, everywhere = (self._store.count_active(scope=part) for part in _parts(scope))
-        return min(1.0, own / everywhere) if own and everywhere else 1.0
+        share = min(1.0, own / everywhere) if own and everywhere else 1.0
+        return share, own + share * everywhere
 
     def _recent(self, memory: Memory, at_ms: int) -> float:
         return freshness(at_ms=at_ms, since_ms=memory.updated_at_ms, kind=self._kinds.of_stored(memory.kind))
