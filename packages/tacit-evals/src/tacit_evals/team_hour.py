@@ -2,7 +2,8 @@
 
 Run: `python -m tacit_evals.team_hour [--claude FILE] [--json FILE]`. Builds the wheel of the newest commit. Ana installs it with the server on a
 machine that has nothing yet, starts `tacit-server trial`, makes a team, and shares a decision. Bo installs it on another machine, logs in with the
-command that Ana's printed, and starts Claude Code: the request that reaches the stub model must hold the decision with Ana's name.
+command that Ana's printed, and starts Claude Code: the request that reaches the stub model must hold the decision with Ana's name. It also prints which
+concepts of teams both of them have met, in what they typed and read.
 """
 
 from __future__ import annotations
@@ -177,7 +178,26 @@ def run_timeline(
     raise SystemExit(0 if total.verdict == "ok" else 1)
 
 
-TARGET_S = 300.0
+TARGET_S, MOST_CONCEPTS = 120.0, 8
+CONCEPTS = {
+    "account": r"accounts?",
+    "code": r"codes?|invitations?",
+    "device": r"devices?",
+    "organization": r"organi[sz]ations?|tenants?",
+    "project": r"projects?",
+    "recovery phrase": r"phrase",
+    "request": r"requests?",
+    "review": r"review(?:s|ers?)?",
+    "role": r"roles?|readers?|writers?|administrators?",
+    "scope": r"scopes?",
+    "sensitivity": r"sensitivity|restricted",
+    "service account": r"service accounts?|--service-account",
+    "sharing": r"shared?|unshare",
+    "sync": r"sync(?:s|ed)?",
+    "team": r"teams?",
+    "trust": r"trust(?:ed)?|tiers?|quarantined?",
+}
+"""What a person must understand to work with a team, by the words that name it."""
 DECISION = "Commit messages begin with the ticket number."
 PROMPT = "Write the commit for the booking page."
 
@@ -188,6 +208,7 @@ class Machine:
     def __init__(self, root: Path, name: str, client: Path | None) -> None:
         root.mkdir()
         self.name = name
+        self.said: list[str] = []
         self.person = Person(root, client)
         for words in (("init", "-q"), ("remote", "add", "origin", "https://example.org/shop.git")):
             subprocess.run(["git", *words], cwd=self.person.project, check=True)
@@ -200,7 +221,13 @@ class Machine:
         command = [str(program) if program.exists() else words[0], *words[1:]]
         printed = self.person.step(f"{self.name}: {' '.join((program.name, *words[1:3]))}"[:60], command)
         print(f"    {self.person.steps[-1].value:.1f} s", flush=True)
+        self.said += [typed, printed]
         return printed
+
+    def concepts(self) -> list[str]:
+        """Return the concepts of teams that the person has met."""
+        text = "\n".join(self.said)
+        return [name for name, words in CONCEPTS.items() if re.search(rf"(?i)\b(?:{words})\b", text)]
 
     def end(self) -> None:
         """End the daemon."""
@@ -269,6 +296,11 @@ def first_hour(root: Path, claude: Path) -> list[Row]:
             machine.end()
         if trial is not None:
             trial.end()
+    for machine in (ana, bo):
+        met = machine.concepts()
+        print(f"{machine.name} met {len(met)} concepts: {', '.join(met)}", flush=True)
+        if len(met) > MOST_CONCEPTS:
+            raise SystemExit(f"At most {MOST_CONCEPTS} are wanted.")
     return [*ana.person.steps, *bo.person.steps]
 
 

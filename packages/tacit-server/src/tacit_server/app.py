@@ -220,8 +220,7 @@ class _SyncEndpoints:
         with self._news.watching(tenants) as told, self._service.metrics.waiting.track_inprogress():
             while True:
                 told.clear()
-                heads = await run_in_threadpool(self._logs.heads, who)
-                _, shared = await run_in_threadpool(self._look, who)
+                heads, shared = await run_in_threadpool(lambda: (self._logs.heads(who), self._look(who)[1]))
                 left_s = until - time.monotonic()
                 news = sum(heads.values()) != known or (seen >= 0 and shared != seen)
                 if news or left_s <= 0 or self._news.stopped or await request.is_disconnected():
