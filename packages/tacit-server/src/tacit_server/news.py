@@ -62,16 +62,19 @@ class News:
 
     async def listen(self) -> None:
         """Pass on notifications until the task is canceled. A lost connection is replaced."""
+        lost = False
         while self._dsn:
             try:
                 async with await psycopg.AsyncConnection.connect(self._dsn, autocommit=True) as connection:
                     await connection.execute(f"LISTEN {CHANNEL}".encode())
-                    self.listening = True
+                    self.listening, lost = True, False
                     self.tell(None)  # something may have changed while nobody listened
                     async for notice in connection.notifies():
                         self.tell(int(notice.payload))
             except psycopg.Error as error:
-                _LOG.warning("not listening for changes, reading the database instead: %s", error)
+                if not lost:  # once, not every two seconds
+                    _LOG.warning("not listening for changes, reading the database instead: %s", error)
+                lost = True
             finally:
                 self.listening = False
                 self.heard(None)

@@ -123,7 +123,7 @@ class Service:
                 )
             except StoreError as error:
                 # The message is the operator's: it names hosts, roles and schemas.
-                _LOG.error("%s failed: %s %s", route, error.message, error.hint)
+                _LOG.error("%s failed: %s %s", route or request.url.path, error.message, error.hint)
                 response = problem(
                     "store_error",
                     "The server cannot use its database at the moment.",
