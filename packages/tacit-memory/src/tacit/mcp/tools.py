@@ -6,7 +6,7 @@ refuses on purpose is raised and becomes an error result; a statement of an agen
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
@@ -36,7 +36,7 @@ from tacit.model.changes import Add, Change, Retire
 from tacit.model.memory import Memory
 from tacit.model.signal import SESSION_TOOLS
 from tacit.model.trace import Trace
-from tacit.presets.refresh import tools as refresh
+from tacit.presets import preset_of
 from tacit.verbs.answers import Changed, OneMemory
 from tacit.verbs.asking import AnswerT, Verb, ask_verb
 from tacit.verbs.edit import Update, update_memory
@@ -479,22 +479,15 @@ TOOLS: tuple[Tool, ...] = (
 BY_NAME = {tool.name: tool for tool in TOOLS}
 
 
-_MORE: Mapping[str, tuple[str, ...]] = {
-    "typed": ("inject_context", "get_context_for_task"),  # source: its seed, section 3.2
-    "refresh": refresh.SHOWN,
-}
-"""The tools that a preset shows besides the lean set."""
-
-
 def tools_of(name: ToolSet) -> tuple[Tool, ...]:
     """Return the tools that `tools/list` shows to a client when the setting `mcp.tools` is `name`. The other tools can still be called."""
-    more = _MORE.get(name, ())
-    tools = TOOLS if name == "full" else tuple(tool for tool in TOOLS if tool.lean or tool.name in more)
-    if name != "refresh":
-        return tools
-    return tuple(
-        replace(tool, about=refresh.SEARCH) if tool.name == "memory_search" else tool for tool in tools
-    )
+    if name == "full":
+        return TOOLS
+    if name == "lean":
+        return tuple(tool for tool in TOOLS if tool.lean)
+    preset = preset_of(name)
+    shown = (tool for tool in TOOLS if tool.lean or tool.name in preset.tools)
+    return tuple(replace(tool, about=preset.tool_words.get(tool.name, tool.about)) for tool in shown)
 
 
 def call(engine: Engine, caller: Caller, name: str, values: dict[str, object]) -> ToolAnswer:

@@ -625,6 +625,8 @@ class Preset:
         nothing_text: gives the block that says, once per session, that nothing is on record; None = silence.
         why_silent: says why a prompt gets nothing, besides the reasons that hold for all presets; None = there are no others.
         task_kinds: gives the kinds that a described task needs; None = the preset does not tell tasks apart.
+        tools: MCP tools that `mcp.tools` shows under the preset's name besides the lean ones.
+        tool_words: what agents read of a tool there, by its name, in place of its own words.
         facts: gives the statements that a request to remember is stored as.
         answer_limits: most answers of a session, and most tokens of its start pack and answers together; 0 = no limit.
     """
@@ -657,6 +659,8 @@ class Preset:
     nothing_text: Callable[[Surface], str] | None = None
     why_silent: Callable[[PromptSubmitted, SessionState, RecallSettings], SilenceReason | None] | None = None
     task_kinds: Callable[[str, RecallSettings, KindRegistry], tuple[str, ...]] | None = None
+    tools: tuple[str, ...] = ()
+    tool_words: Mapping[str, str] = field(default_factory=dict[str, str])
     facts: Callable[[str], tuple[str, ...]] = lambda statement: (statement,)
     answer_limits: Callable[[RecallSettings], tuple[int, int]] = lambda _settings: (0, 0)
 

@@ -272,8 +272,18 @@ def search_pipeline(kit: Kit, state: RecallState) -> Pipeline:
     return search(kit, state, judge=_JUDGE, reach=reach)
 
 
+_SEARCH = (
+    "Search the persistent memory of this project and user. PROACTIVE USAGE: search mid-session when you detect a task switch,"
+    " encounter unfamiliar references, or need historical context that is not in the [MEMORY] block. Also to get the id of a memory."
+    " Example: memory_search({query: 'PR conventions and commit workflow'})"
+)
+"""What agents read of `memory_search`: the design asks them to search in mid-session, and says how."""
+
 PRESET = Preset(
     name="refresh",
+    # The modes of the design's tool that the lean set does not show.
+    tools=("memory_profile", "memory_list", "memory_help"),
+    tool_words={"memory_search": _SEARCH},
     pipelines={
         Surface.START: start,
         Surface.COMPACTION: start,

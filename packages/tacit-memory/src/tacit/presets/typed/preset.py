@@ -559,6 +559,7 @@ def _task_kinds(task: str, settings: RecallSettings, kinds: KindRegistry) -> tup
 
 PRESET = Preset(
     name="typed",
+    tools=("inject_context", "get_context_for_task"),  # source: its seed, section 3.2
     pipelines={
         Surface.START: start,
         Surface.COMPACTION: start,
