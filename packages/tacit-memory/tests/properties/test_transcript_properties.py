@@ -24,8 +24,8 @@ WORDS = [
     "type", "message", "role", "content", "text", "payload", "user", "assistant", "human", "response_item", "event_msg",
     "session_meta", "user_message", "function_call", "function_call_output", "arguments", "output", "call_id", "name",
     "timestamp", "sessionId", "projectHash", "messages", "gemini", "toolCalls", "result", "status", "id", "$set", "data",
-    "session.start", "user.message", "assistant.message", "toolRequests", "tool.execution_complete", "turns", "mapping",
-    "parent", "children", "author", "parts", "chat_messages", "sender", "info", "tool_use", "tool_result", "tool_use_id",
+    "session.start", "user.message", "assistant.message", "toolRequests", "tool.execution_complete", "turns",
+    "parent", "children", "author", "parts", "info", "tool_use", "tool_result", "tool_use_id",
     "attachment", "queued_command", "prompt", "todos", "plan", "step", "requests", "responderUsername", "context", "cwd",
     "context.append_message", "context.append_loop_event", "event", "part", "time", "input", "command", "cmd",
 ]  # fmt: skip

@@ -242,14 +242,6 @@ def test_a_transcript_that_grows_is_read_on_from_where_it_ended(
     assert len(rest.turns) == 2
 
 
-def test_a_markdown_log_in_every_form_is_known(tmp_path: Path, form: Callable[[str], bytes]) -> None:
-    text = "# aider chat started at 2026-11-20 10:00:00\n\n#### Always use the blue script  \n\nI will.\n\n#### Thanks  \n\nBye.\n"
-    file = tmp_path / "chat.md"
-    file.write_bytes(form(text))
-    assert detect_format(file).format == "aider"
-    assert next(turn.text for turn in only(file).turns) == "Always use the blue script"
-
-
 def test_a_file_of_rules_in_every_form_is_read_alike(tmp_path: Path, form: Callable[[str], bytes]) -> None:
     file = tmp_path / "CLAUDE.md"
     file.write_bytes(form("# Rules\n- Größe matters\n"))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -19,17 +19,7 @@ from tacit.errors import InvalidPayload, NotFound
 from tacit.hosts.opencode.transcript import every_opencode_session, read_opencode
 from tacit.hosts.registry import OPENCODE, BuiltInHost, HostFolders, readable_hosts
 from tacit.hosts.transcripts import Transcript
-from tacit.hosts.transcripts.exports import (
-    GENERATED,
-    HEADED,
-    STARTED,
-    heading_of,
-    is_conversation,
-    is_message,
-    read_aider,
-    read_conversations,
-    read_specstory,
-)
+from tacit.hosts.transcripts.exports import is_conversation, is_message, read_conversations
 from tacit.hosts.transcripts.rows import (
     DetectedFormat,
     Fields,
@@ -44,13 +34,11 @@ from tacit.hosts.transcripts.rows import (
 )
 from tacit.state.captured import Position
 from tacit.text.decoding import decode_text
-from tacit.text.lazy_regex import lazy_regex
 
 LOOKED_AT_BYTES = 300_000
 NO_CONVERSATION = "no conversation of a person with an agent"
 _ROWS = 40
 _SQLITE = b"SQLite format 3\0"
-_MARKDOWN_TURN = lazy_regex(r"^_\*\*(?:User|Assistant|Agent)\b[^\n]*\*\*_\s*$", re.MULTILINE)
 
 
 def detect_format(path: Path) -> DetectedFormat:
@@ -71,25 +59,10 @@ def detect_format(path: Path) -> DetectedFormat:
     if bare.lstrip()[:1] in ("{", "["):
         found = _json(path, text, more=more)
     elif bare.strip():
-        found = _markdown(bare)
+        found = DetectedFormat(format="", reason=NO_CONVERSATION)
     if not found.format and bare != text:
-        raise InvalidPayload(
-            f"{path} is no text.", hint="Expected a transcript: JSON, JSON lines or Markdown."
-        )
+        raise InvalidPayload(f"{path} is no text.", hint="Expected a transcript: JSON or JSON lines.")
     return found
-
-
-def _markdown(text: str) -> DetectedFormat:
-    if STARTED.search(text):
-        return DetectedFormat(format="aider", host="aider")
-    if text.startswith(GENERATED) or _MARKDOWN_TURN.search(text):
-        heading = heading_of(text)
-        return DetectedFormat(
-            format="specstory", host=heading.host or "specstory", session_id=heading.session_id
-        )
-    if len({match[1].lower()[0] for line in text.split("\n") if (match := HEADED.match(line))}) > 1:
-        return DetectedFormat(format="specstory", host="plain")
-    return DetectedFormat(format="", reason=NO_CONVERSATION)
 
 
 def _json(path: Path, text: str, *, more: bool) -> DetectedFormat:
@@ -152,20 +125,12 @@ def _of_beginning(text: str) -> DetectedFormat:
         detect = host.offered("transcript", "detect_beginning")
         if detect is not None and (detected := detect(begun)) is not None:
             return detected
-    if '"mapping"' in text:
-        return DetectedFormat(format="conversations", host="chatgpt")
-    if '"chat_messages"' in text:
-        return DetectedFormat(format="conversations", host="claude-ai")
-    if re.search(r'"(?:role|sender)"\s*:', text):
+    if re.search(r'"role"\s*:', text):
         return DetectedFormat(format="conversations", host="opencode" if '"parts"' in begun else "plain")
     return DetectedFormat(format="", reason=NO_CONVERSATION)
 
 
 def _host_of(fields: Fields) -> str:
-    if "mapping" in fields:
-        return "chatgpt"
-    if "chat_messages" in fields:
-        return "claude-ai"
     if is_object(fields.get("message")):
         return "cursor"
     messages = list_of(fields.get("messages"))
@@ -196,14 +161,11 @@ def find_transcripts(
     """
     root = str(project_root) if project_root else ""
     transcripts = [
-        *(
-            info
-            for host in readable_hosts()
-            for info in (host.offered("transcript", "find") or partial(_find_in_places, host))(
-                folders.of(host.name), root, subagents=subagents
-            )
-        ),
-        *_in_project(project_root),
+        info
+        for host in readable_hosts()
+        for info in (host.offered("transcript", "find") or partial(_find_in_places, host))(
+            folders.of(host.name), root, subagents=subagents
+        )
     ]
     return tuple(sorted(transcripts, key=lambda info: (info.modified_ms, str(info.path))))
 
@@ -324,38 +286,8 @@ def _find_in_places(
                 yield info
 
 
-def _in_project(root: Path | None) -> Iterator[TranscriptInfo]:
-    """Yield the transcripts that tools (SpecStory, aider) keep inside the project; links that lead out of it are skipped."""
-    if root is None:
-        return
-    base = root.resolve()
-    entries: Iterable[tuple[str, Path]] = (
-        *(("specstory", path) for path in sorted((root / ".specstory" / "history").glob("*.md"))),
-        ("aider", root / ".aider.chat.history.md"),
-    )
-    for host, path in entries:
-        try:
-            inside = path.is_file() and path.resolve().is_relative_to(
-                base
-            )  # a link may lead to the whole disk
-            detected = detect_format(path) if inside else None
-        except (OSError, InvalidPayload):
-            detected = None
-        info = (
-            transcript_info(detected.host or host, path, (), str(root))
-            if detected and detected.format
-            else None
-        )
-        if info:
-            yield info
-
-
 Since = Callable[[str, str], Position]
 """Returns where reading of a session stopped: (host, session id) -> position."""
-_MANY: dict[str, Callable[[Path], Iterator[Transcript]]] = {
-    "aider": read_aider,
-    "conversations": read_conversations,
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -396,11 +328,9 @@ def read_sessions(
     if format_found.format == "opencode":
         for name in session_ids or every_opencode_session(path, subagents=subagents):
             yield Session(host=host_name, session_id=name, transcript=read_opencode(path, name))
-    elif format_found.format in _MANY:
-        for number, transcript in enumerate(_MANY[format_found.format](path)):
+    elif format_found.format == "conversations":
+        for number, transcript in enumerate(read_conversations(path)):
             name = transcript.session_id or _made_id(path, number)
-            if format_found.format == "aider":
-                name = f"{_made_id(path.parent, 0)}-{name}"
             yield Session(host=host_name, session_id=name, transcript=transcript)
     elif format_found.format:
         name = (
@@ -423,9 +353,7 @@ def read_one(path: Path, format_: str, since: Position, *, subagents: bool = Fal
         readers |= host.part("transcript").FORMATS
     if (reader := readers.get(format_)) is not None:
         return reader(path, since, subagents=subagents)
-    if format_ == "specstory":
-        return read_specstory(path, since, subagents=subagents)
-    return next(_MANY[format_](path), Transcript()) if format_ in _MANY else Transcript()
+    return next(read_conversations(path), Transcript()) if format_ == "conversations" else Transcript()
 
 
 def _made_id(path: Path, number: int) -> str:
