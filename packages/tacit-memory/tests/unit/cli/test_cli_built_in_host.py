@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -105,6 +106,8 @@ def add_host(
     for name, text in modules.items():
         (package / f"{name}.py").write_text(text)
     monkeypatch.syspath_prepend(package.parent)
+    for name in [name for name in sys.modules if name.partition(".")[0] == host.package]:
+        monkeypatch.delitem(sys.modules, name)  # of an earlier test, whose folder is gone
     monkeypatch.setitem(BUILT_IN, host.name, host)
     return host
 
