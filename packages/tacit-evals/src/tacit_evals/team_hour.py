@@ -154,7 +154,7 @@ def run_timeline(
     total_name: str,
     target_s: float,
 ) -> NoReturn:
-    """Measure a timeline with the options of the command line, and print it. The exit code is 1 if it took longer than the target.
+    """Measure a timeline with the options of the command line, and print it. The exit code is 1 if it took longer than the target, or a step has a target and missed it.
 
     Args:
         measure: does the steps, given an empty folder and the Claude Code client; returns them with their times.
@@ -175,7 +175,8 @@ def run_timeline(
     total = Row(name=total_name, value=total_s, unit="s", target=target_s, note="tool time")
     print_rows([*steps, total], title=title)
     write_json(options.json, [*steps, total])
-    raise SystemExit(0 if total.verdict == "ok" else 1)
+    wanted = [row for row in (*steps, total) if row.target is not None]
+    raise SystemExit(0 if all(row.verdict == "ok" for row in wanted) else 1)
 
 
 TARGET_S, MOST_CONCEPTS = 120.0, 8
@@ -296,12 +297,20 @@ def first_hour(root: Path, claude: Path) -> list[Row]:
             machine.end()
         if trial is not None:
             trial.end()
+    steps = [*ana.person.steps, *bo.person.steps]
     for machine in (ana, bo):
         met = machine.concepts()
         print(f"{machine.name} met {len(met)} concepts: {', '.join(met)}", flush=True)
-        if len(met) > MOST_CONCEPTS:
-            raise SystemExit(f"At most {MOST_CONCEPTS} are wanted.")
-    return [*ana.person.steps, *bo.person.steps]
+        steps.append(
+            Row(
+                name=f"{machine.name}: concepts met",
+                value=len(met),
+                unit="",
+                target=MOST_CONCEPTS,
+                note=_NOT_COUNTED,
+            )
+        )
+    return steps
 
 
 def _newest(machine: Machine) -> str:
