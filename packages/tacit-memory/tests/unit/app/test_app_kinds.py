@@ -105,6 +105,15 @@ def test_a_removed_kind_breaks_no_surface_in_any_preset(opened, place, preset):
         assert looked or is_off(surface, recall, preset_of(preset)) or recall.kinds, surface
 
 
+@pytest.mark.parametrize("preset", ["typed", "ambient"])
+def test_a_preset_that_lists_kinds_hands_over_the_users_own_unless_the_user_lists_them(opened, place, preset):
+    for recall, given in (({}, True), ({"kinds": ["decision"]}, False)):
+        engine = opened({"runbook": RUNBOOK}, preset=preset, recall=recall)
+        engine.remember(STEP, cwd=place, kind="runbook", when="")
+        block = engine.recall(STEP, cwd=place, surface=Surface.PROMPT).block
+        assert (STEP.rstrip(".") in block.text) is given
+
+
 def test_a_removed_kind_is_handed_over_under_its_own_name_and_told_in_the_status(opened, place):
     opened({"runbook": RUNBOOK}).remember(STEP, cwd=place, kind="runbook", when="always")
     engine = opened({})
