@@ -1,6 +1,6 @@
 """Sessions of hosts and other tools, read into turns.
 
-This module holds the turns and how they are built; `rows` reads files, `exports` the formats of other tools, `sessions` finds and reads
+This module holds the turns and how they are built; `rows` reads files, `exports` lists of messages, `sessions` finds and reads
 sessions. A host's own formats are in `hosts/<name>/transcript.py`.
 
 In: texts, tool calls and results in order. Out: frozen `Turn`s that every extractor reads. Consecutive assistant messages become one turn; tool
