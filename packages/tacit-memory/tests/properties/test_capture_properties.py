@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tacit.backends.sqlite import SqliteStore
 from tacit.capture.bootstrap.markdown import read_rules
 from tacit.capture.pipeline import CapturePipeline
-from tacit.capture.session import find_statements, open_loops
+from tacit.capture.session import find_named_tasks, find_statements
 from tacit.config.settings import CaptureSettings, PrivacySettings
 from tacit.hosts.transcripts import Turn
 from tacit.hosts.transcripts.rows import read_messages
@@ -87,7 +87,7 @@ def test_no_text_breaks_the_extractors(text: str) -> None:
         assert statement.content.strip() == statement.content != ""
         assert "\n" not in statement.content
     find_statements([turn])
-    open_loops([turn])
+    find_named_tasks([turn])
     for line in read_rules(text).lines:
         assert line.content.strip()
         assert 1 <= line.line <= text.count("\n") + text.count("\r") + 1

@@ -40,7 +40,7 @@ from tacit.text.stemming import stems
 if TYPE_CHECKING:  # see `LazyWriting`
     from tacit.capture.bootstrap import RulesImport
     from tacit.capture.pipeline import CapturePipeline, CaptureReport
-    from tacit.capture.write_up.session_writer import PreparedRequest, WriteUp
+    from tacit.capture.write_up.session_writer import PreparedRequest, WriterResult
     from tacit.capture.write_up.statement_comparer import PreparedComparison
     from tacit.hosts.transcripts.sessions import TranscriptInfo
 
@@ -402,7 +402,7 @@ class Learning:
         except Exception as error:  # noqa: BLE001 - a background job's boundary: what waits goes on waiting
             _LOG.error("writing up failed: %s", type(error).__name__, extra={"detail": str(error)})
 
-    def write_up_next(self, *, past: bool = False, at_once: bool = False) -> WriteUp | None:
+    def write_up_next(self, *, past: bool = False, at_once: bool = False) -> WriterResult | None:
         """Send one request to the writer and return its result; None = nothing waits, or nothing may be asked now. Blocks.
 
         Args:

@@ -17,7 +17,7 @@ from tacit.capture.prepare import (
     offset_at,
     refuse_long,
     secrets_in,
-    words_of,
+    trigger_words,
 )
 from tacit.capture.store import ended_for, replaced_on_branch, with_amended_digests
 from tacit.errors import InvalidInput, RefusedByRedaction
@@ -365,7 +365,9 @@ def _refuse_secrets(
     redactor: TextRedactor, *, when: str | Sequence[str] | Trigger | None, files: Sequence[str] = ()
 ) -> None:
     """Raise `RefusedByRedaction` if `when` or `files` holds a secret; to leave it out silently would hide that."""
-    words = words_of(when) if isinstance(when, Trigger) else (when,) if isinstance(when, str) else when or ()
+    words = (
+        trigger_words(when) if isinstance(when, Trigger) else (when,) if isinstance(when, str) else when or ()
+    )
     for name, terms in (("when", words), ("files", files)):
         if secrets := secrets_in(terms, redactor):
             raise RefusedByRedaction(

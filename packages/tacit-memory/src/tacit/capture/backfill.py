@@ -23,15 +23,15 @@ from tacit.state.captured import Position
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileReport:
-    """What was learned from one transcript file.
+    """Says what was learned from one transcript file.
 
     Attributes:
         path: the file.
-        host: whose sessions these are; empty where it holds no conversation.
-        sessions: sessions in it.
-        prompts: what people said in them that was not read before.
-        bad_lines: lines that made no sense; the others were read.
-        error: why it could not be read, or empty.
+        host: the host of its sessions; "" = it holds no conversation.
+        sessions: number of sessions in it.
+        prompts: number of messages of the user in it that were not read before.
+        bad_lines: number of lines that could not be read; the others were.
+        error: why the file could not be read; "" = it could.
     """
 
     path: str
@@ -46,8 +46,8 @@ class FileReport:
 class CaptureReport:
     """Counts of what one capture run did; `+` adds two reports.
 
-    `handovers` counts sessions worked through, `failed` those (or whole files) that could not be, `files` tells more of
-    each where a run reads files.
+    `handovers` counts the sessions that were read, `failed` the sessions or whole files that could not be
+    read. `files` has one report for each file, if the run read files.
     """
 
     handovers: int = 0
@@ -102,8 +102,8 @@ class BackfillOptions:
     """Which past sessions are read, and whether anything is stored.
 
     Attributes:
-        since_ms: sessions that ended before are left out; 0 = none are.
-        subagents: what subagents were told, too.
+        since_ms: leave out sessions that ended before this time; 0 = leave out none.
+        subagents: include what subagents were told.
         dry_run: only look; nothing is stored.
         write_up: the sessions wait for the writer, which is asked only when the user says so.
     """
@@ -122,8 +122,8 @@ class Backfill:
     """Learns from past transcript files, one session per transaction.
 
     Attributes:
-        since: how far a session of a file was read before.
-        unread: how many prompts of a session were not captured before.
+        since: returns the position up to which a session of a file was read before.
+        unread: returns how many prompts of a session were not captured before.
         capture: learns from one session and stores it.
     """
 
@@ -138,7 +138,7 @@ class Backfill:
         options: BackfillOptions,
         progress: Callable[[int, int], None] | None = None,
     ) -> CaptureReport:
-        """Learn from the transcripts in `infos` and return the total; calls `progress` with (files done, files in all).
+        """Learn from the transcripts in `infos` and return the sum of their reports; calls `progress` with (files done, files in all).
 
         Raises:
             StoreError: as the store; sessions stored before it stay stored.

@@ -31,10 +31,10 @@ from typing import Literal
 from tacit.capture.reconcile import Neighbor
 from tacit.capture.store import (
     Reconciler,
-    back,
+    change_for_gone_branch,
+    change_for_renamed_branch,
+    change_for_restored_branch,
     changes_of_merge,
-    gone,
-    renamed,
     replaced_by,
     replaced_on_branch,
 )
@@ -131,7 +131,7 @@ class History:
         """Return the tip commit of the local branch `name`, else of the fetched one; "" = there is no such branch."""
         return self._refs.get(_HEADS + name, "") or self._refs.get(_REMOTE + name, "")
 
-    def renamed(self, name: str) -> str:
+    def new_name_of(self, name: str) -> str:
         """Return the new name of a renamed branch, from git's logs; "" = not renamed, or not known."""
         now = "" if self.tip_of(name) else self._renames.get(name, "")
         return now if self.tip_of(now) else ""
@@ -389,12 +389,15 @@ class BranchLook:
     def _follow_names(self, bound: Sequence[Memory], history: History) -> dict[str, str]:
         """Bind the memories of renamed branches to the new names; return the new names by the old ones."""
         names = {memory.branch_name for memory in bound}
-        moved = {name: now for name in sorted(names) if (now := history.renamed(name))}
+        moved = {name: now for name in sorted(names) if (now := history.new_name_of(name))}
         if moved:
             now_ms = self._clock.now_ms()
             self._reconciler.settle(
                 [memory for memory in bound if memory.branch_name in moved],
-                lambda memory, _: ((renamed(memory, moved[memory.branch_name], now_ms),), ()),
+                lambda memory, _: (
+                    (change_for_renamed_branch(memory, moved[memory.branch_name], now_ms),),
+                    (),
+                ),
             )
         return moved
 
@@ -442,9 +445,9 @@ class BranchLook:
                         now_ms=now_ms,
                     )
                 case "gone":
-                    change = gone(memory, self._kinds, now_ms)
+                    change = change_for_gone_branch(memory, self._kinds, now_ms)
                 case "open":
-                    change = back(memory, now_ms)
+                    change = change_for_restored_branch(memory, now_ms)
                 case _:
                     change = None
             return ((change,), ()) if change is not None else _NOTHING
@@ -458,8 +461,8 @@ class BranchLook:
         now = self._clock.now_ms()
         due = (
             fate == "merged"
-            or (fate == "gone" and gone(memory, self._kinds, now) is not None)
-            or (returned and back(memory, now) is not None)
+            or (fate == "gone" and change_for_gone_branch(memory, self._kinds, now) is not None)
+            or (returned and change_for_restored_branch(memory, now) is not None)
         )
         if not due:
             return False

@@ -48,7 +48,7 @@ class NamedOpen:
 
 
 def named_open(text: str) -> NamedOpen:
-    """Return what a message names as next and as blocked.
+    """Return the next steps and the blockers that a message names.
 
     Items follow "Next:", "Remaining:", "TODO:", "Blocked:" or the like, in the same line or as a list below,
     or stand in a sentence ("The next step is to ...", "We are blocked on ..."). The last list of each sort
@@ -79,7 +79,7 @@ def named_open(text: str) -> NamedOpen:
 
 
 def named_by_user(text: str) -> NamedOpen:
-    """Return what the user names as next and as blocked in their own words; nothing of what they pasted or quoted."""
+    """Return the next steps and the blockers that the user names in their own words; nothing of what they pasted or quoted."""
     if pasted_document(text):
         return NamedOpen()
     own = (sentence for sentence in spoken_sentences(text) if sentence.own and not sentence.doubted)
@@ -177,7 +177,10 @@ def extend_work(
     left_to_do: Sequence[str],
     fixed: Sequence[str],
 ) -> SessionWork:
-    """Return `work` extended by what was done, decided and named as open in `turns`."""
+    """Return `work` extended by what was done and named as open in `turns`.
+
+    `decided`, `left_to_do` and `fixed` = decisions, open tasks and fixes that were found in them, as texts.
+    """
     files = dict.fromkeys(work.files)
     commits, passed = dict.fromkeys(work.commits), dict.fromkeys(work.passed)
     steps, blocked, stuck = work.steps, work.blocked, work.stuck

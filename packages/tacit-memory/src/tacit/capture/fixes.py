@@ -157,7 +157,7 @@ class _Call:
 
 
 def find_correction(failed: str, error: str, ran: str) -> Correction | None:
-    """Return how the call `ran` differs from `failed`, if both do the same work; None = they do not."""
+    """Return what was wrong in the command line `failed`, as the one that worked (`ran`) shows; None = other work, or nothing short enough to show."""
     for wrong in _calls(failed):
         for right in _calls(ran):
             correction = _compare(wrong, right, error, ran)
@@ -506,7 +506,7 @@ def _edited(failure: Failure, use: ToolUse) -> Failure:
 
 
 def _explained(failure: Failure, turn: Turn) -> Failure:
-    """Return the failure with its cause, if none was stated before the edits: as the agent says it in the turn that fixed it."""
+    """Return the failure with the cause that the agent states in the turn that fixed it; unchanged if it has a cause already, or comes from another session."""
     if failure.cause or failure.elsewhere:
         return failure
     sentences = (sentence.rstrip(".:") for sentence in split_sentences(turn.text))
@@ -592,7 +592,7 @@ def _teaches(failure: Failure) -> bool:
 
 
 def _says_where(failure: Failure) -> bool:
-    """Whether the error itself points to a line that was then edited, without a stated cause: nothing to remember."""
+    """Whether the error names a line of a file that was then edited, and no cause is stated; such a fix is not worth remembering."""
     if failure.cause:
         return False
     names = {path.replace("\\", "/").rsplit("/", 1)[-1] for path in failure.edited}
@@ -611,7 +611,7 @@ def _failed(use: ToolUse, turn: Turn, waiting: list[Failure]) -> list[Failure]:
     signature = error_signature(use.error, command=use.command)
     if " | " not in signature:
         return [failure for failure in waiting if not repeats_command(failure.command, use.command)]
-    return _wait(
+    return _add_waiting(
         waiting,
         Failure(
             command=use.command,
@@ -623,7 +623,7 @@ def _failed(use: ToolUse, turn: Turn, waiting: list[Failure]) -> list[Failure]:
     )
 
 
-def _wait(waiting: list[Failure], failure: Failure) -> list[Failure]:
+def _add_waiting(waiting: list[Failure], failure: Failure) -> list[Failure]:
     """Return `waiting` with `failure` added; if it waits already, it counts once more and what was tried is dropped."""
     same = [
         failing
@@ -681,7 +681,7 @@ def _otherwise(command: str, failure: Failure) -> Correction | None:
 
 
 def open_before(pending: Sequence[Pending], own: Sequence[Failure], session: str) -> tuple[Failure, ...]:
-    """Return the failures to begin a reading of `session` with: those of earlier sessions, marked so, then its own."""
+    """Return the failures with which a reading of `session` begins: those of other sessions, with `elsewhere` set, then its own."""
     earlier = [replace(item.failure, elsewhere=True) for item in pending if item.session != session]
     return (*earlier, *(replace(failure, elsewhere=False) for failure in own))
 
@@ -689,7 +689,7 @@ def open_before(pending: Sequence[Pending], own: Sequence[Failure], session: str
 def open_after(
     pending: Sequence[Pending], open_failures: Sequence[Failure], session: str
 ) -> tuple[tuple[Pending, ...], tuple[Failure, ...]]:
-    """Return the pending failures after a reading that left `open_failures`, and those of the session itself."""
+    """Return (failures pending over all sessions, those of this session) after a reading of `session` that left `open_failures`."""
     own = tuple(failure for failure in open_failures if not failure.elsewhere)
     # What was done here about a failure of elsewhere, without success, counts for nothing in the next session.
     still = {(failure.command, failure.signature) for failure in open_failures if failure.elsewhere}

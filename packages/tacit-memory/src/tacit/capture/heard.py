@@ -56,7 +56,10 @@ class Heard:
 
 
 def find_heard(turns: Sequence[Turn], table: Wording) -> tuple[Heard, ...]:
-    """Return what the patterns of `table` find in `turns`, in order, without repeats; of the user only what no mark made a statement already."""
+    """Return the sentences that the patterns of `table` find in `turns`, in order, without repeats, at most `MOST_HEARD`.
+
+    Sentences of the user that were stored as a statement already are left out.
+    """
     found: dict[str, Heard] = {}
     for turn in turns:
         if pasted_document(turn.text):
@@ -78,7 +81,10 @@ def find_heard(turns: Sequence[Turn], table: Wording) -> tuple[Heard, ...]:
 
 
 def _must_wait(heard: Heard, known: Sequence[str]) -> bool:
-    """Whether a sentence names what nobody typed and no tool of the session touched. What reports and orders nothing may name code."""
+    """Whether a sentence waits for the user: it could do harm, or it names something that the user never typed and no tool call touched.
+
+    Only decisions and preferences are searched for all such names; other kinds only for packages.
+    """
     if danger_from_others(heard.content):
         return True
     if heard.kind in _ORDERS:

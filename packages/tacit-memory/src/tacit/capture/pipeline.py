@@ -173,7 +173,7 @@ class CapturePipeline:
             reconciler=self._reconciler,
             prepared=self._prepared_wanted,
             injected_texts=self._given,
-            captured_hashes=self._said,
+            captured_hashes=self._captured_at_once,
             step=step,
         )
         self.comparer = StatementComparer(
@@ -209,7 +209,7 @@ class CapturePipeline:
             StoreError: see its subclasses; nothing is stored.
         """
         return self._reconciler.keep(
-            self._prepared(drafts), write=self._reconciler.apply, values=values, session=_session_of(drafts),
+            self._prepared(drafts), write=self._reconciler.apply, values=values, session=_one_session_of(drafts),
             near_cosine=self._nearness(drafts),
         )  # fmt: skip
 
@@ -225,11 +225,11 @@ class CapturePipeline:
                 item, old_memories, spoken_of=spoken_of, holder=holder, at_ms=self._clock.now_ms()
             )
         return self._reconciler.keep(
-            items, write=self._reconciler.apply, session=_session_of([draft]), near_cosine=self._nearness([draft])
+            items, write=self._reconciler.apply, session=_one_session_of([draft]), near_cosine=self._nearness([draft])
         )  # fmt: skip
 
     def _holder(self, memory: Memory, but: Collection[str]) -> Memory | None:
-        """Return the active memory that already says the same as `memory`, none of `but`; None = none."""
+        """Return an active memory, other than those with the ids `but`, that already says the same as `memory`; None = there is none."""
         same = MemoryFilter(begins=memory.content.rstrip(".! "))
         scope = ScopeFilter.of(memory.scope)
         return next(
@@ -505,7 +505,7 @@ class CapturePipeline:
         self._step("transcript read")
         place = self._context_of(source, transcript.cwd or source.cwd)
         key, scope = place.session, place.scope
-        captured_hashes = self._said(key)
+        captured_hashes = self._captured_at_once(key)
 
         def redact(text: str) -> str:
             return self._preparer.redact(text, scope)
@@ -595,7 +595,7 @@ class CapturePipeline:
             for item, draft in zip(items, drafts, strict=True)
         ]
 
-    def _said(self, key: SessionKey) -> frozenset[str]:
+    def _captured_at_once(self, key: SessionKey) -> frozenset[str]:
         """Return the content hashes of what was captured of the session in real time."""
         return frozenset(CAPTURED_AT_ONCE.read(self._store, key))
 
@@ -815,10 +815,10 @@ def _first_prompt(transcript: Transcript) -> str:
 
 def _place_of(draft: Draft) -> tuple[Scope, SessionKey | None]:
     """Return the scope and the session by which the settings for `draft` are chosen."""
-    return draft.scope, _session_of([draft])
+    return draft.scope, _one_session_of([draft])
 
 
-def _session_of(drafts: Sequence[Draft]) -> SessionKey | None:
+def _one_session_of(drafts: Sequence[Draft]) -> SessionKey | None:
     """Return the one session that all drafts come from; None = none, or several."""
     sessions = {
         SessionKey(host=draft.provenance.host, session_id=draft.provenance.session_id) for draft in drafts

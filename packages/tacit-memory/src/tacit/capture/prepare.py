@@ -342,7 +342,7 @@ def secrets_in(terms: Iterable[str], redactor: TextRedactor) -> str:
     return ", ".join(dict.fromkeys(kinds))
 
 
-def words_of(trigger: Trigger) -> tuple[str, ...]:
+def trigger_words(trigger: Trigger) -> tuple[str, ...]:
     """Return all words and patterns of a trigger that a person may have written."""
     return (
         *(name for name, _ in trigger.actions), *trigger.objects, *trigger.paths, *trigger.languages,

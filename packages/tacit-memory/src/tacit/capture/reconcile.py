@@ -130,7 +130,7 @@ def reconcile(
         for near in sorted(neighbors, key=lambda n: (-n.cosine, n.memory.id))
         if near.memory.status in ("active", "quarantined")
         and near.memory.id != memory.id
-        and _session_of(near.memory) == _session_of(memory)
+        and _only_session_of(near.memory) == _only_session_of(memory)
         and near.memory.branch_name in ("", memory.branch_name)
     ]
     pairs = _judged(memory, ordered, judge)
@@ -141,18 +141,18 @@ def reconcile(
     ]
     if same:
         stored, judgment = same[0]
-        return _same(memory, stored, judgment, counted)
+        return _change_for_same(memory, stored, judgment, counted)
     conflicts = [
         (stored, judgment) for stored, judgment in pairs if _conflicts(memory, stored, judgment, kinds)
     ]
     conflicts = _certain(conflicts)
     if memory.branch is not None:
         memory, conflicts = _until_merged(memory, memory.branch, conflicts)
-    return _conflict(memory, conflicts) if conflicts else Add(memory=memory)
+    return _change_for_conflicts(memory, conflicts) if conflicts else Add(memory=memory)
 
 
 def _certain(conflicts: list[tuple[Memory, Judgment]]) -> list[tuple[Memory, Judgment]]:
-    """Return the conflicts; where a branch has several other values, without these: which of them ended is unclear."""
+    """Return the conflicts without those by another value where a branch has several such values: which of them ended is then unclear."""
     values = Counter(
         stored.branch_name for stored, one in conflicts if one.why is ChangeCause.GIVES_OTHER_VALUE
     )
@@ -177,8 +177,8 @@ def _until_merged(
         for stored, judgment in conflicts
         if stored.branch is None
         and judgment.relation == "conflict"
-        and not _forbidden(memory, stored)
-        and _age(memory, stored) > 0
+        and not _why_a_person_decides(memory, stored)
+        and _compare_times(memory, stored) > 0
     ]
     bound = replace(branch, replaces=tuple(dict.fromkeys((*branch.replaces, *replaced))))
     within = [(stored, judgment) for stored, judgment in conflicts if stored.branch is not None]
@@ -212,14 +212,14 @@ def replace_named(
     behind: list[Change] = []
     stays = holder or memory
     for stored in old_memories:
-        against = _may_not_replace(memory, stored, spoken_of, held=holder is not None)
+        against = _why_not_replaced(memory, stored, spoken_of, held=holder is not None)
         if memory.branch is not None and stored.branch_name != memory.branch_name:
             if not against and stored.branch is None:
                 bound = replace(memory.branch, replaces=(*memory.branch.replaces, stored.id))
                 memory = replace(memory, branch=bound)
             continue
         if against and may_rank(memory, stored, against):
-            reason = _settled(memory, stays, but=against)
+            reason = _settled(memory, stays, held_back_by=against)
             validity = replace(stored.validity, superseded_by=stays.id)
             behind.append(Edit(memory=replace(stored, validity=validity, updated_at_ms=at_ms), reason=reason))
         elif against:
@@ -237,7 +237,7 @@ def replace_named(
         return memory, *behind
     if not ended and not contested:
         return Add(memory=memory, reason=_said_to_replace(old_memories)), *behind
-    questions = tuple(_said_to_replace([stored], but=against) for stored, against in contested)
+    questions = tuple(_said_to_replace([stored], held_back_by=against) for stored, against in contested)
     if ended:
         return Supersede(
             memory=memory,
@@ -256,18 +256,15 @@ def replace_named(
     ), *behind
 
 
-def _settled(memory: Memory, holds: Memory, *, but: ChangeReason | None = None) -> ChangeReason:
+def _settled(memory: Memory, holds: Memory, *, held_back_by: ChangeReason | None = None) -> ChangeReason:
     if not memory.provenance.by_agent:
         return ChangeReason(cause=ChangeCause.REPLACED_BY, memory_ids=(holds.id,))
     terms = (memory.session,) if memory.session else ()
-    return ChangeReason(cause=ChangeCause.SETTLED, memory_ids=(holds.id,), terms=terms, but=but)
+    return ChangeReason(cause=ChangeCause.SETTLED, memory_ids=(holds.id,), terms=terms, but=held_back_by)
 
 
 def with_copies_ended(change: Change, neighbors: Sequence[Neighbor]) -> Change:
-    """Return `change`; a `Supersede` then also ends the neighbors that say the same as its memory.
-
-    Those, too, that say a part of it in the same session.
-    """
+    """Return `change`; a `Supersede` then also ends the neighbors that say the same as its memory, or a part of it in the same session."""
     if not isinstance(change, Supersede):
         return change
     memory, ended = change.memory, {change.memory.id, change.old_id, *change.further}
@@ -278,17 +275,19 @@ def with_copies_ended(change: Change, neighbors: Sequence[Neighbor]) -> Change:
         and stored.scope == memory.scope
         and stored.branch_name == memory.branch_name
         and (same_statement(memory.content, stored.content) or _says_with_more(memory, stored))
-        and not _forbidden(memory, stored)
+        and not _why_a_person_decides(memory, stored)
     ]
     return replace(change, further=(*change.further, *copies)) if copies else change
 
 
-def _said_to_replace(old_memories: Sequence[Memory], *, but: ChangeReason | None = None) -> ChangeReason:
+def _said_to_replace(
+    old_memories: Sequence[Memory], *, held_back_by: ChangeReason | None = None
+) -> ChangeReason:
     ids = tuple(stored.id for stored in old_memories)
-    return ChangeReason(cause=ChangeCause.SAID_TO_REPLACE, memory_ids=ids, but=but)
+    return ChangeReason(cause=ChangeCause.SAID_TO_REPLACE, memory_ids=ids, but=held_back_by)
 
 
-def _may_not_replace(
+def _why_not_replaced(
     memory: Memory, stored: Memory, spoken_of: Collection[str], *, held: bool
 ) -> ChangeReason | None:
     """Return why `memory` may not end `stored`, which it is said to replace; None = it may.
@@ -310,8 +309,8 @@ def _may_not_replace(
     return None
 
 
-def _session_of(memory: Memory) -> str:
-    """Return the session that a statement is limited to; "" = it holds beyond one session."""
+def _only_session_of(memory: Memory) -> str:
+    """Return `host/id` of the only session in which a statement may appear; "" = its sensitivity limits it to none."""
     return memory.session if memory.sensitivity is Sensitivity.SESSION else ""
 
 
@@ -327,7 +326,7 @@ def _judged(memory: Memory, neighbors: Sequence[Neighbor], judge: Judge) -> list
             else Judgment(relation="same", why=ChangeCause.SAYS_SAME)
             if _says_with_more(stored, memory)
             else judge(memory.content, stored.content, correction)
-            if _age(memory, stored) >= 0
+            if _compare_times(memory, stored) >= 0
             else judge(stored.content, memory.content, stored.kind == "correction"),
         )
         for stored in (neighbor.memory for neighbor in neighbors)
@@ -341,7 +340,7 @@ def _says_with_more(memory: Memory, stored: Memory) -> bool:
     return bool(together) and says_with_more(memory.content, stored.content)
 
 
-def _same(memory: Memory, stored: Memory, judgment: Judgment, counted: Collection[str]) -> Change:
+def _change_for_same(memory: Memory, stored: Memory, judgment: Judgment, counted: Collection[str]) -> Change:
     """Return the change for a statement that says the same as `stored`: a merge that counts it once more.
 
     Words that were already counted only add what is missing (pin, files, trigger, better wording), else the
@@ -352,7 +351,11 @@ def _same(memory: Memory, stored: Memory, judgment: Judgment, counted: Collectio
     completed = _with_what_is_given(memory, stored)
     if memory.provenance.tier is TrustTier.USER:
         completed = completed.leading()  # they say it again
-    if _age(memory, stored) >= 0 and _may_word(memory, stored) and not _says_with_more(stored, memory):
+    if (
+        _compare_times(memory, stored) >= 0
+        and _may_word(memory, stored)
+        and not _says_with_more(stored, memory)
+    ):
         headline = memory.headline or (stored.headline if memory.content == stored.content else "")
         completed = replace(completed, content=memory.content, headline=headline)
     if _promotes(memory, stored):
@@ -360,7 +363,7 @@ def _same(memory: Memory, stored: Memory, judgment: Judgment, counted: Collectio
             memory=_promoted(memory, completed),
             reason=ChangeReason(cause=ChangeCause.CONFIRMED_BY_WORDS, memory_ids=(stored.id,)),
         )
-    repeated = _is_repeated(memory, stored, counted)
+    repeated = _why_repeated(memory, stored, counted)
     proofs = max(stored.proofs, memory.proofs) if repeated else stored.proofs + memory.proofs
     completed = replace(completed, proofs=proofs)
     if repeated and completed == stored:
@@ -433,7 +436,7 @@ def _promoted(memory: Memory, stored: Memory) -> Memory:
     )
 
 
-def _is_repeated(memory: Memory, stored: Memory, counted: Collection[str]) -> ChangeReason | None:
+def _why_repeated(memory: Memory, stored: Memory, counted: Collection[str]) -> ChangeReason | None:
     """Return why these words do not count as a further statement: read again, or said twice; None = they count."""
     mine, theirs = memory.provenance, stored.provenance
     spans = {theirs.span, *stored.evidence}
@@ -506,27 +509,32 @@ def _conflicts(memory: Memory, stored: Memory, judgment: Judgment, kinds: KindRe
     return True
 
 
-def _conflict_reason(stored: Memory, judgment: Judgment, *, but: ChangeReason | None = None) -> ChangeReason:
-    """Return the reason to record for a change: the stored memory, the cause, and what differs."""
+def _conflict_reason(
+    stored: Memory, judgment: Judgment, *, held_back_by: ChangeReason | None = None
+) -> ChangeReason:
+    """Return the reason for a change caused by a conflict with `stored`.
+
+    `held_back_by` = a second reason, why the change did not go further; None = it did.
+    """
     cause = judgment.why or ChangeCause.CONTRADICTS
-    return ChangeReason(cause=cause, memory_ids=(stored.id,), detail=judgment.detail, but=but)
+    return ChangeReason(cause=cause, memory_ids=(stored.id,), detail=judgment.detail, but=held_back_by)
 
 
-def _conflict(memory: Memory, conflicts: Sequence[tuple[Memory, Judgment]]) -> Change:
+def _change_for_conflicts(memory: Memory, conflicts: Sequence[tuple[Memory, Judgment]]) -> Change:
     """Return the change for `memory`, which contradicts stored statements: Supersede, Contradict or Add."""
     ended: list[tuple[str, ChangeReason]] = []
     contested: list[tuple[str, ChangeReason]] = []
     ask = False
     for stored, judgment in conflicts:
-        against = _forbidden(memory, stored)
-        reason_of = _conflict_reason(stored, judgment, but=against)
+        against = _why_a_person_decides(memory, stored)
+        reason_of = _conflict_reason(stored, judgment, held_back_by=against)
         if judgment.relation == "unsure":
             if ask:
                 continue  # one question is enough
             ask = True
             contested.append((stored.id, replace(reason_of, detail="")))
             continue
-        if not against and _age(memory, stored) < 0:
+        if not against and _compare_times(memory, stored) < 0:
             past = replace(
                 memory.validity, valid_to_ms=stored.validity.valid_from_ms, superseded_by=stored.id
             )
@@ -557,17 +565,17 @@ def _conflict(memory: Memory, conflicts: Sequence[tuple[Memory, Judgment]]) -> C
     return Add(memory=memory)
 
 
-def _forbidden(memory: Memory, stored: Memory) -> ChangeReason | None:
+def _why_a_person_decides(memory: Memory, stored: Memory) -> ChangeReason | None:
     """Return why the pair needs a person's decision (trust, review, or unclear order); None = it does not."""
     ruling = may_supersede(memory.provenance.tier, stored.provenance.tier)
     if not ruling:
         return ruling.reason
     if memory.status == "quarantined":
         return ChangeReason(cause=ChangeCause.UNCONFIRMED)
-    return ChangeReason(cause=ChangeCause.NEITHER_NEWER) if _age(memory, stored) == 0 else None
+    return ChangeReason(cause=ChangeCause.NEITHER_NEWER) if _compare_times(memory, stored) == 0 else None
 
 
-def _age(memory: Memory, stored: Memory) -> int:
+def _compare_times(memory: Memory, stored: Memory) -> int:
     """Return 1 if `memory` was said later than `stored`, -1 if earlier, 0 if that is unknown.
 
     An undated statement counts as said before it was stored.

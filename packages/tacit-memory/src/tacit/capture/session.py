@@ -64,8 +64,8 @@ def find_statements(turns: Iterable[Turn]) -> tuple[TurnStatement, ...]:
     return tuple(statements.values())
 
 
-def open_loops(turns: Iterable[Turn]) -> tuple[str, ...]:
-    """Return the open tasks that the user named, in order, without repeats."""
+def find_named_tasks(turns: Iterable[Turn]) -> tuple[str, ...]:
+    """Return the open tasks and next steps that the user named, in order, without repeats."""
     tasks: dict[str, None] = {}
     for turn in turns:
         if turn.role == "user" and not pasted_document(turn.text):
@@ -155,7 +155,7 @@ def extract_learnings(
         said
         for said in heard
         if not _gives_away(said.turn, said.statement.content, redact)
-        and not echoes.of_user(said.statement.span)
+        and not echoes.repeated_by_user(said.statement.span)
     ]
     session = str(place.session)
     fixes, failures = find_fixes(turns, open_before(pending, before.failures, session))
@@ -172,13 +172,17 @@ def extract_learnings(
             heard_draft(each, place)
             for each in find_heard(turns, patterns)
             if not _gives_away(each.turn, each.content, redact)
-            and not (echoes.of_user(each.span) if each.turn.role == "user" else known.of_agent(each.span))
+            and not (
+                echoes.repeated_by_user(each.span)
+                if each.turn.role == "user"
+                else known.repeated_by_agent(each.span)
+            )
         ]
     work = extend_work(
         before.work,
         [_with_relative_paths(turn, place) for turn in turns],
         decided=[redact(text) for text in _decided(statements)],
-        left_to_do=[redact(text) for text in open_loops(turns)],
+        left_to_do=[redact(text) for text in find_named_tasks(turns)],
         fixed=[redact(_fix_line(fix, place)) for fix in fixes],
     )
     work = _redacted_work(work, redact)

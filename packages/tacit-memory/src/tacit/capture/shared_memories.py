@@ -222,6 +222,6 @@ def _scope_of(statement: SharedStatement) -> Scope:
     return scope
 
 
-def own_memory(states: Sequence[TeamState], memory_id: str) -> str:
+def shared_memory_like(states: Sequence[TeamState], memory_id: str) -> str:
     """Return the id of the shared memory that says the same as the user's memory `memory_id`; "" = none."""
     return next((shared for state in states for shared, own in state.own.items() if own == memory_id), "")

@@ -54,7 +54,7 @@ _MOST = 50
 
 
 def with_amended_digests(changes: Sequence[Change], store: MemoryStore) -> tuple[Change, ...]:
-    """Return `changes`, in whose digests no decision is quoted that has ended or that agents may not see; then edits that do the same to stored digests.
+    """Return `changes` whose digests quote no decision that has ended or is hidden from agents, then the edits of stored digests that quote one.
 
     A digest that is empty afterwards is retired.
     """
@@ -156,10 +156,10 @@ def replaced_by(memories: Iterable[Memory]) -> dict[str, dict[str, tuple[str, ..
     }
 
 
-def replaced_on_branches(store: Store, changes: Iterable[Change]) -> ValueChanges:
-    """Return the named values that record which memories `changes` replace on branches.
+def branch_values_of(store: Store, changes: Iterable[Change]) -> ValueChanges:
+    """Return the named values of the projects' branches that record which memories `changes` replace on a branch.
 
-    Write them together with `changes`, so that the next recall sees them.
+    They include what is stored already. Write them together with `changes`, so that the next recall sees them.
     """
     stored = [change.memory for change in changes if not isinstance(change, Retire | Skip)]
     values: dict[ValueName, str | None] = {}
@@ -243,7 +243,7 @@ def ended_for(
     return changes, relations
 
 
-def gone(memory: Memory, kinds: KindRegistry, now_ms: int) -> Change | None:
+def change_for_gone_branch(memory: Memory, kinds: KindRegistry, now_ms: int) -> Change | None:
     """Return the change that makes a memory wait for the user because its branch is gone; None = no change.
 
     None if it is not active, waits already, or only tells of the work (an episodic kind): that one fades.
@@ -259,7 +259,7 @@ def gone(memory: Memory, kinds: KindRegistry, now_ms: int) -> Change | None:
     return Edit(memory=waiting, reason=why)
 
 
-def renamed(memory: Memory, name: str, now_ms: int) -> Change:
+def change_for_renamed_branch(memory: Memory, name: str, now_ms: int) -> Change:
     """Return the change that binds a memory to the new name of its branch."""
     assert memory.branch is not None
     why = ChangeReason(cause=ChangeCause.BRANCH_RENAMED, terms=(memory.branch.name, name))
@@ -267,7 +267,7 @@ def renamed(memory: Memory, name: str, now_ms: int) -> Change:
     return Edit(memory=moved, reason=why)
 
 
-def back(memory: Memory, now_ms: int) -> Change | None:
+def change_for_restored_branch(memory: Memory, now_ms: int) -> Change | None:
     """Return the change that reactivates a memory whose branch was gone and exists again; None = no change."""
     if memory.branch is None or not memory.branch.gone:
         return None
@@ -424,7 +424,7 @@ class Reconciler:
                     named_values = dict(values or {})
                     if finish:
                         named_values.update(finish(decided))
-                    named_values.update(replaced_on_branches(self._store, changes))
+                    named_values.update(branch_values_of(self._store, changes))
                     if session is not None:
                         named_values.update(self._outcomes(session, items, decided))
                     outcome = WriteBatch(
@@ -466,7 +466,7 @@ class Reconciler:
             relations: list[Relation] = []
             with self._store.at_once():
                 for memory in memories:
-                    done, related = decide(memory, self._neighbours(memory, vectors, current, ended, ()))
+                    done, related = decide(memory, self._neighbors(memory, vectors, current, ended, ()))
                     for change in done:
                         if not isinstance(change, Retire | Skip):
                             current[change.memory.id] = change.memory
@@ -579,7 +579,7 @@ class Reconciler:
         for item in items:
             stated_now = item.memory if isinstance(item, Supersede) else item
             near = (
-                self._neighbours(stated_now, vectors, current, gone, beside.get(stated_now.id, ()))
+                self._neighbors(stated_now, vectors, current, gone, beside.get(stated_now.id, ()))
                 if isinstance(stated_now, Memory)
                 else []
             )
@@ -593,7 +593,7 @@ class Reconciler:
                     counted=stated,
                 )
                 links += [*_near_links(change, near, near_cosine), *self._rivals(change, near, vectors)]
-                if stated_id := _holder(change):
+                if stated_id := _holder_id(change):
                     stated.add(stated_id)
             else:
                 change = with_copies_ended(item, near)
@@ -622,7 +622,7 @@ class Reconciler:
             }
         return counted[session]
 
-    def _neighbours(
+    def _neighbors(
         self,
         memory: Memory,
         vectors: _VectorCache,
@@ -757,7 +757,7 @@ def _near_links(change: Change, neighbors: Sequence[Neighbor], near_cosine: floa
 
 
 def _local(cosines: Sequence[float]) -> float:
-    """Return the mean of the first cosines, best first; missing ones count as usual."""
+    """Return the mean of the first `_LOCAL` of `cosines` (best first); each missing one counts as `_USUAL_COSINE`."""
     found = list(cosines[:_LOCAL])
     return (sum(found) + _USUAL_COSINE * (_LOCAL - len(found))) / _LOCAL
 
@@ -797,7 +797,7 @@ def _carried(item: Item) -> Memory | None:
     return None if isinstance(item, Retire | Skip) else item.memory
 
 
-def _holder(change: Change) -> str:
+def _holder_id(change: Change) -> str:
     """Return the id of the memory that holds the statement after `change`; "" = none."""
     if isinstance(change, Skip):
         return change.memory_id

@@ -45,6 +45,8 @@ class TranscriptSource:
 def read_transcript(source: TranscriptSource, since: Position, *, subagents: bool = False) -> Transcript:
     """Return the transcript from `since` on, or the whole of it where its format cannot start there.
 
+    `subagents` = include what subagents were told, where the format keeps that apart.
+
     Raises:
         OSError: if the file cannot be read.
         HostError: if a host's database cannot be read.
@@ -74,7 +76,7 @@ def read_transcript(source: TranscriptSource, since: Position, *, subagents: boo
 def last_reply(host: str, path: Path) -> str:
     """Return the main agent's last message, read from the end of the transcript at `path`.
 
-    "" = there are none, or the event at the end of a message of this host holds them itself.
+    "" = there is none, or this host sends the message with its event, so that nobody has to read it here.
     """
     known = next((each for each in readable_hosts() if each.name == host), None)
     reads = known.offered("transcript", "last_reply") if known else None

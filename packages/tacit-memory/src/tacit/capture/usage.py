@@ -257,14 +257,14 @@ class EchoDetector:
     def __bool__(self) -> bool:
         return bool(self._texts)
 
-    def of_agent(self, *passages: str) -> bool:
-        """Whether any of the agent's passages mostly repeats what was injected."""
+    def repeated_by_agent(self, *passages: str) -> bool:
+        """Whether at least one of the agent's `passages` mostly repeats what was injected."""
         return bool(self) and any(
             self._share(_plain_words(passage)) >= MAX_ECHO_SHARE for passage in passages
         )
 
-    def of_user(self, passage: str) -> bool:
-        """Whether the user's passage is an injected statement, or mostly quotes one."""
+    def repeated_by_user(self, passage: str) -> bool:
+        """Whether the user's `passage` is an injected statement, or mostly quotes one."""
         if not self:
             return False
         if _without_marks(passage) in self._statements:

@@ -282,9 +282,9 @@ def test_the_log_of_a_work_tree_tells_of_its_branch(topic, tmp_path):
 def test_a_renamed_branch_is_followed_by_its_log(topic):
     topic.git("branch", "-m", "topic", "team/new-name")
     history = History(topic.tree)
-    assert history.renamed("topic") == "team/new-name"
-    assert history.renamed("team/new-name") == ""
-    assert history.renamed("never") == ""
+    assert history.new_name_of("topic") == "team/new-name"
+    assert history.new_name_of("team/new-name") == ""
+    assert history.new_name_of("never") == ""
 
 
 def test_what_a_branch_made_from_another_holds(topic):

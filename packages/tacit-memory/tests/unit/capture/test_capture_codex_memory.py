@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit.capture.bootstrap.host_memory import memory_is_on, notes_of_project, read_notes
+from tacit.capture.bootstrap.host_memory import codex_notes_on, memory_is_on, read_notes
 
 MEMORY = """\
 # Task Group: shop / payments
@@ -48,7 +48,7 @@ applies_to: cwd=/home/ada/shop-blog; reuse_rule=always
 
 
 def noted(root: str) -> list[tuple[int, str]]:
-    return [(line.line, line.content) for line in read_notes(notes_of_project(MEMORY, root))]
+    return [(line.line, line.content) for line in read_notes(codex_notes_on(MEMORY, root))]
 
 
 def test_only_what_was_learned_of_the_project_is_kept_at_its_line() -> None:
@@ -66,7 +66,7 @@ def test_a_folder_below_the_root_belongs_to_it_and_a_neighbor_does_not() -> None
     assert [content for _, content in noted("/home/ada/shop-blog")] == ["The blog is built with hugo"]
     assert len(noted("/home/ada")) == 4
     assert noted("/home/ada/sh") == []
-    assert notes_of_project("", "/home/ada") == ""
+    assert codex_notes_on("", "/home/ada") == ""
     assert noted("") == [], "a project without a folder has no notes, not those of all projects"
 
 

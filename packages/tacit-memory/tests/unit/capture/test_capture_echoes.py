@@ -30,14 +30,14 @@ GIVEN = EchoDetector(
     ],
 )
 def test_an_agent_echoes_by_half_a_user_word_by_word(said, agent, user):
-    assert GIVEN.of_agent(said) is agent
-    assert GIVEN.of_user(said) is user
+    assert GIVEN.repeated_by_agent(said) is agent
+    assert GIVEN.repeated_by_user(said) is user
 
 
 def test_without_anything_given_nothing_is_an_echo():
     assert not EchoDetector()
-    assert not EchoDetector(["", " "]).of_agent("Always run make lint")
-    assert not EchoDetector().of_user("Always run make lint")
+    assert not EchoDetector(["", " "]).repeated_by_agent("Always run make lint")
+    assert not EchoDetector().repeated_by_user("Always run make lint")
 
 
 def test_the_share_by_hand():

@@ -17,7 +17,7 @@ from tacit.capture.digest import (
     write_digest,
 )
 from tacit.capture.fixes import find_fixes, same_command
-from tacit.capture.session import SessionContext, find_statements, fix_draft, open_loops
+from tacit.capture.session import SessionContext, find_named_tasks, find_statements, fix_draft
 from tacit.hosts.transcripts import ToolUse, Turn
 from tacit.model.scope import UNIVERSAL
 from tacit.model.session import SessionKey
@@ -196,8 +196,8 @@ def test_the_assistants_words_are_no_knowledge() -> None:
 
 def test_open_loops() -> None:
     turns = [user("TODO: document the retry policy. We still need to rename the queue. What's next?")]
-    assert open_loops(turns) == ("Document the retry policy", "Rename the queue")
-    assert open_loops([user("Next we still have to add --restore to the archive command.")]) == (
+    assert find_named_tasks(turns) == ("Document the retry policy", "Rename the queue")
+    assert find_named_tasks([user("Next we still have to add --restore to the archive command.")]) == (
         "Add --restore to the archive command",
     )
 
@@ -493,7 +493,7 @@ OTHERWISE = (
 def test_what_only_looks_like_a_blocker_or_a_next_step_is_none(text: str) -> None:
     assert named_open(text) == NamedOpen()
     assert named_by_user(text) == NamedOpen()
-    assert open_loops([user(text)]) == ()
+    assert find_named_tasks([user(text)]) == ()
 
 
 def test_what_the_user_names_counts_and_what_they_hand_over_does_not() -> None:
@@ -505,7 +505,7 @@ def test_what_the_user_names_counts_and_what_they_hand_over_does_not() -> None:
             number=3,
         ),
     ]
-    work = extend_work(SessionWork(), said, decided=[], left_to_do=open_loops(said), fixed=[])
+    work = extend_work(SessionWork(), said, decided=[], left_to_do=find_named_tasks(said), fixed=[])
     assert write_digest(work).splitlines() == [
         "block: the vendor has no key for us yet",
         "next: Write the docs for the flag",

@@ -25,7 +25,7 @@ from tacit.capture.importing.items import (
     sensitivity_named,
 )
 from tacit.capture.importing.readers import find_readers
-from tacit.capture.importing.safe_files import lines_of
+from tacit.capture.importing.safe_files import read_lines
 from tacit.errors import InvalidInput, NotFound
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.memory import LearnedOn, Sensitivity, Speaker, TrustTier
@@ -462,7 +462,7 @@ def test_a_hundred_thousand_rows_are_bounded_and_told(tmp_path):
     ]
     lines = tmp_path / "big.jsonl"
     lines.write_text("\n".join(["nonsense"] * 100_000))
-    read = read_signed_lines(lines_of(lines, 1000), verified=lambda _: False)
+    read = read_signed_lines(read_lines(lines, 1000), verified=lambda _: False)
     assert sum(isinstance(one, RefusedEntry) for one, _ in read) == 100_000
     export = tmp_path / "big.json"
     export.write_text(json.dumps([{"id": str(n), "memory": "x"} for n in range(60_000)]))

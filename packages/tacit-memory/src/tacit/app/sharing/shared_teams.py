@@ -16,7 +16,7 @@ from tacit.app.admin.purging import Purger
 from tacit.app.projects import Projects
 from tacit.app.sharing.team import require_shareable
 from tacit.app.values import Parts
-from tacit.capture.shared_memories import own_memory
+from tacit.capture.shared_memories import shared_memory_like
 from tacit.errors import InvalidInput, NotFound, NotPermitted, SyncError, TacitError
 from tacit.model.change_reason import ChangeCause
 from tacit.model.ids import ids_abbreviated_by
@@ -140,7 +140,11 @@ class SharedTeams:
         shared_as = [
             (team, shared)
             for team, state in known
-            if (shared := memory.id if memory.provenance.team == team else own_memory((state,), memory.id))
+            if (
+                shared := memory.id
+                if memory.provenance.team == team
+                else shared_memory_like((state,), memory.id)
+            )
         ]
         refused: TacitError = NotFound(
             f"No team on a server shares {memory.id}.",

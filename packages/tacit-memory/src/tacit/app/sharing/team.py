@@ -22,7 +22,7 @@ from tacit.capture.bootstrap.team_files import (
     reading_time,
     write_team_file,
 )
-from tacit.capture.prepare import secrets_in, words_of
+from tacit.capture.prepare import secrets_in, trigger_words
 from tacit.errors import InvalidInput, InvalidPayload, NotFound, RefusedByRedaction, RefusedByTrust
 from tacit.model.memory import Memory, Sensitivity, TrustTier
 from tacit.model.scope import project_scope
@@ -64,7 +64,7 @@ def require_shareable(memory: Memory, *, redactor: TextRedactor, in_repository: 
             f"{memory.id} has the sensitivity {memory.sensitivity.name.lower()} and never leaves this machine.",
             hint=f"`tacit edit {memory.id} --sensitivity project` lifts that.",
         )
-    if secrets := secrets_in((memory.content, *memory.files, *words_of(memory.trigger)), redactor):
+    if secrets := secrets_in((memory.content, *memory.files, *trigger_words(memory.trigger)), redactor):
         raise RefusedByRedaction(
             f"{memory.id} holds a secret ({secrets}) and was not shared.", hint="Edit it first."
         )

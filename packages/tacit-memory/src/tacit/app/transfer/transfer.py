@@ -30,7 +30,7 @@ from tacit.app.values import Parts
 from tacit.app.visibility import Visibility
 from tacit.capture.importing.items import ForeignStatement, RefusedEntry, draft_of
 from tacit.capture.importing.readers import find_readers
-from tacit.capture.importing.safe_files import head_of, lines_of, read_text
+from tacit.capture.importing.safe_files import head_of, read_lines, read_text
 from tacit.capture.pipeline import CapturePipeline
 from tacit.capture.prepare import clean_terms, clean_trigger, refuse_long
 from tacit.errors import InvalidInput, RefusedByRedaction, TacitError, UnknownKind
@@ -456,7 +456,7 @@ class Transfer:
         own_format = self._ours(path)
         if own_format != "export":
             return bool(own_format)
-        lines = read_signed_lines(lines_of(path, MAX_LINE_BYTES), verified=self._signer.verified)
+        lines = read_signed_lines(read_lines(path, MAX_LINE_BYTES), verified=self._signer.verified)
         return any(isinstance(line, History) and not signed for line, signed in lines)
 
     def _ours(self, path: Path) -> str:
@@ -489,7 +489,7 @@ class Transfer:
         stated: list[ForeignStatement | RefusedEntry] = []
 
         def believed() -> Iterator[Line]:
-            lines = read_signed_lines(lines_of(path, MAX_LINE_BYTES), verified=self._signer.verified)
+            lines = read_signed_lines(read_lines(path, MAX_LINE_BYTES), verified=self._signer.verified)
             for line, signed in lines:
                 if options.vouched or signed or isinstance(line, RefusedEntry):
                     yield line

@@ -47,7 +47,9 @@ def import_host_memory(
     reconciler: Reconciler,
     now_ms: int,
 ) -> tuple[Change, ...]:
-    """Import the notes of one host file: add, supersede and retire memories. An unreadable file changes nothing.
+    """Import the notes of one host file: add, supersede and retire memories.
+
+    A file that was deleted since the last import retires its memories; an unreadable one changes nothing.
 
     Args:
         file: the file of the host, absolute.
@@ -94,10 +96,10 @@ def import_host_memory(
     if form == "codex":
         if not memory_is_on(file.parent.parent / "config.toml"):
             return run.end_file(name) if before is not None else ()
-        raw = notes_of_project(raw.decode("utf-8", "replace"), root).encode()
+        raw = codex_notes_on(raw.decode("utf-8", "replace"), root).encode()
         if before is None and not raw.strip():
             return ()
-    return run.file(_source(name, raw, host=host, scope=scope))[1]
+    return run.import_source(_source(name, raw, host=host, scope=scope))[1]
 
 
 def read_notes(text: str) -> tuple[RuleLine, ...]:
@@ -149,10 +151,10 @@ def memory_is_on(config: Path) -> bool:
     return on and used is not False
 
 
-def notes_of_project(text: str, root: str) -> str:
-    """Return `text` with only the notes on the folder `root` and folders below it; other lines become empty.
+def codex_notes_on(text: str, root: str) -> str:
+    """Return Codex's memory file with only what it learned about the folder `root` and folders below it.
 
-    "" as `root` keeps none.
+    All other lines, headings too, become empty, so that line numbers stay. "" as `root` keeps nothing.
     """
     kept: list[str] = []
     ours = learned = False

@@ -274,13 +274,13 @@ def import_rule_files(
         except OSError:
             files.append(RuleFile(path=path, memories=len(run.ids(path)), status="unreadable"))
             continue
-        rule_file, file_changes = run.file(file_source(path, raw, project_id=project.id))
+        rule_file, file_changes = run.import_source(file_source(path, raw, project_id=project.id))
         changes.extend(file_changes)
         files.append(rule_file)
     history = history_source(root, project_id=project.id) if project_files else None
     if history is not None:
         present.append(HISTORY)
-        rule_file, file_changes = run.file(history)
+        rule_file, file_changes = run.import_source(history)
         changes.extend(file_changes)
         if rule_file.memories or rule_file.status == "changed":
             files.append(rule_file)
@@ -352,7 +352,7 @@ class FileImport:
         """Return the ids of the memories that were made from the file at `path` at its last import."""
         return frozenset(filter(None, self.states.get(path, RuleFileState()).items.values()))
 
-    def file(self, source: Source) -> tuple[RuleFile, tuple[Change, ...]]:
+    def import_source(self, source: Source) -> tuple[RuleFile, tuple[Change, ...]]:
         """Update the memories of one source; return what happened to the file, and the changes made."""
         try:
             status, changes = self.follow(source)
@@ -381,12 +381,14 @@ class FileImport:
         confirmed = self.confirmed and source.rules
         if before and before.digest == digest and not (confirmed and before.open):
             return "unchanged", ()
-        users = self._users(source, before, confirmed=confirmed)
+        users = self._user_share(source, before, confirmed=confirmed)
         drafts = [users.judged(draft) for draft in source.drafts(self.now_ms)]
         drafts_by_hash = {content_hash(draft.content): draft for draft in drafts}
         old = dict(before.items) if before else self._stored(path, drafts_by_hash)
         accepted = (
-            self._waiting([memory_id for key, memory_id in old.items() if key in drafts_by_hash], path)
+            self._waiting_of_file(
+                [memory_id for key, memory_id in old.items() if key in drafts_by_hash], path
+            )
             if confirmed
             else ()
         )
@@ -401,7 +403,7 @@ class FileImport:
             for key, draft in drafts_by_hash.items()
             if key not in old
         }
-        items, keys = _plan(added, removed, remaining, source=source, at_ms=self.now_ms)
+        items, keys = _plan_file_changes(added, removed, remaining, source=source, at_ms=self.now_ms)
         items.extend(
             Edit(
                 memory=_accepted(memory, self.now_ms),
@@ -434,11 +436,11 @@ class FileImport:
         self.states[path] = after
         return "changed" if before else "imported", file_changes
 
-    def _waiting(self, ids: Sequence[str], path: str) -> tuple[Memory, ...]:
-        """Return those of the memories `ids` that wait for the user's review."""
+    def _waiting_of_file(self, ids: Sequence[str], path: str) -> tuple[Memory, ...]:
+        """Return those of the memories `ids` that come from the file `path` alone and wait for the user's review."""
         return tuple(memory for memory in self._owned(ids, path) if memory.status == "quarantined")
 
-    def _users(self, source: Source, before: RuleFileState | None, *, confirmed: bool) -> _UserShare:
+    def _user_share(self, source: Source, before: RuleFileState | None, *, confirmed: bool) -> _UserShare:
         """Return which lines of the source count as written by the user."""
         if not source.rules:
             return _UserShare(text="", rules=False)
@@ -514,7 +516,7 @@ class _UserShare:
         return draft
 
     def removed(self, memory: Memory) -> bool:
-        """Whether the user took the statement out of the file."""
+        """Whether a statement that is gone from the file ends: the user took it out or confirmed the file as it is now, or it is no rule file."""
         return self.confirmed or not self.rules or self.changed.took_out(line_key(memory.provenance.span))
 
     def _wrote(self, line: int) -> bool:
@@ -556,7 +558,7 @@ def _within(breadth: float, prepared: Memory | Skip) -> Memory | Skip:
     return replace(prepared, trigger=replace(prepared.trigger, breadth=breadth))
 
 
-def _plan(
+def _plan_file_changes(
     added: Mapping[str, Memory | Skip],
     removed: Sequence[Memory],
     remaining: Sequence[Memory],
@@ -564,7 +566,11 @@ def _plan(
     source: Source,
     at_ms: int,
 ) -> tuple[list[Item], list[str]]:
-    """Return the items to write, and for each the content hash of the statement that it stores ("" = none)."""
+    """Return what a changed rule file makes of its statements: the items to write, and for each the content hash of the statement it stores.
+
+    New statements add, replace or contradict; those in `removed` without a successor retire, with "" as their
+    hash. `remaining` = memories whose statement is gone from the file, but which still hold.
+    """
     path = source.path
     by_id = {memory.id: memory for memory in removed}
     items: list[Item] = []

@@ -296,7 +296,7 @@ _UNREADABLE = "it is too large, or git's object cannot be read"
 
 
 def reading_time(clock: Clock) -> Callable[[], bool]:
-    """Return a function that tells whether `READING_MS` have not yet passed since this call."""
+    """Return a function that is true until `READING_MS` have passed since this call."""
     until_ms = clock.monotonic_ms() + READING_MS
     return lambda: clock.monotonic_ms() <= until_ms
 
@@ -343,8 +343,8 @@ def _merged_files(root: Path, *, joined: bool) -> dict[str, bytes | None]:
 def find_team_files(root: Path, *, joined: bool, known: Collection[str] = ()) -> dict[str, TeamFile]:
     """Return the team's files by path: those of the default branch, then those that only the work tree has.
 
-    Each is found; of more than `MAX_FILES`, only the `known` ones and then merged ones by name are read, and
-    the rest carry a problem.
+    At most `MAX_FILES` are read: first those in `known`, then merged ones, by name. Each of the others
+    carries a problem instead.
 
     Raises:
         Unreadable: if the default branch cannot be read.

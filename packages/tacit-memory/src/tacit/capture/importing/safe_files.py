@@ -64,7 +64,7 @@ def read_text(path: Path, limit: int = MAX_FILE_BYTES) -> str:
     return decode_text(data)
 
 
-def lines_of(path: Path, longest: int) -> Iterator[bytes]:
+def read_lines(path: Path, longest: int) -> Iterator[bytes]:
     """Yield the lines of a regular file; of a line longer than `longest` only the first `longest + 1` bytes.
 
     Raises:

@@ -286,13 +286,14 @@ class MemoryDecision:
     fate: MemoryFate
 
 
-def known_already(
+def change_for_known_already(
     memory: Memory, ruled: Sequence[MemoryDecision], *, standing: Collection[str]
 ) -> Skip | Merge | None:
     """Return the change for a statement that repeats a memory which keeps its words; None = reconcile it as usual.
 
-    A memory that was heard in the same session without a model may get the writer's kind, but a rule never
-    becomes one that ages. `standing` = names of the kinds of rules.
+    A memory that was heard in the same session without a model may get the writer's kind, but a rule never becomes one
+    that ages. `ruled` = near memories with the fates that the writer gave them. `standing` = names of the kinds of
+    rules.
     """
     for decision in ruled:
         if decision.fate.fate != "merge":

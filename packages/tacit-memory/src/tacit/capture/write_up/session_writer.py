@@ -31,7 +31,7 @@ from tacit.capture.write_up.request import (
     AnswerStatement,
     FateJudge,
     MemoryDecision,
-    known_already,
+    change_for_known_already,
     make_request,
     read_answer,
 )
@@ -178,8 +178,11 @@ class PreparedRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WriteUp:
-    """The result of one request: the changes or the error. `subject` = the session, or what else was sent."""
+class WriterResult:
+    """The result of one request to the writer: the changes, which are stored already, or the error.
+
+    `subject` = the session, or what else was sent.
+    """
 
     subject: str
     changes: tuple[Change, ...] = ()
@@ -227,7 +230,7 @@ class SessionWriter:
         self._reconciler = reconciler
         self._prepared = prepared
         self._given = injected_texts
-        self._said = captured_hashes
+        self._captured_at_once = captured_hashes
         self._step = step
         self._kinds = tuple(kind.name for kind in kinds if kind.offered)
         self._standing = frozenset(kind.name for kind in kinds if kind.standing)
@@ -276,7 +279,7 @@ class SessionWriter:
         return WAITING.is_stored(self._store, key) or SESSION_SPENDING.is_stored(self._store, key)
 
     def waiting(self, *, past: bool) -> tuple[PendingSession, ...]:
-        """Return the sessions that can be written up now: fewest failures first, then newest."""
+        """Return the sessions that can be written up now, the imported ones if `past`, else the others: fewest failures first, then newest."""
         now_ms = self._clock.now_ms()
         due = [
             session
@@ -342,7 +345,7 @@ class SessionWriter:
 
     # --- writing up
 
-    def write_up_next(self, *, past: bool = False, at_once: bool = False) -> WriteUp | None:
+    def write_up_next(self, *, past: bool = False, at_once: bool = False) -> WriterResult | None:
         """Send the next waiting session to the model and store what it says. Blocks until it answers.
 
         None = no session is due, or no request is allowed now.
@@ -361,7 +364,7 @@ class SessionWriter:
             reserved = self._paid.reserve(prepared.tokens, spent)
             return self._write_up(prepared, reserved) if reserved is not None else None
 
-    def _write_up(self, prepared: PreparedRequest, reserved: Spending) -> WriteUp:
+    def _write_up(self, prepared: PreparedRequest, reserved: Spending) -> WriterResult:
         request = RequestRecord(
             at_ms=self._clock.now_ms(), model=self._model.writer.name, tokens_in=prepared.tokens
         )
@@ -375,9 +378,9 @@ class SessionWriter:
         except ProviderError as error:
             if not self._paid.stopped:
                 self._failed(prepared.waiting, replace(request, error=str(error)))
-            return WriteUp(subject=prepared.subject, error=str(error))
+            return WriterResult(subject=prepared.subject, error=str(error))
         changes = self._keep(prepared, statements, answer, reserved, request)
-        return WriteUp(subject=prepared.subject, changes=changes)
+        return WriterResult(subject=prepared.subject, changes=changes)
 
     def _failed(self, waiting: PendingSession, request: RequestRecord) -> None:
         now_ms = self._clock.now_ms()
@@ -411,7 +414,7 @@ class SessionWriter:
             vouches=self._model.vouches,
             extractor=self._model.writer.name,
         )
-        captured = self._said(waiting.key)
+        captured = self._captured_at_once(waiting.key)
         read = [(make_draft(statement, reading), statement) for statement in statements]
         pairs = [
             (replace(draft, branch=waiting.branch), statement)
@@ -465,7 +468,7 @@ class SessionWriter:
         judges: dict[str, FateJudge] = {}
         beside: dict[str, tuple[str, ...]] = {}
         only = [draft for draft, _ in drafts]
-        prepared = _with_few_waiting(self._prepared(only), only)
+        prepared = _limit_waiting(self._prepared(only), only)
         near = self._unchanged(near)
         for item, (_, statement) in zip(prepared, drafts, strict=True):
             if not isinstance(item, Memory):
@@ -476,7 +479,7 @@ class SessionWriter:
                 for fate in statement.fates
                 if fate.memory in near
             ]
-            repeated = known_already(item, ruled, standing=self._standing)
+            repeated = change_for_known_already(item, ruled, standing=self._standing)
             items.append(repeated or item)
             if repeated is None and ruled:
                 judges[item.id] = FateJudge(item.content, ruled)
@@ -495,11 +498,11 @@ class SessionWriter:
         }
 
 
-def _with_few_waiting(items: Sequence[Item], drafts: Sequence[Draft]) -> list[Item]:
-    """Return the items, with only the surest `MOST_WAITING` of the agent's statements left to wait for the user.
+def _limit_waiting(items: Sequence[Item], drafts: Sequence[Draft]) -> list[Item]:
+    """Return the items, one for one, with only the surest `MOST_WAITING` of the agent's statements left to wait for the user.
 
-    What the user said waits in any case. What the agent said itself is kept for answers on demand instead; what stands in a text that
-    was handed over, or is dangerous, is not.
+    Of the others, each becomes an active memory for answers on demand, or a `Skip` if its draft is doubtful. What the
+    user said waits in any case.
     """
     waiting = [item for item in items if isinstance(item, Memory) and _may_be_too_many(item)]
     shown = {memory.id for memory in sorted(waiting, key=lambda memory: -memory.confidence)[:MOST_WAITING]}

@@ -32,7 +32,7 @@ from tacit.capture.write_up.request import (
     object_schema,
     read_entries,
 )
-from tacit.capture.write_up.session_writer import WriterAccess, WriteUp
+from tacit.capture.write_up.session_writer import WriterAccess, WriterResult
 from tacit.errors import ProviderError
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Change, Contradict, Edit, Merge, Supersede
@@ -271,7 +271,7 @@ class StatementComparer:
         self._reconciler = reconciler
         self._step = step
 
-    def compare_next(self, *, at_once: bool = False) -> WriteUp | None:
+    def compare_next(self, *, at_once: bool = False) -> WriterResult | None:
         """Compare the longest-waiting statements of one scope and store the result. Blocks until the answer.
 
         None = none are due, or no request is allowed now.
@@ -296,7 +296,7 @@ class StatementComparer:
             except ProviderError as error:
                 if not self._paid.stopped and error.reason not in _NOT_ABOUT_STATEMENTS:
                     self._keep(_after_failure(self._waiting(), prepared.statements))
-                return WriteUp(subject=prepared.subject, error=str(error))
+                return WriterResult(subject=prepared.subject, error=str(error))
             changes, relations = self._effects(prepared, fates)
             values = self._paid.settled(answer, prepared.tokens, reserved=reserved, accepted=0, dropped=0)
             queue = replace(self._waiting().without(set(prepared.statements)), most=MOST_COMPARED)
@@ -305,7 +305,7 @@ class StatementComparer:
                 write=lambda write: self._reconciler.apply(_with_relations(write, relations)),
                 values={**values, **COMPARISONS.change(queue)},
             )
-            return WriteUp(subject=prepared.subject, changes=stored)
+            return WriterResult(subject=prepared.subject, changes=stored)
 
     def prepare(self) -> tuple[PreparedComparison, ...]:
         """Return the requests that would be sent now, in order; sends and stores nothing."""
@@ -359,7 +359,7 @@ class StatementComparer:
         )
 
     def _margin(self) -> tuple[int, str]:
-        """Return a position behind which everything that is still to be stored will be."""
+        """Return the position (time stored, id) at which a new queue begins: `LATE_MS` before the newest memory, since some are stored late."""
         newest = self._store.list_memories(MemoryFilter(statuses=LIVE), scope=self._store.scopes(), limit=1)
         return (max(0, newest[0].created_at_ms - LATE_MS), "") if newest else (0, "")
 
@@ -693,7 +693,7 @@ def _with_relations(write: WriteBatch, relations: Sequence[Relation]) -> WriteBa
 
 
 def _after_failure(queue: ComparisonQueue, requested: Sequence[str]) -> ComparisonQueue:
-    """Return the queue after a failed request: the next one is smaller; one that fails alone is given up at last."""
+    """Return the queue after a failed request: the next one takes half as many statements; a single one is tried up to `MOST_TRIES` times, then leaves the queue with a warning."""
     if len(requested) > 1:
         return replace(queue, most=len(requested) // 2)
     (name,) = requested

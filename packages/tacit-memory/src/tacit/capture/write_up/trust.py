@@ -272,7 +272,7 @@ def _attribute(
     if message.role == "tool":
         return doubtful
     if message.role == "user":
-        if reading.echoes.of_user(span):
+        if reading.echoes.repeated_by_user(span):
             return None
         if not in_own_voice(span, message.text) or _handed_on(span, message.text):
             return doubtful
@@ -283,9 +283,9 @@ def _attribute(
     reply, answered = _reply_to(sent.number, reading.waiting.messages)
     if reply is not None and is_objection(reply.text):
         return None
-    if reading.echoes.of_agent(content, span):
+    if reading.echoes.repeated_by_agent(content, span):
         return None
-    if not find_quote(span, _shown_apart(message.text)) or opens_report(_before(span, message.text)):
+    if not find_quote(span, _own_words_of(message.text)) or opens_report(_before(span, message.text)):
         return doubtful
     if reply is None or not read_reply(reply.text).accepts:
         return agents
@@ -324,7 +324,7 @@ def _is_dialog(text: str) -> bool:
     return len(speakers) >= 3 and len(set(speakers)) < len(speakers)
 
 
-def _shown_apart(text: str) -> str:
+def _own_words_of(text: str) -> str:
     """Return what the agent says itself, without code blocks and quotations."""
     return hide_quotes(_HANDED_ON.sub("\n", text))[0]
 
