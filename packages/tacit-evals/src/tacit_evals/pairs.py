@@ -135,7 +135,7 @@ class World:
     def begin(self, name: str) -> Block:
         """Start a session of a host that lists our tools; its block."""
         self._clock.advance(HALF_DAY_MS)
-        self.engine.nudges.tools_listed(HOST)
+        self.engine.nudges.record_tools_listed(HOST)
         started = SessionStarted(
             session=SessionKey(host=HOST, session_id=name),
             key="start",

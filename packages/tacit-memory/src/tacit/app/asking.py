@@ -62,7 +62,7 @@ class NamingAccess:
         """Return the settings that hold for a session now."""
         return self._parts.settings.current(state.project_root or None, agent=state.agent)
 
-    def prepare(
+    def prepare_naming(
         self,
         state: SessionState,
         project: ProjectRecord | None,
@@ -70,7 +70,7 @@ class NamingAccess:
         *,
         prompt: str | None,
     ) -> PreparedNaming | None:
-        """Build the request that has a model name memories for a session; None = there is no memory to choose from.
+        """Return a request that asks a model which memories a session needs, ready to be sent; None = there is no memory to choose from.
 
         Args:
             state: of the session.
@@ -168,15 +168,15 @@ class PromptJudge:
         def judge(query: Query, recall: RecallSettings, remaining_ms: Callable[[], float]) -> JudgeAnswer:
             most_ms = min(float(recall.judge.deadline_ms), remaining_ms() - min(LOCAL_MS, recall.deadline_ms))
             if most_ms < LEAST_MS:
-                return _gate(NoteCause.JUDGE_NO_TIME)
+                return _let_gate_decide(NoteCause.JUDGE_NO_TIME)
             if not self._busy.acquire(blocking=False):
-                return _gate(NoteCause.JUDGE_BUSY)
+                return _let_gate_decide(NoteCause.JUDGE_BUSY)
             try:
                 ask = partial(self._ask, paid, query, state, project, settings, most_ms)
                 future = self._jobs.submit(self._run, paid, ask)
             except RuntimeError:  # the store is being closed
                 self._busy.release()
-                return _gate(NoteCause.JUDGE_FAILED)
+                return _let_gate_decide(NoteCause.JUDGE_FAILED)
             began_ms = self._parts.clock.monotonic_ms()
             done, _ = wait((future,), timeout=most_ms / 1000)
             took_ms = self._parts.clock.monotonic_ms() - began_ms
@@ -184,7 +184,7 @@ class PromptJudge:
                 late = Note(cause=NoteCause.JUDGE_LATE, detail=paid.writer.name, took_ms=round(took_ms, 1))
                 return JudgeAnswer(named=None, note=late)
             if future.exception() is not None:
-                return _gate(NoteCause.JUDGE_FAILED)
+                return _let_gate_decide(NoteCause.JUDGE_FAILED)
             answer = future.result()
             return replace(answer, note=replace(answer.note, took_ms=round(took_ms, 1)))
 
@@ -207,20 +207,20 @@ class PromptJudge:
         most_ms: float,
     ) -> JudgeAnswer:
         began_ms = self._parts.clock.monotonic_ms()
-        prepared = self._access.prepare(
+        prepared = self._access.prepare_naming(
             state,
             project,
             settings,
             prompt=query.raw_text,
         )
         if prepared is None:
-            return _gate(NoteCause.JUDGE_NO_LIST)
+            return _let_gate_decide(NoteCause.JUDGE_NO_LIST)
         spent = paid.begin(at_once=False)
         if spent is None:
-            return _gate(NoteCause.JUDGE_PAUSED)
+            return _let_gate_decide(NoteCause.JUDGE_PAUSED)
         reserved = paid.reserve(prepared.tokens, spent)
         if reserved is None:
-            return _gate(NoteCause.JUDGE_OVER_BUDGET)
+            return _let_gate_decide(NoteCause.JUDGE_OVER_BUDGET)
         return self._answer(paid, prepared, reserved, until_ms=began_ms + most_ms)
 
     def _answer(
@@ -230,7 +230,7 @@ class PromptJudge:
         try:
             answer, named = paid.ask(prepared.request, reserved, read=lambda text: read_named(text, memories))
         except ProviderError as error:
-            return _gate(NoteCause.JUDGE_FAILED, error.reason)
+            return _let_gate_decide(NoteCause.JUDGE_FAILED, error.reason)
         late = self._parts.clock.monotonic_ms() > until_ms
         paid.settle(
             answer, prepared.tokens, reserved=reserved, accepted=len(named.memories), dropped=named.ignored,
@@ -256,7 +256,7 @@ class PromptJudge:
             self._paid.writer.close()
 
 
-def _gate(cause: NoteCause, detail: str = "") -> JudgeAnswer:
+def _let_gate_decide(cause: NoteCause, detail: str = "") -> JudgeAnswer:
     """Return an answer that names no memory, so that the gate decides, with the cause as its note."""
     return JudgeAnswer(named=None, note=Note(cause=cause, detail=detail))
 
@@ -346,7 +346,7 @@ class Anticipation:
         if not self._may_ask(state):
             return
         settings = self._access.settings_of(state)
-        prepared = self._access.prepare(
+        prepared = self._access.prepare_naming(
             state,
             pause.project,
             settings,

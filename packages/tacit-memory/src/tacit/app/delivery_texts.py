@@ -68,7 +68,7 @@ def failure_of_trace(trace: Trace, settings: RecallSettings) -> Failure | None:
     return Failure(reason="timeout", message=message, detail="; ".join(late) or silence_text(trace))
 
 
-def announce_nothing_found(
+def with_nothing_found_text(
     block: Block,
     trace: Trace,
     state: SessionState,
@@ -77,10 +77,10 @@ def announce_nothing_found(
     *,
     salvaged: Salvage | None,
 ) -> tuple[Block, SessionState]:
-    """If a prompt found nothing, put `text` into its empty block, once per session; return the block and the session's state.
+    """Return the block with `text` in it if it is empty because a prompt on a new topic found nothing, once per session; and the session's record.
 
-    Both come back unchanged in shadow mode, after a timeout, when the store was repaired and lost
-    statements, and if the prompt goes on with what an earlier one of the session was about.
+    Both come back unchanged in shadow mode, after a timeout, and if the store was repaired and lost statements
+    (`salvaged.incomplete`).
     """
     if (
         (salvaged is not None and salvaged.incomplete)
@@ -107,7 +107,7 @@ def other_sessions_of_project(live: LiveSessions, state: SessionState) -> tuple[
     return tuple(s for s in newest if s.project_id == state.project_id and s.key != state.key)
 
 
-def turns_before(
+def prompts_before(
     state: SessionState, other_sessions: Sequence[SessionState], *, at_ms: int
 ) -> tuple[str, ...]:
     """Return the prompts of the last two hours in `other_sessions`, then this session's earlier prompts, oldest first."""
@@ -215,7 +215,7 @@ class Notices:
             first, related, repaired, noted, shown_values = self._news(project, unanswered, scope, settings)
             self._unwritten |= shown_values
         if shown_values:
-            self._sessions.later(signal.session, lambda: self._store_values(shown_values))
+            self._sessions.write_later(signal.session, lambda: self._store_values(shown_values))
         if not (first or related or repaired or settings.statusline):
             return noted
         memory_count = self._store.count_active(scope=scope)
@@ -246,7 +246,7 @@ class Notices:
             else:
                 shown_values |= RELATED_SHOWN.change(related, project_id)
         seen_ms = int(self._stored(NOTED_SHOWN.name(project_id)) or 0)
-        notes = [memory for memory in self._notes(scope) if memory.created_at_ms > seen_ms]
+        notes = [memory for memory in self._recent_agent_notes(scope) if memory.created_at_ms > seen_ms]
         if notes:
             shown_values |= NOTED_SHOWN.change(notes[0].created_at_ms, project_id)
         if settings.privacy.incognito:
@@ -259,8 +259,8 @@ class Notices:
         # Before a project's first session there was no last time.
         return first, related, repaired, "" if first else noted_line(notes), shown_values
 
-    def _notes(self, scope: ScopeFilter) -> tuple[Memory, ...]:
-        """Return the agents' notes among the newest memories, active or waiting for review, newest first."""
+    def _recent_agent_notes(self, scope: ScopeFilter) -> tuple[Memory, ...]:
+        """Return those of the newest `LATELY` memories of `scope` that agents stored themselves, newest first."""
         key = (self._store.change(), scope)
         if self._lately is not None and self._lately[0] == key:
             return self._lately[1]
@@ -324,7 +324,7 @@ class Nudges:
         self._tokens = tokens
         self._known: dict[str, int] = {}
 
-    def tools_listed(self, host: str) -> None:
+    def record_tools_listed(self, host: str) -> None:
         """Record that an agent of `host` was shown Tacit's tools. Writes the store at most once a day."""
         now = self._clock.now_ms()
         if host and now - self._listed_at(host) > _RENEWED_MS:
@@ -353,20 +353,23 @@ class Nudges:
         """Count the tokens of a sentence and its line break; 0 = no sentence."""
         return self._tokens.count(sentence) + 1 if sentence else 0
 
-    def room(
+    def reserve_room(
         self, outcome: Outcome[Query], state: SessionState, settings: RecallSettings, *, machine: bool
     ) -> tuple[str, Outcome[Query]]:
-        """Return the sentence for a block, and `outcome` with the sentence's tokens taken from the query's budget."""
+        """Choose the sentence for a block and reserve its room: return it, and `outcome` with its tokens taken from the query's budget.
+
+        "" = no sentence; the budget stays.
+        """
         sentence = self.sentence(outcome.kept.surface, state, settings, machine=machine)
         if not sentence:
             return "", outcome
         room = max(0, outcome.kept.budget_tokens - self.cost(sentence))
         return sentence, replace(outcome, kept=replace(outcome.kept, budget_tokens=room))
 
-    def carried(
+    def with_sentence(
         self, sentence: str, block: Block, state: SessionState, *, holds: Callable[[str], bool]
     ) -> tuple[Block, SessionState]:
-        """Add a sentence to `block` as its last line and record the reminder; return block and state, unchanged if "" or too long.
+        """Return `block` with `sentence` as its last line, and the record with the reminder; both unchanged if it is "" or does not fit.
 
         Args:
             sentence: what room was kept for; "" = nothing.
@@ -394,8 +397,8 @@ class Nudges:
             return block
         return replace(block, text=f"{head}\n{sentence}\n{foot}", tokens=block.tokens + self.cost(sentence))
 
-    def settles(self, settings: RecallSettings, host: str | None) -> Callable[[Relation], bool] | None:
-        """Return a test whether a pair that may not both hold may be shown to an agent of `host`, which may settle it; None = no pair may.
+    def settling_test(self, settings: RecallSettings, host: str | None) -> Callable[[Relation], bool] | None:
+        """Return a function that tells whether a pair that may not both hold may be shown to an agent of `host`, which may settle it; None = no pair may.
 
         `host` None = an agent that called one of Tacit's tools.
         """
@@ -405,8 +408,8 @@ class Nudges:
         shown = PAIRS_SHOWN.read(self._store)
         return lambda pair: len(shown.get(pair_key(pair), ())) < SESSIONS_TO_SETTLE
 
-    def settles_anywhere(self, settings: RecallSettings) -> Callable[[Relation], bool] | None:
-        """Return the same test for the first host whose agent may be told; None = there is no such host."""
+    def settling_test_anywhere(self, settings: RecallSettings) -> Callable[[Relation], bool] | None:
+        """Return the same function for the first host whose agent may be told; None = there is no such host."""
         hosts = (
             "",
             *(
@@ -415,9 +418,9 @@ class Nudges:
             ),
         )
         host = next((host for host in hosts if self.offers(settings.tell_memory_add, host)), None)
-        return None if host is None else self.settles(settings, host)
+        return None if host is None else self.settling_test(settings, host)
 
-    def pairs_shown(self, pack: Pack, session: SessionKey) -> None:
+    def record_shown_pairs(self, pack: Pack, session: SessionKey) -> None:
         """Record in the store that `session` was shown the pairs of `pack`; each session counts once for a pair."""
         keys = [f"{min(pair.first, pair.second)} {max(pair.first, pair.second)}" for pair in pack.shown_pairs]
         before: Mapping[str, tuple[str, ...]] = PAIRS_SHOWN.read(self._store) if keys else {}

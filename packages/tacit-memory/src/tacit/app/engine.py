@@ -251,6 +251,8 @@ class Engine:
     ) -> str:
         """Handle one host event and return the exact reply text for that host; "" = silence.
 
+        A block counts as given if `hand_over` delivers it, without it always.
+
         Args:
             host: name of the host.
             payload: what it sent.
@@ -450,7 +452,7 @@ class Engine:
             usage=use_counts(self.store),
             cap_chars=ahead.cap_chars if ahead else 0,
             fits=ahead.holds if ahead else lambda _text: True,
-            settles=None if settles_for == "" else self.nudges.settles(settings.recall, settles_for),
+            settles=None if settles_for == "" else self.nudges.settling_test(settings.recall, settles_for),
         )
         trace_id = new_id("trc", now_ms=self._parts.clock.now_ms(), entropy=self._parts.clock.entropy(5))
         pipeline = self._pipeline if as_of_ms is None else self._writing().as_of(query, as_of_ms)
@@ -549,7 +551,7 @@ class Engine:
         """
         recalled = self.recall("", cwd=cwd, surface=Surface.START, store_trace=False, settles_for=None)
         if (session := self.agents.queries.only_session(cwd)) is not None:
-            self.nudges.pairs_shown(recalled.pack, session)
+            self.nudges.record_shown_pairs(recalled.pack, session)
         settings = self._settings_at(cwd)
         clean = self._parts.redactor.cleaner(settings)
         layout = preset_of(settings.preset).layout.at(Surface.START)
@@ -704,7 +706,7 @@ class Engine:
             # Only an agent in a session of a project has notes of its own; what any other program states waits.
             own = source == BY_TOOL and self._projects.of(cwd) is not None
             caller = Caller(cwd=cwd, session=at_work)
-            holds = self.agents.on_record(caller, content, replaced)
+            holds = self.agents.find_on_record(caller, content, replaced)
             if holds is not None:
                 content = holds.content
                 replaced = [old for old in replaced if old.id != holds.id]
@@ -712,7 +714,7 @@ class Engine:
             noted = note_of(content, user_words, prompts, replaced=replaced, known=known, own_notes=own)
             review = self._noting_at(cwd) == "review"
             if replaced and own and not review and noted.waits_for_names:
-                holds = self.agents.repeated(caller, content, replaced)
+                holds = self.agents.find_repeated(caller, content, replaced)
                 if holds is not None:
                     # The note waits, but which of two statements on record holds is settled: nothing new is believed.
                     settled = self.remember(
@@ -911,7 +913,7 @@ class Engine:
     def status(self, *, speaker: Speaker = Speaker.USER) -> EngineStatus:
         """Return the facts of `tacit status`, without records that `speaker` may not see."""
         self.live.flush()  # the counts include the session that just asked
-        status = status_of(self._parts, settings=self.settings, sessions_cached=self.live.live)
+        status = status_of(self._parts, settings=self.settings, sessions_cached=self.live.cached_count)
         sync = self.sync.status() if self._syncs else None
         return replace(status, store=self.visibility(speaker).stats(status.store), sync=sync)
 

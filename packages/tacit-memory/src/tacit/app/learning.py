@@ -431,7 +431,9 @@ class Learning:
     def import_rules(
         self, project: ProjectRecord, *, confirmed: bool = False, dry_run: bool = False
     ) -> RulesImport:
-        """Import the rule files of `project` and follow those of this folder from now on.
+        """Import the rule files of `project` and return what happened to each. A dry run only plans.
+
+        This folder is followed from then on if `confirmed`, or if no other folder of the project is followed yet.
 
         Args:
             project: whose.

@@ -80,11 +80,11 @@ class Memories:
         told: ChangeReason | None = None,
         headline: str = "",
     ) -> tuple[Change, ...]:
-        """Store one statement and return the changes; see `Engine.remember`. `confirmed` False = what would be dangerous waits all the same.
+        """Store one statement and return the changes; see `Engine.remember`.
 
-        `told` = how an agent's note was judged; the changes that are returned say it.
-
-        `replaces` are the memories that it is said to replace, `spoken_of` the ids of those that the user's quoted words speak of.
+        `confirmed` False = a statement that could do harm waits for the user's review. `told` = how an agent's note was
+        judged; the changes that are returned say it. `replaces` are the memories that it is said to replace,
+        `spoken_of` the ids of those that the user's quoted words speak of.
         """
         text = content.replace("\0", "").strip()
         if not text:
@@ -142,7 +142,7 @@ class Memories:
             )
         if told is None:
             return changes
-        return tuple(change if isinstance(change, Edit) else _told(change, told) for change in changes)
+        return tuple(change if isinstance(change, Edit) else _with_reason(change, told) for change in changes)
 
     def _require_known(self, place: Scope, project: ProjectRecord | None) -> None:
         """Raise if the project of the scope `place` is not known; register `project`, that of the folder, if the scope belongs to it.
@@ -389,7 +389,7 @@ def _must_be_live(memory: Memory) -> None:
         )
 
 
-def _told(change: Change, why: ChangeReason) -> Change:
+def _with_reason(change: Change, why: ChangeReason) -> Change:
     """Return the change with `why` added to its reason, for the answer; nothing is stored."""
     return replace(change, reason=join_reasons((change.reason, why)))
 

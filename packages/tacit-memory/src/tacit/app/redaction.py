@@ -147,11 +147,13 @@ def outgoing(settings: Settings, redactor: Redactors) -> Clean:
 def clean_session(state: SessionState, clean: Clean) -> SessionState:
     """Return the session's record as it may be stored, with every text cleaned."""
     situation = state.last_message_situation
-    lost = redacted_words_of(raw_texts_of(state), clean)
+    redacted_words = redacted_words_of(raw_texts_of(state), clean)
     return replace(
         state,
         last_message_end=clean(_cut_start(state.last_message_end, MESSAGE_END_CHARS)),
-        last_message_situation=clean_situation(situation, clean, lost=lost) if situation else None,
+        last_message_situation=clean_situation(situation, clean, redacted_words=redacted_words)
+        if situation
+        else None,
         recent_tools=tuple(clean(_cut_end(step, STEP_CHARS)) for step in state.recent_tools),
         recent_files=_all(state.recent_files, clean),
         hinted=_all(state.hinted, clean),
@@ -176,11 +178,11 @@ def raw_texts_of(state: SessionState) -> tuple[str, ...]:
 
 def redacted_words_of(texts: Iterable[str], clean: Clean) -> RedactedWords:
     """Return the words that redaction removes from `texts`."""
-    lost = NOTHING_REDACTED
+    redacted_words = NOTHING_REDACTED
     for text in dict.fromkeys(texts):
         if text:
-            lost |= find_redacted_words(text, clean(text))
-    return lost
+            redacted_words |= find_redacted_words(text, clean(text))
+    return redacted_words
 
 
 def clean_trace(trace: Trace, clean: Clean, *, raw_texts: Iterable[str] = (), project_id: str = "") -> Trace:
@@ -189,15 +191,15 @@ def clean_trace(trace: Trace, clean: Clean, *, raw_texts: Iterable[str] = (), pr
     What was read from a text (objects, paths, reasons) may be a piece of a secret that nobody knows by its look: it goes
     where redaction took that piece out of the text itself.
     """
-    lost = redacted_words_of((trace.text, *raw_texts), clean)
+    redacted_words = redacted_words_of((trace.text, *raw_texts), clean)
     text = clean(_cut_end(trace.text, READ_CHARS))
     return replace(
         trace,
         text=text[:TRACED_CHARS],
         project_id=project_id or trace.project_id,
         asked=_clean_asked(trace.asked, clean) if trace.asked else None,
-        situation=clean_situation(trace.situation, clean, lost=lost),
-        stages=tuple(_clean_stage(stage, clean, lost) for stage in trace.stages),
+        situation=clean_situation(trace.situation, clean, redacted_words=redacted_words),
+        stages=tuple(_clean_stage(stage, clean, redacted_words) for stage in trace.stages),
         candidates=tuple(_clean_candidate(candidate, clean) for candidate in trace.candidates),
         why=replace(trace.why, detail=clean(trace.why.detail)) if trace.why else None,
         block="\n".join(clean(line) for line in trace.block.split("\n")),
@@ -227,12 +229,16 @@ def _clean_asked(inputs: AskedWith, clean: Clean) -> AskedWith:
 
 
 def clean_situation(
-    situation: Situation, clean: Clean, *, lost: RedactedWords = NOTHING_REDACTED
+    situation: Situation, clean: Clean, *, redacted_words: RedactedWords = NOTHING_REDACTED
 ) -> Situation:
-    """Return the situation without secrets, or pieces of them, in its objects, paths, commands and notes."""
+    """Return the situation with its objects, paths, commands and notes redacted.
+
+    `redacted_words` = words that redaction took out of the text that the situation was read from: they are removed here
+    as well. Terms that look random are dropped.
+    """
 
     def kept(terms: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(clean(term) for term in lost.clean(terms) if not is_opaque(term))
+        return tuple(clean(term) for term in redacted_words.clean(terms) if not is_opaque(term))
 
     return replace(
         situation,
@@ -240,25 +246,25 @@ def clean_situation(
         paths=kept(situation.paths),
         commands=kept(situation.commands),
         notes=tuple(
-            replace(note, detail=clean(lost.without(note.detail)))
+            replace(note, detail=clean(redacted_words.without(note.detail)))
             for note in situation.notes
             if not is_opaque(note.detail)
         ),
     )
 
 
-def _clean_stage(stage: StageRecord, clean: Clean, lost: RedactedWords) -> StageRecord:
-    losses = tuple(replace(loss, detail=clean(lost.without(loss.detail))) for loss in stage.losses)
-    facts = tuple(replace(fact, detail=clean(lost.without(fact.detail))) for fact in stage.facts)
+def _clean_stage(stage: StageRecord, clean: Clean, redacted_words: RedactedWords) -> StageRecord:
+    losses = tuple(replace(loss, detail=clean(redacted_words.without(loss.detail))) for loss in stage.losses)
+    facts = tuple(replace(fact, detail=clean(redacted_words.without(fact.detail))) for fact in stage.facts)
     return replace(stage, losses=losses, facts=facts)
 
 
 def _clean_failure(failure: PendingFailure, clean: Clean) -> PendingFailure:
-    lost = redacted_words_of((failure.command, failure.error), clean)
+    redacted_words = redacted_words_of((failure.command, failure.error), clean)
     return replace(
         failure,
         command=clean(failure.command),
-        signature=clean(lost.without(failure.signature)),
+        signature=clean(redacted_words.without(failure.signature)),
         error=clean(_cut_start(failure.error, MESSAGE_END_CHARS)),
         edited_files=_all(failure.edited_files, clean),
     )

@@ -226,7 +226,7 @@ class LiveSessions:
         if not queued:
             self._submit(state.key, lambda: self._write(state.key))
 
-    def later(self, key: SessionKey, write: Callable[[], None]) -> None:
+    def write_later(self, key: SessionKey, write: Callable[[], None]) -> None:
         """Have `write` called on the writer thread, in order with the other writes of this session; returns at once."""
         self._submit(key, write)
 
@@ -359,7 +359,7 @@ class LiveSessions:
                 self._hurry.clear()
 
     @property
-    def live(self) -> int:
+    def cached_count(self) -> int:
         """How many records are in memory."""
         return len(self._states)
 

@@ -19,13 +19,13 @@ from tacit.app.delivery_texts import (
     Notices,
     Nudges,
     adjust_query_budget,
-    announce_nothing_found,
     current_hashes,
     failure_of_error,
     failure_of_trace,
     other_sessions_of_project,
-    turns_before,
+    prompts_before,
     use_counts,
+    with_nothing_found_text,
 )
 from tacit.app.projects import Projects
 from tacit.app.reasons import log_text
@@ -229,7 +229,7 @@ class SignalHandler:
         self._sessions.save(replace(self._advance(words, state, None, ()), words_at=""))
 
     def _with_task(self, signal: SubagentStarted, *, timeout_s: float) -> SubagentStarted:
-        """Return the start of a subagent with the task from its parent's call, where the host does not repeat it; takes the task."""
+        """Return the start of a subagent with the task from its parent's call, where the host does not repeat it, and remove the task from the parent's record."""
         if signal.task or signal.parent is None:
             return signal
         with self._sessions.turn(signal.parent, timeout_s=timeout_s) as acquired:
@@ -499,7 +499,7 @@ class SignalHandler:
                 state = with_start_pack(state, None, surface=surface, at_ms=outcome.kept.at_ms, change=0)
             return delivery, state
         machine = isinstance(signal, PromptSubmitted) and signal.machine
-        sentence, outcome = self._nudges.room(outcome, state, settings.recall, machine=machine)
+        sentence, outcome = self._nudges.reserve_room(outcome, state, settings.recall, machine=machine)
         change = self._store.change()
         context = self._context_of(
             signal, state, outcome, surface, before,
@@ -513,7 +513,9 @@ class SignalHandler:
         chosen = [item.candidate.memory for item in delivered.pack.items]
         carried = delivered.block
         if sentence:
-            carried, state = self._nudges.carried(sentence, delivered.block, state, holds=capabilities.holds)
+            carried, state = self._nudges.with_sentence(
+                sentence, delivered.block, state, holds=capabilities.holds
+            )
             trace = replace(trace, block=carried.text, tokens=carried.tokens)
         due = surface is Surface.ACTION
         refused = (
@@ -523,7 +525,7 @@ class SignalHandler:
             state, items=delivered.pack.given, block=carried, message_id=message_id, at_ms=outcome.kept.at_ms
         )  # fmt: skip
         if delivered.pack.pairs:
-            self._nudges.pairs_shown(delivered.pack, state.key)
+            self._nudges.record_shown_pairs(delivered.pack, state.key)
         if delivered.pack.offered or delivered.pack.sections.badges:
             offered = tuple(dict.fromkeys((*state.offered, *delivered.pack.offered)))
             state = replace(state, offered=offered, hinted=(*state.hinted, *delivered.pack.sections.badges))
@@ -536,7 +538,7 @@ class SignalHandler:
         block = refused
         if preset.nothing_text is not None:
             text = preset.nothing_text(Surface.PROMPT)
-            block, state = announce_nothing_found(
+            block, state = with_nothing_found_text(
                 refused, trace, state, settings.recall, text, salvaged=self._salvaged
             )
         return Delivery(
@@ -594,9 +596,9 @@ class SignalHandler:
             changed=changed_since(before, partial(self._versions_of, query.scope)) if before else None,
             told=self._told(before or state.start_pack, state, settings, query.scope),
             window=ledger.held(state, reinject_after=again),
-            settles=self._nudges.settles(recall, state.key.host),
+            settles=self._nudges.settling_test(recall, state.key.host),
             sessions=others,
-            turns=turns_before(state, others, at_ms=query.at_ms) if preset.tells_time else (),
+            turns=prompts_before(state, others, at_ms=query.at_ms) if preset.tells_time else (),
             hinted=state.hinted,
             offset_ms=self._clock.local_offset_ms,
             armed=still_armed(state) if state.armed else None,

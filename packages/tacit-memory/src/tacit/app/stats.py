@@ -270,7 +270,10 @@ class HoldoutCounter:
         self._live: OrderedDict[str, Record] = OrderedDict()
 
     def note(self, signal: Signal, handled: SignalResult, settings: RecallSettings) -> None:
-        """Count what `signal` was; call it once for each, in the background. Writes the store when a message or session ends."""
+        """Count `signal` for its session; call it once for each signal, in the background.
+
+        Writes to the store when a message or session ends.
+        """
         if isinstance(signal, MessageEnded) and signal.sent:
             with self._lock:
                 days = cache_meter.counted(CACHE_DAYS.read(self._store), signal.sent, at_ms=signal.at_ms)

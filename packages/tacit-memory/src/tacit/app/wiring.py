@@ -154,7 +154,7 @@ def open_engine(
 
 
 def open_injection(engine: Engine, *, host: str = "library", cwd: str = "") -> Injection:
-    """Injection as a library call over `engine`; `host` names the program that asks, `cwd` the folder of calls that name none."""
+    """Return an `Injection` over `engine`; `host` names the program that asks, `cwd` the folder of calls that name none."""
     return Injection(engine, host=host, cwd=cwd)
 
 

@@ -213,9 +213,9 @@ class Preparer:
         now = self.clock.now_ms()
         said_ms = (draft.at_ms or now) if draft.dated else 0
         files = clean_terms(draft.files, redactor)
-        lost = find_redacted_words(draft.content, content)
+        redacted_words = find_redacted_words(draft.content, content)
         trigger = self.maker.weighed(
-            clean_trigger(draft.trigger, redactor, lost=lost), content, kind=kind.name
+            clean_trigger(draft.trigger, redactor, redacted_words=redacted_words), content, kind=kind.name
         )
         return Memory(
             id=new_id("mem", now_ms=now, entropy=self.clock.entropy(5)),
@@ -351,19 +351,19 @@ def trigger_words(trigger: Trigger) -> tuple[str, ...]:
 
 
 def clean_trigger(
-    trigger: Trigger, redactor: TextRedactor, *, lost: RedactedWords = NOTHING_REDACTED
+    trigger: Trigger, redactor: TextRedactor, *, redacted_words: RedactedWords = NOTHING_REDACTED
 ) -> Trigger:
-    """Return the trigger without terms that hold a secret, or a piece of what redaction took out (`lost`)."""
+    """Return the trigger without terms that hold a secret, or a piece of what redaction took out (`redacted_words`)."""
     return replace(
         trigger,
         actions=tuple(pair for pair in trigger.actions if not redactor.redact(pair[0]).has_secret),
-        objects=clean_terms(lost.clean(trigger.objects), redactor),
-        paths=clean_terms(lost.clean(trigger.paths), redactor),
+        objects=clean_terms(redacted_words.clean(trigger.objects), redactor),
+        paths=clean_terms(redacted_words.clean(trigger.paths), redactor),
         languages=clean_terms(trigger.languages, redactor),
-        commands=clean_terms(lost.clean(trigger.commands), redactor),
+        commands=clean_terms(redacted_words.clean(trigger.commands), redactor),
         tools=clean_terms(trigger.tools, redactor),
-        topics=clean_terms(lost.clean(trigger.topics), redactor),
-        phrases=clean_terms(lost.clean(trigger.phrases), redactor),
+        topics=clean_terms(redacted_words.clean(trigger.topics), redactor),
+        phrases=clean_terms(redacted_words.clean(trigger.phrases), redactor),
     )
 
 

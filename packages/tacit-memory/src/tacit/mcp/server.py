@@ -144,7 +144,7 @@ def build_server(engine: Engine, *, caller: Caller | None = None) -> Server[Any]
     ) -> types.ListToolsResult:
         host = _host_of(context)
         if host:
-            await work(context, lambda _: engine.nudges.tools_listed(host))
+            await work(context, lambda _: engine.nudges.record_tools_listed(host))
         return types.ListToolsResult(tools=listed_tools(engine.settings.mcp.tools))
 
     async def call_tool(context: RequestContext, params: types.CallToolRequestParams) -> types.CallToolResult:

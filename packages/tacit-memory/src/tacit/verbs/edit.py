@@ -147,7 +147,7 @@ def update_memory(engine: Engine, caller: Caller, request: Update) -> Changed:
     if same or (unconfirmed and not request.user_words):
         engine.agents.require_may_change(caller, memory, "change", user_words=request.user_words)
         changed = engine.memories.edit(memory, content=content, kind=kind, when=when, confirms=False)
-        return Changed(changes=(EditChange(memory=engine.agents.cleaned(caller, changed)),))
+        return Changed(changes=(EditChange(memory=engine.agents.with_clean_content(caller, changed)),))
     root = engine.project(caller.cwd).root if caller.cwd else ""
     changes = engine.remember(
         content or "",

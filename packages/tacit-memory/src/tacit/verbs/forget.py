@@ -44,4 +44,4 @@ def forget_memory(engine: Engine, caller: Caller, request: Forget) -> OneMemory:
             detail=request.reason,
         )
         engine.memories.retire(memory, reason=reason)
-    return OneMemory(memory=engine.agents.cleaned(caller, memory) if caller.by_tool else memory)
+    return OneMemory(memory=engine.agents.with_clean_content(caller, memory) if caller.by_tool else memory)

@@ -89,7 +89,7 @@ def list_exposures(engine: Engine, caller: Caller, request: ListExposures) -> Ex
         key = SessionKey(host=request.host, session_id=request.session_id)
     name = engine.show(request.memory, speaker=caller.speaker).id if request.memory is not None else None
     skip = rows_before(request.cursor) if request.cursor else 0
-    fetched = engine.admin.recalls.handed(
+    fetched = engine.admin.recalls.injected_memories(
         session=key,
         memory_id=name,
         limit=request.limit + 1,

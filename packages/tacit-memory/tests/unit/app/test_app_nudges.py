@@ -52,7 +52,7 @@ class Day:
 def day(tmp_path):
     made = Day(tmp_path, budgets={"start": 0}, reinject_after=1)
     made.remember()
-    made.engine.nudges.tools_listed("claude-code")
+    made.engine.nudges.record_tools_listed("claude-code")
     yield made
     made.engine.close()
 
@@ -136,7 +136,7 @@ def test_only_where_the_agent_has_our_tools(tmp_path):
     day.start()
     day.talk(EVERY)
     assert NUDGE not in day.prompt(ASKS), "no agent of this host listed our tools"
-    day.engine.nudges.tools_listed("claude-code")
+    day.engine.nudges.record_tools_listed("claude-code")
     assert NUDGE in day.prompt(f"{ASKS} And the rest?")
     day.clock.advance(KNOWN_FOR_MS + 1)
     assert not day.engine.nudges.offers("auto", "claude-code"), "that was long ago"
@@ -148,7 +148,7 @@ def test_the_settings_decide(tmp_path, setting):
     day = Day(tmp_path, nudge=setting, tell_memory_add=setting, reinject_after=1)
     day.remember()
     if setting == "off":
-        day.engine.nudges.tools_listed("claude-code")
+        day.engine.nudges.record_tools_listed("claude-code")
     assert (START_LINE in day.start()) is (setting == "on")
     day.talk(EVERY - 1)
     assert (NUDGE in day.prompt(ASKS)) is (setting == "on")
@@ -157,7 +157,7 @@ def test_the_settings_decide(tmp_path, setting):
 
 def test_the_start_block_says_so_within_its_budget_and_only_with_memories(tmp_path):
     day = Day(tmp_path)
-    day.engine.nudges.tools_listed("claude-code")
+    day.engine.nudges.record_tools_listed("claude-code")
     assert day.start() == ""
     day.engine.remember("Never push to main", kind="guideline", when="always", cwd=str(day.project))
     block = day.start(session_id="s2")
@@ -195,7 +195,7 @@ def test_a_pair_stands_together_with_one_line_that_names_both(tmp_path):
     day = Day(tmp_path)
     rivals(day, 0.5)
     assert not told(day, 0), "the agent has no tool to settle it"
-    day.engine.nudges.tools_listed("claude-code")
+    day.engine.nudges.record_tools_listed("claude-code")
     block = day.start(session_id="s").split("\n")
     (at,) = (number for number, line in enumerate(block) if "may not both hold" in line)
     assert [RIVALS[1] in block[at - 2], RIVALS[0] in block[at - 1]] == [True, True]
@@ -207,7 +207,7 @@ def test_a_pair_stands_together_with_one_line_that_names_both(tmp_path):
 @pytest.mark.parametrize("weight", [1.0, 0.5])
 def test_after_three_sessions_it_is_the_users_question_or_nobodys(tmp_path, weight):
     day = Day(tmp_path)
-    day.engine.nudges.tools_listed("claude-code")
+    day.engine.nudges.record_tools_listed("claude-code")
     rivals(day, weight)
     waits = []
     for number in range(4):
@@ -219,7 +219,7 @@ def test_after_three_sessions_it_is_the_users_question_or_nobodys(tmp_path, weig
 
 def test_a_preset_without_the_line_shows_no_pair(tmp_path):
     day = Day(tmp_path, preset="typed")
-    day.engine.nudges.tools_listed("claude-code")
+    day.engine.nudges.record_tools_listed("claude-code")
     rivals(day, 1.0)
     assert not told(day, 0)
     day.engine.close()

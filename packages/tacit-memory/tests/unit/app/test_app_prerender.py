@@ -139,7 +139,7 @@ def test_the_block_says_of_memory_add_what_a_live_one_says(make_engine, place):
         engine.remember(f"Service number {number} is owned by team {number}.", cwd=str(place), when="always")
     engine.prerender()
     assert START_LINE not in blocks(engine), "no agent has our tools"
-    engine.nudges.tools_listed("claude-code")
+    engine.nudges.record_tools_listed("claude-code")
     engine.prerender()
     replies = json.loads(start_file(engine.home, str(place)).read_text())["replies"]
     text = json.loads(replies["claude-code"])["hookSpecificOutput"]["additionalContext"]

@@ -66,7 +66,7 @@ def test_a_store_that_is_busy_for_long_costs_no_record_and_no_trace():
     store = HeldStore(busy=3)
     with live(store) as (sessions, errors):
         sessions.save(STATE, trace=trace("trc_1"))
-        sessions.later(KEY, lambda: store.put_value("announced:", "1"))
+        sessions.write_later(KEY, lambda: store.put_value("announced:", "1"))
         sessions.save(replace(STATE, turn=2), trace=trace("trc_2"))
         sessions.flush()
         assert store.load_session(KEY) == replace(STATE, turn=2)

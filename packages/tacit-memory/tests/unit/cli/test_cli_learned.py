@@ -110,7 +110,7 @@ def test_what_an_agent_stores_belongs_to_its_session_and_waits(work, tacit):
 
 
 def test_reminders_are_told(work, tacit):
-    work.engine.nudges.tools_listed("claude-code")
+    work.engine.nudges.record_tools_listed("claude-code")
     work.engine.remember("Run ruff before a commit", kind="guideline", when="commit", cwd=str(tacit.project))
     for number in range(EVERY - 1):
         work.says(f"Please look at file {number}.")

@@ -75,7 +75,13 @@ class Digests:
 
 
 class DigestReader:
-    """Reads digests of sessions. `settle` waits for pending writes; `captures` tells whether sessions are learned from."""
+    """Reads the digests of sessions from the store.
+
+    Args:
+        store: holds the digests and the records of the sessions.
+        settle: called before each read, to wait for pending writes.
+        captures: tells whether sessions are learned from.
+    """
 
     def __init__(self, store: Store, *, settle: Callable[[], None], captures: Callable[[], bool]) -> None:
         self._store = store

@@ -86,8 +86,8 @@ class Purged:
 class Purger:
     """Removes memories, sessions and projects for good from one open store, with everything that quotes them.
 
-    `settle` waits until everything said so far is written; `reread` lets go of what was read before; `changed` is told. `jobs` lists the
-    removal while it runs.
+    `settle` waits for pending writes; `reread` drops what is held in memory, because the store was rewritten; `changed`
+    is called after a purge. `jobs` lists the removal while it runs.
     """
 
     def __init__(

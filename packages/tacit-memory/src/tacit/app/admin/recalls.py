@@ -231,7 +231,7 @@ class Recalls:
         (trace,) = with_memory_contents(self._store, [self._store.get_trace(trace_id)])
         return trace
 
-    def handed(
+    def injected_memories(
         self,
         *,
         visibility: Visibility,
@@ -324,7 +324,7 @@ class Recalls:
         if state is None:
             raise NotFound(f"No session is called {key}.", hint="GET /v1/sessions lists them.")
         traces = visibility.traces(self._store.list_traces(session=str(key), limit=TRACES_OF_A_SESSION))
-        handed = self.handed(session=key, limit=EXPOSURES_OF_A_SESSION, visibility=visibility)
+        handed = self.injected_memories(session=key, limit=EXPOSURES_OF_A_SESSION, visibility=visibility)
         return SessionView(
             session=replace(session_row(visibility.session(state)), imported=recorded is None),
             turns=_turns(traces, handed),

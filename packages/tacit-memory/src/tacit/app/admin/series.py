@@ -326,7 +326,7 @@ class Charts:
         )
         return replace(
             series,
-            cache=self._cache(since_ms=since_ms, until_ms=until_ms),
+            cache=self._prompt_cache_shares(since_ms=since_ms, until_ms=until_ms),
             noted=self._noted(since_ms, until_ms),
         )
 
@@ -355,8 +355,8 @@ class Charts:
                 return count
             after = (memories[-1].created_at_ms, memories[-1].id)
 
-    def _cache(self, *, since_ms: int, until_ms: int) -> tuple[cache_meter.CacheShare, ...]:
-        """Return the prompt-cache shares of that time: what can be kept, by placement, then what was kept, by host."""
+    def _prompt_cache_shares(self, *, since_ms: int, until_ms: int) -> tuple[cache_meter.CacheShare, ...]:
+        """Return one `CacheShare` for each placement (what a prompt cache could keep), followed by one for each host (what its provider kept)."""
         placement_days = CACHE_DAYS.read(self._store)
         host_days = CACHE_DAYS_OF_HOSTS.read(self._store)
         return (

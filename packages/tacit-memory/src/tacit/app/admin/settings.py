@@ -187,11 +187,6 @@ class SettingsAdmin:
             raise unknown_setting(key, "settings")
         return _row(about, self._report(cwd, agent).origins[key])
 
-    def differences(self, *, cwd: str = "", agent: str = "") -> tuple[SettingRow, ...]:
-        """Return the settings whose value is not the shipped one."""
-        report, described = self._report(cwd, agent), describe_settings()
-        return tuple(_row(described[key], report.origins[key]) for key in report.changed())
-
     def agents(self) -> tuple[AgentSettings, ...]:
         """List agents with settings of their own and agents seen in sessions, by name."""
         last_signal_ms: dict[str, int] = {}

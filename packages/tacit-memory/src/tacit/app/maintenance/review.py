@@ -432,7 +432,9 @@ class Review:
         self._rejected = Rejected(parts.store)
         nudges = Nudges(store=parts.store, clock=parts.clock, tokens=parts.tokens)
         settings = parts.settings.current
-        self.queue = ReviewQueue(parts.store, settles=lambda: nudges.settles_anywhere(settings(None).recall))
+        self.queue = ReviewQueue(
+            parts.store, settles=lambda: nudges.settling_test_anywhere(settings(None).recall)
+        )
 
     # --- decisions
 

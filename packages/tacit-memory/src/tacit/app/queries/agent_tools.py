@@ -231,10 +231,10 @@ class AgentTools:
         )
 
     def matching(self, caller: Caller, query: str, *, besides: ContextAnswer) -> tuple[Memory, ...]:
-        """Return memories that the search finds, slips aside, and that the answer `besides` leaves out; () where answers are limited.
+        """Return memories that the search finds and the answer `besides` leaves out, those alone that hold at least half of the words; () where answers are limited.
 
-        Where a word of the query stands nowhere in the answer, it may be a slip, of which recall knows nothing: then also what
-        the answer has far below.
+        The search also finds words with slips, which recall does not. If a word of the query stands nowhere in the
+        answer, only the first `READ_FIRST` memories of the answer are left out.
         """
         settings = self._settings_at(caller.cwd)
         if any(preset_of(settings.preset).answer_limits(settings.recall)):
@@ -448,7 +448,7 @@ class AgentTools:
                     return allowed[0]
             raise
 
-    def on_record(self, caller: Caller, content: str, replaced: Sequence[Memory]) -> Memory | None:
+    def find_on_record(self, caller: Caller, content: str, replaced: Sequence[Memory]) -> Memory | None:
         """Find the active memory that `content` names by its id or its words, in a scope of `replaced`; None = the statement is new."""
         with suppress(InvalidInput, NotFound):
             named = self.named(caller, content.strip()) if replaced else None
@@ -456,7 +456,7 @@ class AgentTools:
                 return named
         return None
 
-    def repeated(self, caller: Caller, note: str, replaced: Sequence[Memory]) -> Memory | None:
+    def find_repeated(self, caller: Caller, note: str, replaced: Sequence[Memory]) -> Memory | None:
         """Find an active memory that says the same as `note`; None = there is none.
 
         An agent stored the note to replace the memories `replaced`. Looked at are the memories that may contradict one of these and,
@@ -500,8 +500,8 @@ class AgentTools:
         """Return the session that the caller names, else the only one at work in the caller's folder; None = unknown."""
         return caller.session or self.queries.only_session(caller.cwd)
 
-    def cleaned(self, caller: Caller, memory: Memory) -> Memory:
-        """Return `memory` with its text redacted by the settings of the caller's folder."""
+    def with_clean_content(self, caller: Caller, memory: Memory) -> Memory:
+        """Return `memory` with its `content` redacted by the settings of the caller's folder, "-" if nothing is left; other texts stay."""
         return self._clean(caller, (memory,))[0]
 
     def _clean(self, caller: Caller, memories: Sequence[Memory]) -> tuple[Memory, ...]:

@@ -437,7 +437,7 @@ class SessionAnswers:
             log=log,
             in_context=selection,
             remaining_ms=_after_hooks if waits else _at_once,
-            settles=self._nudges.settles(recall, None),
+            settles=self._nudges.settling_test(recall, None),
         )
         return self._pipeline.run(query, preset=preset, settings=recall, context=context, trace_id="")
 

@@ -69,8 +69,8 @@ class EditedMarkdown:
     refused: tuple[RefusedEntry, ...] = ()
 
 
-def mark_of(memory: Memory) -> str:
-    """Return the hash that stands for the words of `memory`."""
+def short_hash_of(memory: Memory) -> str:
+    """Return the short content hash that an export writes beside a memory, to see on import whether its words were changed."""
     return memory.content_hash[:HASH_CHARS]
 
 
@@ -96,7 +96,7 @@ def write_markdown(memories: Iterable[Memory], *, at_ms: int, note: str = "") ->
             kind = memory.kind
             lines += ["", f"### {kind}", ""]
         words = _escaped(memory.content).split("\n")
-        words[-1] += f" <!-- {memory.id} {mark_of(memory)} -->"
+        words[-1] += f" <!-- {memory.id} {short_hash_of(memory)} -->"
         lines += [f"- {words[0]}", *(f"  {line}" for line in words[1:])]
     ids = " ".join(memory.id for memory in ordered)
     return "\n".join([*lines, "", f"<!-- tacit entries: {ids} -->", ""])
@@ -242,19 +242,19 @@ class MarkdownImport:
             self.tally.add(ImportLine(action="refused", where=refused.where, reason=refused.reason))
         for entry in edited.entries:
             try:
-                self.entry(entry)
+                self.take_entry(entry)
             except TacitError as error:
                 self.tally.add(
                     ImportLine(action="refused", where=entry.where, text=entry.text, reason=str(error))
                 )
         for name in edited.removed:
-            self.removed(name)
+            self.take_removed(name)
 
     def _stored(self, name: str) -> Memory | None:
         memories = self.store.get([name], scope=self.store.scopes())
         return memories[0] if memories else None
 
-    def entry(self, entry: Entry) -> None:
+    def take_entry(self, entry: Entry) -> None:
         """Add one entry, apply its edit, or leave it alone; count the result."""
         if not entry.memory_id:
             self._new(entry)
@@ -271,7 +271,7 @@ class MarkdownImport:
         same_scope = entry.scope in ("", str(stored.scope))
         if same_words and same_kind and same_scope:
             self._tell("unchanged", entry, memory=stored)
-        elif not same_words and mark_of(stored) != entry.hash and stored.content != entry.text:
+        elif not same_words and short_hash_of(stored) != entry.hash and stored.content != entry.text:
             self._tell(
                 "skip",
                 entry,
@@ -326,8 +326,8 @@ class MarkdownImport:
         memories = self.store.list_memories(where, scope=scopes, limit=50)
         return any(same_statement(memory.content, entry.text) for memory in memories)
 
-    def removed(self, name: str) -> None:
-        """Forget a memory whose entry was deleted from the file, if the options say so; else only report it."""
+    def take_removed(self, name: str) -> None:
+        """Count a memory whose entry was deleted from the file, and forget it if the options say so."""
         stored = self._stored(name)
         if stored is None or stored.status not in LIVE:
             return

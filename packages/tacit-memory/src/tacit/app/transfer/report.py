@@ -36,8 +36,8 @@ class Owners:
         self._told: dict[str, ProjectRecord] = {}
         self._known: set[str] | None = None
 
-    def meet(self, project: ProjectRecord) -> None:
-        """Remember what a believed file says of a project, for `register`."""
+    def note_project(self, project: ProjectRecord) -> None:
+        """Remember a project as a trusted file describes it; `register` stores it when a memory of it is imported."""
         self._told[project.id] = project
 
     def scope_of(self, scope: Scope) -> Scope:

@@ -94,7 +94,7 @@ class LosslessImport:
             elif isinstance(line, Relation):
                 relations.append(line)
             else:
-                self._owners.meet(line)
+                self._owners.note_project(line)
         self._put(waiting)
         self._relate(relations)
         if progress:
@@ -180,7 +180,7 @@ class LosslessImport:
 
 
 def _clean(memory: Memory, content: str, redactor: TextRedactor) -> Memory:
-    """Return the memory with secrets removed from all texts; equal to `memory` if there are none."""
+    """Return the memory with `content`, which must be redacted already, as its statement and with secrets removed from its other texts."""
     origin = memory.provenance
     provenance = replace(
         origin, source=redactor.redact(origin.source).text, span=redactor.redact(origin.span).text
