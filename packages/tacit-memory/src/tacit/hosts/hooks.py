@@ -56,7 +56,7 @@ Meaning = Literal[
 
 
 def step(fields: Fields, at_ms: int) -> object:
-    """Return the five-second step of the arrival, for keys of events that the host does not name."""
+    """Return the number of the five-second step in which the event arrived, for keys of events that the host does not name."""
     del fields
     return time_step(at_ms)
 
@@ -94,7 +94,7 @@ class HookEvent:
         key: how the key of the end of a message begins; "" = with the event's name.
         needs: a field without which the event means nothing to us; "" = none.
         once: the sources of a start that a session has only once.
-        takes_no_text: whether a starting call takes no text, so that its block waits.
+        takes_no_text: whether the host passes no text of the answer to a starting call on, so that its block waits.
         agent: whether the payload says which agent it is about.
         transcript: the field with the path of the transcript; "" = none.
     """
@@ -362,7 +362,7 @@ class DeferringHookHost(HookHost):
     __slots__ = ()
 
     def reply_takes_text(self, payload: Mapping[str, object]) -> bool:
-        """Whether a waiting block can go with the answer to `payload`."""
+        """Whether the reply to `payload` can hand text to the model, so that a waiting block can go with it."""
         return self.takes_text(payload)
 
 

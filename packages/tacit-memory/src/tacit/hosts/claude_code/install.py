@@ -82,11 +82,13 @@ def rules_file(user_home: Path, project_root: Path | None) -> Path:
     return project_root / ".claude" / "settings.local.json"
 
 
-def allowed(text: str, path: Path) -> list[object]:
-    """Return the rules in `permissions.allow` of the settings text; `path` is only for errors.
+def allow_rules(text: str, path: Path) -> list[object]:
+    """Return the entries of `permissions.allow` in the text of a Claude Code settings file, unchecked; [] = there are none.
+
+    `path` is only for errors.
 
     Raises:
-        HostError: if it is malformed.
+        HostError: if the text is malformed.
     """
     node = jsonc.find(jsonc.read(text, path=path), _ALLOW)
     return [item.value for item in node.items] if node is not None else []
@@ -152,20 +154,20 @@ class ClaudeSettings(HookSettings):
 
     def holds(self, text: str) -> bool:
         """Whether the text has our hooks and exactly our rules, complete and up to date."""
-        ours = [rule for rule in (*self.rules, *self.earlier) if rule in allowed(text, self.path)]
+        ours = [rule for rule in (*self.rules, *self.earlier) if rule in allow_rules(text, self.path)]
         return HookSettings.holds(self, text) and set(ours) == set(self.rules)
 
     def present(self, text: str) -> bool:
         """Whether the text has a hook of ours, or a rule that we wrote."""
         return HookSettings.present(self, text) or any(
-            rule in allowed(text, self.path) for rule in self.earlier
+            rule in allow_rules(text, self.path) for rule in self.earlier
         )
 
     def add(self, text: str | None) -> str:
         """Return the text with our hooks and rules; None = there is no file yet."""
         text = HookSettings.add(self, text)
         for rule in self.rules:
-            if rule not in allowed(text, self.path):
+            if rule not in allow_rules(text, self.path):
                 text = jsonc.append(text, _ALLOW, rule, path=self.path)
         return text
 
@@ -173,7 +175,7 @@ class ClaudeSettings(HookSettings):
         """Return the text without our hooks, the rules that we wrote, and the lists that become empty; None = the file is to be deleted."""
         remaining = text
         for rule in self.earlier:
-            if rule in (listed := allowed(remaining, self.path)):
+            if rule in (listed := allow_rules(remaining, self.path)):
                 remaining = jsonc.cut(remaining, _ALLOW, path=self.path, index=listed.index(rule))
         if remaining != text:
             remaining = jsonc.prune(remaining, _ALLOW, _ALLOW[:1], path=self.path)
@@ -282,7 +284,7 @@ def permission(
     path = rules_file(user_home, project_root)
     earlier = earlier_in(path)
     text = read_text(path) if earlier else None
-    ours = [rule for rule in earlier if text and rule in allowed(text, path)]
+    ours = [rule for rule in earlier if text and rule in allow_rules(text, path)]
     if allow is None:
         rules = ours
         asks = any(each == Ruling(tool=each.tool, word="ask") for each in found)

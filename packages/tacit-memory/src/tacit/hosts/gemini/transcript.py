@@ -84,7 +84,9 @@ def _messages(text: str) -> tuple[Fields, Iterable[Fields], int]:
         fields = fields_of(row)
         changed = fields_of(fields.get("$set"))
         if "messages" in changed:
-            for message in _new_in([fields_of(message) for message in list_of(changed.get("messages"))]):
+            for message in _unless_compressed(
+                [fields_of(message) for message in list_of(changed.get("messages"))]
+            ):
                 messages.setdefault(str(message.get("id")), message)
         elif "$rewindTo" in fields:
             messages_before = list(messages)
@@ -98,8 +100,11 @@ def _messages(text: str) -> tuple[Fields, Iterable[Fields], int]:
     return meta, list(messages.values()), bad
 
 
-def _new_in(messages: list[Fields]) -> list[Fields]:
-    """Return the messages of a rewritten list that may be new: all, or none if the list is a compressed conversation, which has only new ids and times."""
+def _unless_compressed(messages: list[Fields]) -> list[Fields]:
+    """Return `messages`, the list of a `$set` row, or [] if it is a compressed conversation.
+
+    Such a list repeats old messages under new ids and times.
+    """
     compressed = any(text_of(message.get("content")).startswith(SUMMARY_TAKEN) for message in messages)
     return [] if compressed else messages
 
