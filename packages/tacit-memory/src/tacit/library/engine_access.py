@@ -118,11 +118,11 @@ def open_in_process(
     """
     from tacit.app.wiring import open_engine, open_injection  # noqa: PLC0415 - the model's libraries come with it
     from tacit.config.home import personal_token  # noqa: PLC0415 - as late as the engine
-    from tacit.safety.authority import Authority, own_home  # noqa: PLC0415
+    from tacit.safety.authority import Authority, is_own_home  # noqa: PLC0415
 
     engine = open_engine(home, overrides=settings)
     user_token = personal_token() if token is None else token
-    users = own_home(home) or Authority(engine.home).admits_token(user_token)
+    users = is_own_home(home) or Authority(engine.home).admits_token(user_token)
     return LocalEngine(
         engine,
         injection=open_injection(engine, cwd=cwd),

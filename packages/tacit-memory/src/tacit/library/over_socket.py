@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from tacit.client.daemon_client import DaemonClient
-from tacit.client.http_request import filled
+from tacit.client.http_request import path_and_body
 from tacit.config.home import Home
 from tacit.errors import DaemonUnavailable, StoreReadOnly, error_of
 from tacit.library.engine_access import HOST
@@ -83,7 +83,7 @@ class DaemonEngine:
 
     def ask(self, method: str, path: str, values: Mapping[str, object] | None = None) -> Any:
         """See `EngineAccess`."""
-        path, body = filled(method, path, values or {})
+        path, body = path_and_body(method, path, values or {})
         return self._client.request(method, path, body, timeout_s=self._timeout_s, start=self._start)[1]
 
     def inject(

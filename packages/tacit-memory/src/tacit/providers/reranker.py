@@ -67,11 +67,11 @@ class CrossEncoder:
                 self._loading.start()
         return False
 
-    def loaded(self) -> LoadedModel:
-        """Return the loaded model. Blocks while it is loaded.
+    def load(self) -> LoadedModel:
+        """Return the model. The first call loads it, and other calls wait until that is done.
 
         Raises:
-            ProviderError: if it cannot be opened.
+            ProviderError: if it cannot be opened; the failure is kept and raised on every call.
         """
         if self._loaded is None:
             self._open()
@@ -103,7 +103,7 @@ class CrossEncoder:
         Raises:
             ProviderError: if the model asks for something unknown or fails.
         """
-        session = self.loaded().session
+        session = self.load().session
         row = np.array([ids], dtype=np.int64)
         offered: Mapping[str, NDArray[np.int64]] = {
             "input_ids": row,
@@ -119,7 +119,7 @@ class CrossEncoder:
 
     def score(self, text: str, other: str) -> float:
         """Score how well `other` answers `text`, from 0 to 1. Blocks while the model is loaded."""
-        encode = self.loaded().encode
+        encode = self.load().encode
         query = encode(text)
         if len(query) > QUESTION_TOKENS:
             query = [*query[: QUESTION_TOKENS - 1], query[-1]]

@@ -147,7 +147,7 @@ class Authority:
         return bool(shown and key) and hmac.compare_digest(shown.encode(), key.encode())
 
 
-def own_home(home_path: Path | None) -> bool:
+def is_own_home(home_path: Path | None) -> bool:
     """Whether a home belongs to the program that opens it: the program named it, it is not the user's default home, and it has no file of tokens."""
     if home_path is None:
         return False

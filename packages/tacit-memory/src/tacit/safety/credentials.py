@@ -428,7 +428,7 @@ def _accepts(sentence: _Sentence, look: Look, start: int, end: int) -> bool:
     foreign = not sentence.text.isascii() and bool(_UNSPACED.search(sentence.text))
     if look == "joined":
         apart = _NO_COMPOUND.match(value) and before.strip() and (value.count("-") != 1)
-        return (foreign or bool(apart)) and _stands_for_word(sentence, start, end)
+        return (foreign or bool(apart)) and _is_passphrase(sentence, start, end)
     if sentence.near(PASSWORD, start, end, (30, 0)):
         return True
     odd = 2 if look == "signs" else _oddness(value)
@@ -441,8 +441,12 @@ def _accepts(sentence: _Sentence, look: Look, start: int, end: int) -> bool:
     return odd > (0 if foreign else 1) and sentence.access(start, end)
 
 
-def _stands_for_word(sentence: _Sentence, start: int, end: int) -> bool:
-    """Whether joined words are a password and no name: the sentence names a password nearby, or speaks of logging in."""
+def _is_passphrase(sentence: _Sentence, start: int, end: int) -> bool:
+    """Whether words joined by signs (`blue-horse_7up`) are a password here, and no name.
+
+    The sentence must name a password near them. Speaking of logging in is enough, unless they are small letters with
+    hyphens.
+    """
     value = sentence.text[start:end]
     if "-" in value and value.islower():
         return sentence.near(PASSWORD, start, end, (6, 6))

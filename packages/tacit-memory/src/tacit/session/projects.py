@@ -14,7 +14,7 @@ from urllib.parse import quote, unquote
 
 from tacit.model.scope import USER_FOLDER, user_project_id
 from tacit.ports.store import ProjectRecord
-from tacit.system.git import Git
+from tacit.system.git import Repository
 from tacit.text.lazy_regex import lazy_regex
 
 # Canonical names of repositories, from the URL of a git remote. In: a URL, and the folder it is resolved against. Out: text.
@@ -235,12 +235,12 @@ def _empty_folder(path: Path) -> bool:
         return False
 
 
-def git_at(root: Path) -> Git | None:
+def git_at(root: Path) -> Repository | None:
     """Return git for the work tree whose root is `root`, a resolved path; None = it is not the root of one."""
     checkout = find_checkout(root)
     if checkout is None or checkout.root != root or checkout.own is None:
         return None
-    return Git(folder=checkout.own, work_tree=root)
+    return Repository(folder=checkout.own, work_tree=root)
 
 
 def _git_folders(dot_git: Path) -> tuple[Path, Path] | tuple[None, None]:
@@ -308,7 +308,7 @@ def _settings(file: Path) -> tuple[tuple[str, str], ...]:
 
 @lru_cache(maxsize=256)
 def _settings_of(file: Path, _changed_ns: int, _size: int) -> tuple[tuple[str, str], ...]:
-    git = Git(folder=file.parent, work_tree=file.parent)
+    git = Repository(folder=file.parent, work_tree=file.parent)
     out = git.ask("config", "--file", str(file), "--null", "--list", timeout_s=CONFIG_S)
     if out is None:
         raise OSError(f"git cannot read {file}")
@@ -469,7 +469,7 @@ class WorkTree:
     """
 
     checkout: Checkout
-    git: Git
+    git: Repository
     shared: tuple[str, ...]
     remote: bool
 
@@ -479,7 +479,7 @@ def work_tree_of(root: str | Path) -> WorkTree | None:
     checkout = find_checkout(Path(root)) if root else None
     if checkout is None or checkout.own is None or checkout.common is None:
         return None
-    git = Git(folder=checkout.own, work_tree=checkout.root)
+    git = Repository(folder=checkout.own, work_tree=checkout.root)
     refs = git.refs(_REMOTES, *(f"{_HEADS}{name}" for name in _DEFAULTS), timeout_s=REFS_S) or {}
     remote = any(name.startswith(_REMOTES) for name in refs) or bool(remote_url(checkout.common))
     named = refs.get(f"{_REMOTE}HEAD", ("", ""))[1].removeprefix(_REMOTE)
@@ -553,7 +553,7 @@ def head_branch(checkout: Checkout) -> str:
         return ""
     head = small_text(own / "HEAD")
     if head == f"ref: {_NOT_IN_FILES}" or (own / "HEAD").is_symlink():
-        git = Git(folder=own, work_tree=checkout.root)
+        git = Repository(folder=own, work_tree=checkout.root)
         answer = git.ask("symbolic-ref", "--quiet", "HEAD", timeout_s=HEAD_S) or b""
         head = f"ref: {answer.decode('utf-8', 'replace').strip()}" if answer else ""
     if not head.startswith("ref:"):

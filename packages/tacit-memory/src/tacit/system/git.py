@@ -85,8 +85,11 @@ class LogEntry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Git:
-    """A repository: its git folder, and the work tree that belongs to it. Both are absolute paths."""
+class Repository:
+    """Runs git in one repository, given by its git folder and its work tree (absolute paths).
+
+    A question that git cannot answer gives None.
+    """
 
     folder: Path
     work_tree: Path

@@ -52,7 +52,9 @@ def is_due(home: Home, *, now_ms: int) -> bool:
 def make_backup(
     write: Callable[[Path], bool], home: Home, *, keep: int, clock: Clock, only_if_due: bool = True
 ) -> Outcome:
-    """Write an automatic backup, delete all but the newest `keep`, and return what happened.
+    """Write an automatic backup if one is due, and delete all but the newest `keep`.
+
+    Returns "written", or why none was: "not due", "off" (`keep` is 0), "no space", "interrupted".
 
     Args:
         write: writes a checked copy of the store to a new file; returns False if it was interrupted.

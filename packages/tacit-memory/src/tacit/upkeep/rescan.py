@@ -21,8 +21,9 @@ from tacit.state.registry import COPIES
 
 TOLD_BYTES = 200_000
 """Characters between two calls of `progress`."""
-CleanAt = Callable[[str, str], str]
-Records = Callable[[str, CleanAt, Removal], str]
+CleanInScope = Callable[[str, str], str]
+"""A function that returns the cleaned form of a text. Its second argument is the name of the text's scope, "" = the user's own."""
+Records = Callable[[str, CleanInScope, Removal], str]
 """A function that returns an export's text without the records of removed memories; the other memories keep their words."""
 
 
@@ -57,7 +58,7 @@ def note_copy(store: ValueStore, target: Path) -> None:
 def rescan(
     store: Store,
     home: Home,
-    clean: CleanAt,
+    clean: CleanInScope,
     *,
     dry_run: bool,
     gone: Removal | None = None,
@@ -108,7 +109,7 @@ def rescan(
     return Rescan(rows=rows, files=files, left=tuple(uncleaned), dry_run=dry_run)
 
 
-def _counted(clean: CleanAt, progress: Callable[[int, int], None], whole: int) -> CleanAt:
+def _counted(clean: CleanInScope, progress: Callable[[int, int], None], whole: int) -> CleanInScope:
     """Return `clean` wrapped so that it calls `progress` with (characters cleaned so far, `whole`) every `TOLD_BYTES`."""
     done = told = 0
 
@@ -144,12 +145,12 @@ def _sorted(folder: Path) -> Iterable[Path]:
 
 
 def _file(
-    path: Path, clean: CleanAt, files: dict[str, int], place: str, uncleaned: list[str], *, dry_run: bool
+    path: Path, clean: CleanInScope, files: dict[str, int], place: str, uncleaned: list[str], *, dry_run: bool
 ) -> None:
     """Clean a text file in place (the same inode), so that a process that appends to it can go on. Counts it in `files[place]`, failures in `uncleaned`."""
 
     def cleaned(text: str) -> str:
-        after = "\n".join(_line(line, clean) for line in _documents(text))
+        after = "\n".join(_clean_line(line, clean) for line in _documents(text))
         if clean(after, "") != after or clean(text, "") != text:  # what spans several lines
             after = clean(after, "")
         return after
@@ -174,8 +175,11 @@ def _is_json(text: str) -> bool:
     return True
 
 
-def _line(line: str, clean: CleanAt) -> str:
-    """Return the cleaned line; of JSON, also texts whose letters are written as escapes are cleaned."""
+def _clean_line(line: str, clean: CleanInScope) -> str:
+    """Return a line of a log, or a whole JSON document, cleaned by `clean`.
+
+    JSON is parsed first, so that a secret written with escapes such as `\u0041` is found.
+    """
     if line.lstrip().startswith(("{", "[")):
         line = cleaned_json(line, lambda text: clean(text, ""))
     return clean(line, "")

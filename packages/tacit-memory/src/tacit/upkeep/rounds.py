@@ -45,7 +45,7 @@ _HISTORY = frozenset({"updates", "contradicts"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecayCounts:
-    """How many memories upkeep retired as faded, merged with equal ones and retired over the limit, and how many relations it deleted."""
+    """How many memories upkeep retired as faded, merged with equal ones, and retired because their scope had too many (`over`), and how many relations it deleted."""
 
     faded: int = 0
     consolidated: int = 0

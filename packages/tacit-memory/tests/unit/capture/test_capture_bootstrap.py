@@ -24,7 +24,7 @@ from tacit.providers.clock import FakeClock
 from tacit.providers.embedding import FakeEmbedder
 from tacit.providers.tokens import FakeTokenCounter
 from tacit.safety.redact import Redactor
-from tacit.system.git import Git
+from tacit.system.git import Repository
 from unit.capture.pipelines import make_pipeline
 
 PROJECT = ProjectRecord(id="p", name="p", root="/w")
@@ -447,7 +447,8 @@ def test_the_history_tells_how_commits_are_written_and_what_was_undone(tmp_path:
     messages.append("Merge branch 'x'\n")
     repository(tmp_path, messages)
     assert [
-        line.content for line in read_history(Git(folder=tmp_path / ".git", work_tree=tmp_path), "HEAD")
+        line.content
+        for line in read_history(Repository(folder=tmp_path / ".git", work_tree=tmp_path), "HEAD")
     ] == [
         "Commit subjects here follow Conventional Commits: `type(scope): what changed`",
         '"feat: cache" was reverted: It broke the login because tokens were kept',

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import repositories
-from tacit.system.git import Git
+from tacit.system.git import Repository
 
 SETUP = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
 
@@ -31,8 +31,8 @@ def work(tmp_path: Path) -> Path:
     return root
 
 
-def git(root: Path) -> Git:
-    return Git(folder=root / ".git", work_tree=root)
+def git(root: Path) -> Repository:
+    return Repository(folder=root / ".git", work_tree=root)
 
 
 def test_commits_hold_what_they_say_of_themselves(work):

@@ -145,7 +145,7 @@ def _removed_sessions(rows: Iterable[Sequence[Any]], gone: Removal) -> tuple[Ses
     return with_descendants((*gone.sessions, *of_projects), parents)
 
 
-CleanAt = Callable[[str, str], str]
+CleanInScope = Callable[[str, str], str]
 """A function that returns the cleaned form of a text. Its second argument is the name of the text's scope, "" = the user's own."""
 
 _BODIES = (("traces", "id", "body"), ("handovers", "key", "payload"), ("named_values", "name", "value"))
@@ -156,7 +156,7 @@ _MARK_BYTES = 16
 class Cleaning:
     """Cleans stored texts, and remembers the result of each by its hash, so that a second pass is cheap."""
 
-    def __init__(self, clean: CleanAt, gone: Removal | None = None) -> None:
+    def __init__(self, clean: CleanInScope, gone: Removal | None = None) -> None:
         """Clean with `clean`, which must be deterministic. The memories of `gone` are also removed from the ledgers of sessions."""
         self.gone = gone
         self._clean = clean
@@ -181,7 +181,7 @@ class Cleaning:
         text = content.decode("utf-8", "ignore")
         return any(name in text for name in self._ids) or self._clean(text, "") != text
 
-    def _kept(self, form: str, text: str, scope: str, work: CleanAt) -> str:
+    def _kept(self, form: str, text: str, scope: str, work: CleanInScope) -> str:
         content = f"{form}\0{scope}\0{text}".encode("utf-8", "surrogatepass")
         mark = blake2b(content, digest_size=_MARK_BYTES).digest()
         if mark in self._same:

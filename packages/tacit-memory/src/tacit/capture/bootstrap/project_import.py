@@ -42,7 +42,7 @@ from tacit.session.projects import find_checkout, git_at
 from tacit.state.captured import RuleFileState
 from tacit.state.registry import RULE_FILE, RULE_FILES, RULES_CONFIRMED
 from tacit.statements.same import word_overlap
-from tacit.system.git import Git
+from tacit.system.git import Repository
 from tacit.text.decoding import decode_text
 from tacit.text.lazy_regex import lazy_regex
 
@@ -112,7 +112,7 @@ class Authorship:
             removed |= before[0] - blobs[blob] if len(before) == 1 else set()
         return AuthoredLines(added=frozenset(added), removed=frozenset(removed))
 
-    def _changes(self, git: Git, path: str) -> list[tuple[str, ...]]:
+    def _changes(self, git: Repository, path: str) -> list[tuple[str, ...]]:
         """Return the blob ids of the file: first that in HEAD, then one tuple per commit of the user's that changed it.
 
         The tuple holds the blobs in the commit's parents, then its own. Empty = git cannot be read.
@@ -139,7 +139,7 @@ class Authorship:
         return changes
 
     @cached_property
-    def _git(self) -> Git | None:
+    def _git(self) -> Repository | None:
         return git_at(self._root)
 
     @cached_property
@@ -170,7 +170,7 @@ def _author_of(commit: bytes | None) -> str:
     return line.rpartition("<")[2].partition(">")[0]
 
 
-def _lines_of_blobs(git: Git, blobs: set[str]) -> dict[str, frozenset[str]] | None:
+def _lines_of_blobs(git: Repository, blobs: set[str]) -> dict[str, frozenset[str]] | None:
     """Return the lines of each blob by its id ("" = no file); None = a blob cannot be read or is too large."""
     found = git.objects(blob.encode() for blob in sorted(blobs) if blob)
     lines: dict[str, frozenset[str]] = {"": frozenset()}

@@ -35,7 +35,7 @@ from tacit.reading.marks import kind_of, rule_like
 from tacit.reading.sentences import split_sentences
 from tacit.reading.trigger import make_trigger
 from tacit.session.projects import git_at
-from tacit.system.git import Commit, Git
+from tacit.system.git import Commit, Repository
 from tacit.text.decoding import decode_text
 from tacit.text.lazy_regex import lazy_regex, wording
 
@@ -133,7 +133,7 @@ _HABIT = 0.6
 """Least share of commits that makes something a habit of the project."""
 
 
-def read_history(git: Git, head: str) -> tuple[RuleLine, ...]:
+def read_history(git: Repository, head: str) -> tuple[RuleLine, ...]:
     """Return statements on how commits are made here, from the newest commits at `head`, along first parents."""
     return describe_commits(git.commits(head, most=MAX_COMMITS, options=("--first-parent",)) or ())
 

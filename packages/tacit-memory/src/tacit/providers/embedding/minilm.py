@@ -417,7 +417,7 @@ class MiniLM:
         try:
             checked.result()
         except ProviderError:
-            _loaded.cache_clear()
+            _load_once.cache_clear()
             self._loaded = None
             raise
         done: dict[str, Vectors] = {}
@@ -444,12 +444,12 @@ class MiniLM:
         if self._loaded is None:
             with self._lock:
                 if self._loaded is None:
-                    self._loaded = _loaded(self._folder, self._runtime)
+                    self._loaded = _load_once(self._folder, self._runtime)
         return self._loaded
 
 
 @lru_cache(maxsize=1)
-def _loaded(folder: Path, runtime: Runtime) -> tuple[WordPiece, Forward, Future[None]]:
+def _load_once(folder: Path, runtime: Runtime) -> tuple[WordPiece, Forward, Future[None]]:
     """Load tokenizer and model once per process, because they take 70 ms and 30 MB. Many threads may use them.
 
     The last value is the check of the files. It takes 16 ms beside the load; the first text waits for it, `warm` does not.

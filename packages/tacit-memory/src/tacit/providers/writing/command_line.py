@@ -235,8 +235,11 @@ def find_program(name: str, environ: Mapping[str, str], *, section: str = "captu
     )
 
 
-def failed(client: str, message: str, *, status: object = None) -> ProviderError:
-    """Return the error for a client that reports that its model did not answer. `status` is the HTTP status; None = unknown."""
+def failure_error(client: str, message: str, *, status: object = None) -> ProviderError:
+    """Return (not raise) the error for a client that reports that its model did not answer.
+
+    `status` is the HTTP status; None = unknown.
+    """
     no_login = status in (401, 403) or "log in" in message.lower() or "login" in message.lower()
     hint = f"Log in with {client} itself." if no_login else ""
     return ProviderError(
@@ -246,8 +249,8 @@ def failed(client: str, message: str, *, status: object = None) -> ProviderError
     )
 
 
-def unusable(client: str, run: Run) -> ProviderError:
-    """Return the error for a client whose output holds no answer."""
+def unusable_output_error(client: str, run: Run) -> ProviderError:
+    """Return (not raise) the error for a client whose output holds no answer."""
     shown = (run.err or run.out).strip()[:200]
     return ProviderError(
         f"{client} ended with code {run.code} and printed no answer: {shown!r}.", reason="garbage"

@@ -10,7 +10,14 @@ import json
 
 from tacit.ports.writer import WriterAnswer
 from tacit.providers.writing.answers import count_of, json_object, object_of
-from tacit.providers.writing.command_line import Client, Invocation, Job, Run, failed, unusable
+from tacit.providers.writing.command_line import (
+    Client,
+    Invocation,
+    Job,
+    Run,
+    failure_error,
+    unusable_output_error,
+)
 
 TITLE = "Claude Code"
 _TOKENS_IN = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
@@ -55,10 +62,10 @@ def _prepare(job: Job) -> Invocation:
 def _read(run: Run, job: Job) -> WriterAnswer:
     result = json_object(run.out)
     if not result:
-        raise unusable(TITLE, run)
+        raise unusable_output_error(TITLE, run)
     if result.get("is_error"):
         message = str(result.get("result") or result.get("subtype") or result.get("errors"))
-        raise failed(TITLE, message, status=result.get("api_error_status"))
+        raise failure_error(TITLE, message, status=result.get("api_error_status"))
     structured = result.get(
         "structured_output"
     )  # absent, with exit code 0, where the model answered in prose

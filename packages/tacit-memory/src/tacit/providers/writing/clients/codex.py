@@ -13,7 +13,14 @@ from functools import lru_cache
 
 from tacit.ports.writer import HEADLESS, WriterAnswer
 from tacit.providers.writing.answers import count_of, json_object, object_of
-from tacit.providers.writing.command_line import Client, Invocation, Job, Run, failed, unusable
+from tacit.providers.writing.command_line import (
+    Client,
+    Invocation,
+    Job,
+    Run,
+    failure_error,
+    unusable_output_error,
+)
 from tacit.system.processes import group_options
 
 TITLE = "Codex"
@@ -96,15 +103,15 @@ def _read(run: Run, job: Job) -> WriterAnswer:
             case _:
                 pass
     if error:
-        raise failed(TITLE, error, status=401 if "401" in error else None)
+        raise failure_error(TITLE, error, status=401 if "401" in error else None)
     try:
         text = (job.private / "last.txt").read_text(encoding="utf-8", errors="replace")
     except OSError:
         text = ""
     if run.code != 0 or not text.strip():
         if "401" in run.err or "not logged in" in run.err.lower():
-            raise failed(TITLE, run.err.strip(), status=401)
-        raise unusable(TITLE, run)
+            raise failure_error(TITLE, run.err.strip(), status=401)
+        raise unusable_output_error(TITLE, run)
     return WriterAnswer(
         text=text,
         model=job.model,

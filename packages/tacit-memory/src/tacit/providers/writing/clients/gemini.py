@@ -14,7 +14,14 @@ from pathlib import Path
 
 from tacit.ports.writer import SCRATCH_PREFIX, WriterAnswer
 from tacit.providers.writing.answers import count_of, json_object, object_of
-from tacit.providers.writing.command_line import Client, Invocation, Job, Run, failed, unusable
+from tacit.providers.writing.command_line import (
+    Client,
+    Invocation,
+    Job,
+    Run,
+    failure_error,
+    unusable_output_error,
+)
 
 TITLE = "Gemini CLI"
 NO_LOGIN_CODES = (41, 145)
@@ -56,14 +63,14 @@ def _prepare(job: Job) -> Invocation:
 
 def _read(run: Run, job: Job) -> WriterAnswer:
     if run.code in NO_LOGIN_CODES:
-        raise failed(TITLE, run.err.strip() or "no login", status=401)
+        raise failure_error(TITLE, run.err.strip() or "no login", status=401)
     result = json_object(run.out)
     error = object_of(result.get("error"))
     if error:
-        raise failed(TITLE, str(error.get("message")), status=error.get("code"))
+        raise failure_error(TITLE, str(error.get("message")), status=error.get("code"))
     response = result.get("response")
     if run.code != 0 or not isinstance(response, str):
-        raise unusable(TITLE, run)
+        raise unusable_output_error(TITLE, run)
     models = object_of(object_of(result.get("stats")).get("models"))
     tokens = [object_of(object_of(model).get("tokens")) for model in models.values()]
     return WriterAnswer(

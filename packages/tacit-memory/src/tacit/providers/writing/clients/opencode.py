@@ -14,7 +14,14 @@ from typing import cast
 
 from tacit.ports.writer import WriterAnswer
 from tacit.providers.writing.answers import count_of, json_object, object_of
-from tacit.providers.writing.command_line import Client, Invocation, Job, Run, failed, unusable
+from tacit.providers.writing.command_line import (
+    Client,
+    Invocation,
+    Job,
+    Run,
+    failure_error,
+    unusable_output_error,
+)
 
 TITLE = "OpenCode"
 AGENT = "tacit-writer"
@@ -119,13 +126,13 @@ def _is_over(out: bytes) -> bool:
 def _read(run: Run, job: Job) -> WriterAnswer:
     events = list(_events(run.out))
     if AGENT in run.err and "not found" in run.err:
-        raise unusable(TITLE, run)  # it would have gone on with its default agent and all tools
+        raise unusable_output_error(TITLE, run)  # it would have gone on with its default agent and all tools
     for event in events:
         if event.get("type") == "error":
             raise _refused(object_of(event.get("error")))
     finish = next((object_of(e.get("part")) for e in events if e.get("type") == "step_finish"), None)
     if finish is None or finish.get("reason") != "stop":
-        raise unusable(TITLE, run)
+        raise unusable_output_error(TITLE, run)
     parts = [object_of(event.get("part")) for event in events if event.get("type") == "text"]
     tokens = object_of(finish.get("tokens"))
     cache = object_of(tokens.get("cache"))
@@ -141,8 +148,8 @@ def _refused(error: Mapping[str, object]) -> Exception:
     data = object_of(error.get("data"))
     status, message = data.get("statusCode"), str(data.get("message") or error.get("name"))
     if status is None:  # it gives no reason where the login or the model is missing
-        return failed(TITLE, f"{message} (no login for the provider, or an unknown model)", status=401)
-    return failed(TITLE, f"{message} ({cast('int', status)})", status=status)
+        return failure_error(TITLE, f"{message} (no login for the provider, or an unknown model)", status=401)
+    return failure_error(TITLE, f"{message} ({cast('int', status)})", status=status)
 
 
 OPENCODE = Client(
