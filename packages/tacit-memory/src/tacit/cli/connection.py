@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from tacit.cli.context import current_context
-from tacit.client.http_request import filled
+from tacit.client.http_request import path_and_body
 
 START_TIMEOUT_S = 15.0
 LOOK_EVERY_S, LOOK_TIMEOUT_S = 0.15, 5.0
@@ -78,5 +78,5 @@ def ask_running(
 ) -> Any:
     """Send a request to the running daemon and return its answer, as `ask` does, but start none."""
     place = current_context()
-    path, body = filled(method, path, values or {})
+    path, body = path_and_body(method, path, values or {})
     return place.connect(place.home).request(method, path, body, timeout_s=timeout_s)[1]
