@@ -530,6 +530,13 @@ class TestSessions:
         store.apply([Retire(memory_id="mem_1", at_ms=NOW)])
         assert store.kinds(scope=store.scopes()) == ("fact",)
 
+    def test_the_kinds_of_one_scope_of_many_are_its_own(self, store: Store) -> None:
+        scopes = [project_scope(f"p{number}") for number in range(12)]
+        for number, scope in enumerate(scopes):
+            add(store, memory(f"mem_{number}", kind=f"kind{number}", scope=scope))
+        for number, scope in enumerate(scopes):
+            assert store.kinds(scope=ScopeFilter.of(scope)) == (f"kind{number}",)
+
     def test_a_trace_of_no_session_is_stored_alone(self, store: Store) -> None:
         store.save_trace(trace("trc_9", session=""))
         assert store.get_trace("trc_9") == trace("trc_9", session="")

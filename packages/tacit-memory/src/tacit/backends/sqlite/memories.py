@@ -208,12 +208,11 @@ _KINDS_OF_SCOPE = """
 
 def kinds(connection: sqlite3.Connection, scope: ScopeFilter) -> tuple[str, ...]:
     """Return the names of all kinds that active memories in `scope` have, sorted. The cost grows with the kinds, not with the memories."""
-    numbers = visible_numbers(connection, scope)
-    return tuple(
-        sorted(
-            {row[0] for number in numbers for row in connection.execute(_KINDS_OF_SCOPE, {"scope": number})}
-        )
-    )
+    rows = connection.execute(
+        "SELECT value FROM json_each(?)", (visible_numbers(connection, scope),)
+    ).fetchall()
+    found = {row[0] for (number,) in rows for row in connection.execute(_KINDS_OF_SCOPE, {"scope": number})}
+    return tuple(sorted(found))
 
 
 _ORDERS: dict[str, tuple[str, str]] = {
@@ -313,7 +312,10 @@ def _flags(where: MemoryFilter, *, past: bool) -> list[str]:
 def changed(
     connection: sqlite3.Connection, since: int, scope: ScopeFilter, *, limit: int
 ) -> tuple[str, ...] | None:
-    """Return the ids of the memories in `scope`, of any status, that were written after `change()` was `since`."""
+    """Return the ids of the memories in `scope`, of any status, that were written after `change()` was `since`.
+
+    None = more than `limit`, or a memory has left a scope since; see `Store.changed`.
+    """
     values = {"scopes": visible_numbers(connection, scope), "since": since, "limit": limit + 1}
     moved = connection.execute(
         "SELECT max(moved) FROM scopes WHERE number IN (SELECT value FROM json_each(:scopes))", values

@@ -471,7 +471,10 @@ class MemoryRows:
     def _products(
         self, scaled_probabilities: Mapping[int, np.uint16], rows: slice | Positions
     ) -> NDArray[np.uint16]:
-        """Return for each of `rows` its greatest product of trigger weight and probability, scaled to 65,000 = 1."""
+        """Return for each of `rows` its greatest product of trigger weight and probability over the actions; 65,000 = 1.
+
+        `scaled_probabilities` = action number -> probability x 65,000 / `WEIGHT_STEPS`.
+        """
         best = np.zeros(len(self.weights[0, rows]), np.uint16)
         product = np.empty_like(best)
         for action, probability in scaled_probabilities.items():

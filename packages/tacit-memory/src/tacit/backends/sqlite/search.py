@@ -59,7 +59,10 @@ _DENSE = 65_536
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Postings:
-    """The result of asking a text index for words: for each of `words` the row numbers of the memories that contain it, shape (k,)."""
+    """For each word that was looked up, an array with the row numbers of the memories that contain it: `numbers[i]` belongs to `words[i]`.
+
+    `words` = the rarest of those asked, within the budget. In a narrow scope only its rows are searched.
+    """
 
     index: TextIndex
     words: tuple[str, ...]
@@ -80,9 +83,12 @@ def read_postings(
     documents: int,
     on_demand: bool = False,
 ) -> Postings:
-    """Choose the words of a query that are worth it, and look them up in the text index of `terms`. Call `QueryTerms.prepare` before.
+    """Look up in the text index those words of a query that are rare enough to be worth the time.
 
-    `documents` = the result of `documents_in`. `on_demand` = somebody asks for the answer: more words are looked up.
+    Call `QueryTerms.prepare` first.
+
+    Returns for each the row numbers of the memories that contain it, possibly also outside `scopes`. `documents` = the
+    result of `documents_in`. `on_demand` = somebody asks for the answer: more words are looked up.
     """
     index = terms.index
     share = min(1.0, sum(scope.active for scope in scopes) / max(documents, 1))
@@ -553,7 +559,10 @@ class SqliteSearch:
     def standing(
         self, kinds: Sequence[str], *, scope: ScopeFilter, limit: int, broadest: bool = False
     ) -> Ranking:
-        """Rank the memories of these kinds by importance (0 to 1), pinned first, whatever is asked; this is the start pool."""
+        """Rank the memories of these kinds by importance (0 to 1), pinned first, whatever is asked; this is the start pool.
+
+        With `broadest` the breadth of the trigger comes before importance.
+        """
         with self._ranking("standing", scope, limit) as (connection, scopes, ranking):
             pairs = [
                 (stored_scope.number, kind)

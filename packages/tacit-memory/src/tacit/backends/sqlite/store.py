@@ -424,7 +424,11 @@ class SqliteStore:
             return int(connection.execute("SELECT change FROM state").fetchone()[0])
 
     def changed(self, since: int, *, scope: ScopeFilter, limit: int) -> tuple[str, ...] | None:
-        """Return the ids of the memories in `scope`, of any status, that were written after `change()` was `since`."""
+        """Return the ids of the memories in `scope`, of any status, that were written after `change()` was `since`.
+
+        None = more than `limit`, or a memory may have left the scope: the caller must rebuild what it derived from the
+        scope.
+        """
         with self._database.read() as connection:
             return memories.changed(connection, since, scope, limit=limit)
 
