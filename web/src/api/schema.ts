@@ -673,8 +673,10 @@ export interface paths {
          */
         get: operations["get_sync"];
         /**
-         * Join an account of a server. With `dry_run` only say how many memories would leave.
-         * @description The first device of an account needs the code of an invitation and gets a recovery phrase; further devices need both. From then on memories that may leave the machine are exchanged in encrypted form.
+         * Log this home in to an account of a server.
+         * @description With `dry_run`, only count the memories that would be sent there; `login` of the answer is then None.
+         *
+         *     The first device of an account needs the code of an invitation and gets a recovery phrase; further devices need both. From then on memories that may leave the machine are exchanged in encrypted form.
          */
         put: operations["log_in"];
         /**
@@ -683,7 +685,7 @@ export interface paths {
          */
         post: operations["sync"];
         /**
-         * Leave the account. Memories that teams share end here; all others stay.
+         * Log this device out of its account. Memories that teams share end on this device; all others stay.
          * @description The server refuses this device from then on, if it can be reached.
          */
         delete: operations["log_out"];
@@ -1603,8 +1605,8 @@ export interface components {
          * CaptureReport
          * @description Counts of what one capture run did; `+` adds two reports.
          *
-         *     `handovers` counts sessions worked through, `failed` those (or whole files) that could not be, `files` tells more of
-         *     each where a run reads files.
+         *     `handovers` counts the sessions that were read, `failed` the sessions or whole files that could not be
+         *     read. `files` has one report for each file, if the run read files.
          */
         CaptureReport: {
             /**
@@ -2747,15 +2749,15 @@ export interface components {
         };
         /**
          * FileReport
-         * @description What was learned from one transcript file.
+         * @description Says what was learned from one transcript file.
          *
          *     Attributes:
          *         path: the file.
-         *         host: whose sessions these are; empty where it holds no conversation.
-         *         sessions: sessions in it.
-         *         prompts: what people said in them that was not read before.
-         *         bad_lines: lines that made no sense; the others were read.
-         *         error: why it could not be read, or empty.
+         *         host: the host of its sessions; "" = it holds no conversation.
+         *         sessions: number of sessions in it.
+         *         prompts: number of messages of the user in it that were not read before.
+         *         bad_lines: number of lines that could not be read; the others were.
+         *         error: why the file could not be read; "" = it could.
          */
         FileReport: {
             /** Path */
@@ -5582,26 +5584,6 @@ export interface components {
             dry_run?: boolean;
         };
         /**
-         * Restored
-         * @description The result of a restore, or with `dry_run` what it would do.
-         */
-        Restored: {
-            /** Source */
-            source: string;
-            /**
-             * Former
-             * @description where the former store is now; null = there was none, or `dry_run`
-             */
-            former: string | null;
-            /**
-             * Recovered
-             * @description how many memories could be read of a damaged database; null = the backup is sound
-             */
-            recovered: number | null;
-            /** Dry Run */
-            dry_run: boolean;
-        };
-        /**
          * Retired
          * @description The change that ended a memory: it is no longer recalled.
          */
@@ -6435,7 +6417,7 @@ export interface components {
         };
         /**
          * ShownMemory
-         * @description One memory, and what was asked for beside it.
+         * @description Answer to showing one memory: the memory and, where the request asks for them, its versions, its relations and the related memories.
          */
         ShownMemory: {
             memory: components["schemas"]["MemoryView"];
@@ -7011,6 +6993,28 @@ export interface components {
             bytes: number;
             /** At Ms */
             at_ms: number;
+        };
+        /**
+         * StoreRestored
+         * @description The result of restoring the store from a backup: where the former store lies now, and how many memories a damaged backup still gave.
+         *
+         *     With `dry_run` nothing was replaced.
+         */
+        StoreRestored: {
+            /** Source */
+            source: string;
+            /**
+             * Former
+             * @description where the former store is now; null = there was none, or `dry_run`
+             */
+            former: string | null;
+            /**
+             * Recovered
+             * @description how many memories could be read of a damaged database; null = the backup is sound
+             */
+            recovered: number | null;
+            /** Dry Run */
+            dry_run: boolean;
         };
         /**
          * StoreStats
@@ -15418,7 +15422,7 @@ export interface operations {
                      *       "dry_run": true
                      *     }
                      */
-                    "application/json": components["schemas"]["Restored"];
+                    "application/json": components["schemas"]["StoreRestored"];
                 };
             };
             400: components["responses"]["BadRequest"];

@@ -15,12 +15,12 @@ from tacit.library.message_formats import (
     MessageFacts,
     ToolOutcome,
     ToolRequest,
-    call_of,
     field,
     looks_failed,
     own_text,
     parts_of,
     place_in_message,
+    tool_request_of,
 )
 
 TEXT_PART = "input_text"
@@ -66,7 +66,7 @@ def _call(item: object) -> ToolRequest:
     action = field(item, "action")
     if isinstance(action, Mapping):  # the built-in shell has its command in `action`
         return ToolRequest(call_id=call_id, tool="shell", args=cast("Mapping[str, object]", action))
-    return call_of(
+    return tool_request_of(
         call_id, field(item, "name") or field(item, "type"), field(item, "arguments") or field(item, "input")
     )
 

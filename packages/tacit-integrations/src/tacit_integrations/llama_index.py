@@ -24,10 +24,10 @@ from tacit.library.message_formats import (
     MessageFacts,
     ToolOutcome,
     ToolRequest,
-    call_of,
     field,
     looks_failed,
     strip_own_blocks,
+    tool_request_of,
 )
 from tacit.library.tacit import Tacit
 from tacit_integrations.framework import imported_from
@@ -204,7 +204,7 @@ def _calls(message: ChatMessage) -> list[ToolRequest]:
     calls = [
         ToolRequest(call_id=field(block, "tool_call_id") or "", tool=field(block, "tool_name"), args=args)
         if isinstance(args := field(block, "tool_kwargs"), dict)
-        else call_of(field(block, "tool_call_id") or "", field(block, "tool_name"), args)
+        else tool_request_of(field(block, "tool_call_id") or "", field(block, "tool_name"), args)
         for block in message.blocks
         if field(block, "block_type") == "tool_call"
     ]

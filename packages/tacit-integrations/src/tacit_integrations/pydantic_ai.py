@@ -22,10 +22,10 @@ from tacit.library.message_formats import (
     MessageFacts,
     ToolOutcome,
     ToolRequest,
-    call_of,
     looks_failed,
     place_in_content,
     strip_own_blocks,
+    tool_request_of,
 )
 from tacit.library.tacit import Tacit
 from tacit_integrations.framework import imported_from
@@ -165,7 +165,7 @@ def _results(message: ModelRequest) -> list[ToolOutcome]:
 
 def _calls(message: ModelResponse) -> list[ToolRequest]:
     return [
-        call_of(part.tool_call_id, part.tool_name, part.args)
+        tool_request_of(part.tool_call_id, part.tool_name, part.args)
         if isinstance(part.args, str)
         else ToolRequest(call_id=part.tool_call_id, tool=part.tool_name, args=part.args or {})
         for part in message.parts

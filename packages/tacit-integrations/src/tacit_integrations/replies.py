@@ -16,9 +16,9 @@ from tacit.library.message_formats import (
     ROLE_CONTENT,
     MessageFacts,
     ToolRequest,
-    call_of,
     field,
     sequence,
+    tool_request_of,
 )
 from tacit_integrations.items import RESPONSE_ITEMS
 
@@ -118,7 +118,7 @@ def _messages_stream(events: Sequence[Json]) -> Reply | None:
             case _:
                 pass
     for index, fragments in arguments.items():
-        blocks[index]["input"] = call_of("", "", "".join(fragments) or "{}").args
+        blocks[index]["input"] = tool_request_of("", "", "".join(fragments) or "{}").args
     message["content"] = [blocks[index] for index in sorted(blocks)]
     return _messages(message) if message.get("stop_reason") else None
 
@@ -163,7 +163,7 @@ def _chat_stream(events: Sequence[Json]) -> Reply | None:
     if not finished:
         return None
     requests: list[ToolRequest] = [
-        call_of(item.call_id, item.name, "".join(item.arguments)) for _, item in sorted(calls.items())
+        tool_request_of(item.call_id, item.name, "".join(item.arguments)) for _, item in sorted(calls.items())
     ]
     read, cached = _openai_usage(usage, "prompt_tokens")
     message = MessageFacts(role="assistant", text="".join(texts), calls=tuple(requests))

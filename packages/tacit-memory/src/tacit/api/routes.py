@@ -35,7 +35,7 @@ from tacit.errors import InvalidInput, InvalidPayload, TacitError
 from tacit.model.memory import Speaker
 from tacit.safety.authority import speaker_of
 from tacit.safety.trust import require_user
-from tacit.verbs.asking import ask_verb, names_change
+from tacit.verbs.asking import ask_verb, has_change_id
 
 if TYPE_CHECKING:
     from tacit.hosts.install import HostStatus
@@ -171,7 +171,7 @@ def answer_of(endpoint: Endpoint, engine: Service, at: Parameters, request: Base
         return endpoint.handler(engine, at, request)
     caller = replace(at.caller, cwd=getattr(request, "cwd", ""))
     body = ask_verb(endpoint.handler, engine, caller, request)
-    unwritten = names_change(type(body)) and body.change_id is None
+    unwritten = has_change_id(type(body)) and body.change_id is None
     return Answer(
         None if endpoint.answer is None else body,
         status=endpoint.statuses[-1] if unwritten else endpoint.statuses[0],

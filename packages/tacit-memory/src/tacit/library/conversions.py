@@ -134,15 +134,15 @@ def item_from(item: Mapping[str, Any]) -> FoundItem:
     )
 
 
-def edited_from(answer: Mapping[str, Any]) -> Stored:
-    """Read the API's answer to an edit."""
+def stored_from_edit(answer: Mapping[str, Any]) -> Stored:
+    """Convert the API's answer to an edit into a `Stored` with the change "edit"."""
     memory = record_from(answer["memory"])
     change_id = answer["change_id"] or ""
     return Stored(change="edit", id=memory.id, content=memory.content, reason="edited", change_id=change_id)
 
 
-def forgotten_from(answer: Mapping[str, Any], reason: str) -> Stored:
-    """Read the API's answer to forgetting a memory; `reason` is the one that was given."""
+def stored_from_forget(answer: Mapping[str, Any], reason: str) -> Stored:
+    """Convert the API's answer to forgetting a memory into a `Stored` with the change "retire"; `reason` is the one that was given."""
     change_id = answer["change_id"] or ""
     why = reason or "forgotten"
     return Stored(change="retire", id=answer["memory"]["id"], content="", reason=why, change_id=change_id)

@@ -53,7 +53,7 @@ class EngineAccess(Protocol):
         ...
 
     def close(self) -> None:
-        """Release what the access holds."""
+        """Close the engine if it runs in this process; a daemon stays as it is."""
         ...
 
 

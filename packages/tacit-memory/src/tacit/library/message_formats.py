@@ -192,7 +192,10 @@ def is_text(part: object) -> bool:
 
 
 def is_block_part(part: object) -> bool:
-    """Return whether a part consists only of Tacit's blocks."""
+    """Whether a part is a text that begins with the mark of a block.
+
+    Tacit always puts its block into a part of its own, so the whole part counts as Tacit's.
+    """
     text = part if isinstance(part, str) else field(part, "text")
     return is_text(part) and isinstance(text, str) and text.lstrip().startswith(MARKS)
 
@@ -290,15 +293,15 @@ def _call(part: object) -> ToolRequest:
 
 def _chat_call(call: object) -> ToolRequest:
     function = field(call, "function") or field(call, "custom")
-    return call_of(
+    return tool_request_of(
         str(field(call, "id") or ""),
         field(function, "name"),
         field(function, "arguments") or field(function, "input"),
     )
 
 
-def call_of(call_id: str, name: object, arguments: object) -> ToolRequest:
-    """Return a tool call whose arguments are the JSON text that the model wrote."""
+def tool_request_of(call_id: str, name: object, arguments: object) -> ToolRequest:
+    """Return a `ToolRequest` from a call whose arguments are JSON text; text that is no JSON object becomes `{"input": text}`."""
     args: Mapping[str, object] = {}
     if isinstance(arguments, str):
         try:

@@ -52,7 +52,7 @@ def render() -> str:
 
 def _class(name: str) -> str:
     kind: Any = getattr(tacit, name)
-    parts = [f"\n## `{name}`\n\n{_docstring(kind)}"]
+    parts = [f"\n## `{name}`\n\n{_docstring_markdown(kind)}"]
     if is_dataclass(kind):
         parts.append(f"\nFields: {', '.join(_field(field) for field in fields(kind))}.\n")
     parts += [_function(f"{name}.{member}", value, level=3) for member, value in _members(kind)]
@@ -65,7 +65,7 @@ def _field(field: Any) -> str:
 
 
 def _members(kind: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the public methods and properties of a class with their names, in the order of the source."""
+    """Yield the public methods and properties that the class itself defines, with their names, in the order of the source."""
     for name, value in kind.__dict__.items():
         if name.startswith("_"):
             continue
@@ -78,8 +78,8 @@ def _members(kind: Any) -> Iterator[tuple[str, Any]]:
 def _function(name: str, value: Any, *, level: int) -> str:
     title = f"\n{'#' * level} `{name}`\n\n"
     if isinstance(value, property):
-        return title + _docstring(value.fget)
-    return f"{title}```python\n{_signature(name, value)}\n```\n\n{_docstring(value)}"
+        return title + _docstring_markdown(value.fget)
+    return f"{title}```python\n{_signature(name, value)}\n```\n\n{_docstring_markdown(value)}"
 
 
 def _signature(name: str, function: Callable[..., Any]) -> str:
@@ -109,8 +109,8 @@ def _value(value: object) -> str:
     return type(value).__name__ if text.startswith("<") else text
 
 
-def _docstring(value: Any) -> str:
-    """Return a docstring as Markdown, with its sections as lists."""
+def _docstring_markdown(value: Any) -> str:
+    """Return the docstring of the object `value` as Markdown, its sections (Args, Raises) as lists."""
     lines = inspect.cleandoc(value.__doc__ or "").splitlines()
     out: list[str] = []
     section = ""

@@ -21,12 +21,12 @@ from tacit.config.home import Home
 from tacit.errors import DaemonUnavailable, InvalidInput, NotFound
 from tacit.library.conversions import (
     changes_from,
-    edited_from,
-    forgotten_from,
     page_from,
     recall_from,
     recollection_from,
     record_from,
+    stored_from_edit,
+    stored_from_forget,
 )
 from tacit.library.engine_access import HOST, EngineAccess, LocalEngine, open_in_process
 from tacit.library.message_formats import ROLE_CONTENT, MessageFormat
@@ -108,7 +108,7 @@ class Tacit:
             StoreError: if the store cannot be opened; the message says what to do.
         """
         place = None if home is None else Path(home)
-        way = open_in_process(place, settings, no_answer, token=token, cwd=_folder(cwd))
+        way = open_in_process(place, settings, log_no_answer, token=token, cwd=_folder(cwd))
         return cls(way, cwd=cwd, user=user)
 
     @classmethod
@@ -427,7 +427,7 @@ class Tacit:
             "pinned": pinned,
             "sensitivity": sensitivity,
         }
-        return edited_from(self._way.ask("PATCH", MEMORY, revision))
+        return stored_from_edit(self._way.ask("PATCH", MEMORY, revision))
 
     def forget(self, memory_id: str, *, reason: str = "") -> Stored:
         """Stop recalling a memory; its history stays, and `undo` takes it back.
@@ -441,7 +441,7 @@ class Tacit:
             RefusedByTrust: if the user said it, and this program may not speak for them.
         """
         values = {"id": self._own(memory_id), "reason": reason}
-        return forgotten_from(self._way.ask("DELETE", MEMORY, values), reason)
+        return stored_from_forget(self._way.ask("DELETE", MEMORY, values), reason)
 
     def undo(self, change_id: str) -> tuple[Stored, ...]:
         """Take one change back as a whole.
@@ -746,7 +746,7 @@ class Background:
 # --- failures on the way
 
 
-def no_answer(error: Exception) -> None:
+def log_no_answer(error: Exception) -> None:
     """Log that the memory did not answer because of `error`."""
     _LOG.warning("the memory gave no answer: %s: %s", type(error).__name__, error)
 
@@ -768,7 +768,7 @@ class DaemonFailureLog:
         """Log a failure. That no daemon runs is logged as a warning only once."""
         cause = error.__cause__ if isinstance(error, DaemonUnavailable) else error
         if not isinstance(cause, FileNotFoundError | ConnectionRefusedError):
-            no_answer(error)
+            log_no_answer(error)
             return
         with self._lock:
             logged, self._said = self._said, True

@@ -365,7 +365,7 @@ class Edited(OneMemory):
 
 
 class ShownMemory(OneMemory):
-    """One memory, and what was asked for beside it."""
+    """Answer to showing one memory: the memory and, where the request asks for them, its versions, its relations and the related memories."""
 
     versions: Sequence[MemoryAnswer] = Field(default=(), description="its versions, oldest first")
     relations: Sequence[Relation] = Field(default=(), description="its relations, strongest first")
@@ -771,8 +771,11 @@ class Copies(Shape):
     copies: Sequence[StoreCopy]
 
 
-class Restored(Shape):
-    """The result of a restore, or with `dry_run` what it would do."""
+class StoreRestored(Shape):
+    """The result of restoring the store from a backup: where the former store lies now, and how many memories a damaged backup still gave.
+
+    With `dry_run` nothing was replaced.
+    """
 
     source: str
     former: str | None = Field(

@@ -41,9 +41,9 @@ def ask_verb(verb: Verb[AnswerT], engine: Engine, caller: Caller, request: objec
 
 @cache
 def _writes(verb: Verb[Any]) -> bool:
-    return names_change(get_type_hints(verb)["return"])
+    return has_change_id(get_type_hints(verb)["return"])
 
 
-def names_change(answer: Any) -> bool:
-    """Whether answers of this type have a field `change_id`."""
-    return "change_id" in getattr(answer, "model_fields", ())
+def has_change_id(answer_type: Any) -> bool:
+    """Whether `answer_type` has a field `change_id`, so that the verb behind it reports what it wrote."""
+    return "change_id" in getattr(answer_type, "model_fields", ())

@@ -94,7 +94,9 @@ def sync(engine: Engine, caller: Caller, request: NoBody) -> SyncedView:
 
 
 def log_in(engine: Engine, caller: Caller, request: LogIn) -> LoggedInView:
-    """Join an account of a server. With `dry_run` only say how many memories would leave.
+    """Log this home in to an account of a server.
+
+    With `dry_run`, only count the memories that would be sent there; `login` of the answer is then None.
 
     The first device of an account needs the code of an invitation and gets a recovery phrase; further devices
     need both. From then on memories that may leave the machine are exchanged in encrypted form.
@@ -130,7 +132,7 @@ def sign_in(engine: Engine, caller: Caller, request: SignIn) -> SignInView:
 
 
 def log_out(engine: Engine, caller: Caller, request: NoBody) -> SyncView:
-    """Leave the account. Memories that teams share end here; all others stay.
+    """Log this device out of its account. Memories that teams share end on this device; all others stay.
 
     The server refuses this device from then on, if it can be reached.
     """
