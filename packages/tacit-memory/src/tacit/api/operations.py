@@ -71,7 +71,7 @@ class Restore(Request):
     dry_run: bool = Field(default=False, description="only examine it")
 
 
-def restore_backup(engine: Service, at: Parameters, request: Restore) -> Answer[shapes.Restored]:
+def restore_backup(engine: Service, at: Parameters, request: Restore) -> Answer[shapes.StoreRestored]:
     """Replace the store by a backup, or by what can be read of a damaged database. The present store is moved aside, not deleted.
 
     The daemon goes on with the restored store. Requests at work are finished before it is exchanged; those that
@@ -87,7 +87,7 @@ def restore_backup(engine: Service, at: Parameters, request: Restore) -> Answer[
     recovered = examine_backup(home, source)
     aside = None if request.dry_run else at.reopened(lambda: restore_store(home, source))
     return Answer(
-        shapes.Restored(
+        shapes.StoreRestored(
             source=request.source,
             former=str(aside) if aside else None,
             recovered=recovered,
