@@ -349,3 +349,7 @@ def main() -> None:
     show(report)
     if arguments.json:
         arguments.json.write_text(json.dumps(report, indent=1))
+
+
+if __name__ == "__main__":
+    main()
