@@ -159,7 +159,7 @@ class Desk:
         started = json.loads(self.home.run("ui", "--json", "--port", str(self.home.port)).stdout)
         other = self.page.context.new_page()
         other.goto(started["url"])
-        other.get_by_role("heading", level=1, name="Overview").wait_for()
+        other.get_by_role("heading", level=1, name="Home").wait_for()
         self.page.bring_to_front()
         self.page.locator(".live[data-on]").first.wait_for(state="attached")
         expect(notice).to_have_count(0)

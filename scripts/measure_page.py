@@ -122,7 +122,7 @@ def main() -> None:
         print(
             f"graph of 5,000: laid out by {laid / 1000:.1f} s, zooming {len(moved)} frames, median {moved[len(moved) // 2]:.1f} ms, p95 {moved[int(len(moved) * 0.95)]:.1f} ms (software rendering), {turn:.1f} ms of script each"
         )
-        for path in ("/ui/traces", "/ui/sessions", "/ui/settings", "/ui/health", "/ui/review"):
+        for path in ("/ui/traces", "/ui/sessions", "/ui/settings", "/ui/review"):
             page.goto(place.base + path)
             settle(page)
         print(

@@ -58,13 +58,11 @@ def picture(page: Page, place: Served, theme: str) -> None:
             continue  # it needs a server; see `picture_team`
         page.goto(place.base + path)
         settle(page)
-        if name == "graph":
-            page.locator(".graph-progress").wait_for(state="detached")
         if name == "settings":
             page.goto(f"{place.base}/ui/settings?of=agents&name=plan")
             settle(page)
             page.get_by_role("button", name="Why recall.budgets.prompt").first.click()
-        if name == "playground":
+        if name == "try":
             page.get_by_role("textbox", name="Prompt").fill(
                 "Add a debug log line with the customer's e-mail address when an order mail bounces"
             )
@@ -166,7 +164,7 @@ def main() -> None:
         page = signed_in(opened, place, size=PHONE)
         settle(page)
         page.wait_for_timeout(400)
-        keep(page, "overview-phone")
+        keep(page, "home-phone")
         open_trace(page, place.base)
         keep(page, "trace-phone")
         with with_team(place):

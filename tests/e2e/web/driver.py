@@ -24,17 +24,15 @@ NARROW: ViewportSize = {"width": 390, "height": 844}
 TABLET: ViewportSize = {"width": 1024, "height": 768}
 WIDE: ViewportSize = {"width": 1440, "height": 900}
 PAGES = {
-    "overview": "/ui/",
+    "home": "/ui/",
     "traces": "/ui/traces",
     "memories": "/ui/memories",
     "review": "/ui/review",
     "team": "/ui/team",
     "sessions": "/ui/sessions",
-    "graph": "/ui/graph",
-    "playground": "/ui/playground",
+    "try": "/ui/try",
     "data": "/ui/data",
     "settings": "/ui/settings",
-    "health": "/ui/health",
 }
 
 

@@ -43,7 +43,7 @@ def stops(served: Served) -> list[Stop]:
         return Stop(name, path, open_it, inside="[role=dialog]")
 
     return [
-        Stop("overview", "/ui/"),
+        Stop("home", "/ui/", _check_store),
         Stop("traces", "/ui/traces?time=between"),
         Stop("trace", f"/ui/traces/{injected['id']}", _candidate),
         Stop("memories", "/ui/memories"),
@@ -59,8 +59,8 @@ def stops(served: Served) -> list[Stop]:
         Stop("sessions", "/ui/sessions"),
         Stop("session", f"/ui/sessions/{host}/{session}", _start_pack),
         Stop("graph", "/ui/graph"),
-        Stop("playground", "/ui/playground"),
-        Stop("playground: answered", "/ui/playground", _ask, inside="main"),
+        Stop("try a prompt", "/ui/try"),
+        Stop("try a prompt: answered", "/ui/try", _ask, inside="main"),
         Stop("data", "/ui/data"),
         Stop("data: export", "/ui/data/export"),
         Stop("data: import", "/ui/data/import", _preview_import),
@@ -69,7 +69,6 @@ def stops(served: Served) -> list[Stop]:
         Stop("data: backups", "/ui/data/backups"),
         Stop("data: comparison", "/ui/data/comparison"),
         Stop("settings", "/ui/settings?of=agents&name=plan", _layers),
-        Stop("health", "/ui/health", _check_store),
         Stop("api", "/ui/api#list_memories"),
         dialog("palette", "/ui/nowhere", _palette),
         dialog("keys", "/ui/nowhere", lambda page: page.keyboard.press("?")),
@@ -155,6 +154,7 @@ def _preview_purge(page: Page) -> None:
 
 
 def _check_store(page: Page) -> None:
+    page.get_by_text("How it runs").click()
     page.get_by_role("button", name="Check the store").click()
     page.get_by_text("The store is sound").wait_for()
 

@@ -14,7 +14,8 @@ COUNT = len(ENDPOINTS) + len(AGENT_ENDPOINTS)
 
 def test_every_operation_is_there_and_found_by_its_words(go, web_home):
     asked: list[str] = []
-    page = go("/ui/health")
+    page = go("/ui/")
+    page.get_by_text("How it runs").click()
     page.on("request", lambda request: asked.append(request.url))
     page.get_by_role("link", name="HTTP API").click()
     page.get_by_role("heading", level=1, name="HTTP API").wait_for()

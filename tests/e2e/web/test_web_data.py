@@ -316,7 +316,7 @@ def test_the_palette_reaches_pages_actions_and_memories_by_keyboard(own, own_hom
     page.keyboard.press("Enter")
     page.get_by_role("dialog").get_by_text(CENTS).first.wait_for()
 
-    page.goto(f"{own_home.base}/ui/health")
+    page.goto(f"{own_home.base}/ui/sessions")
     settle(page)
     page.keyboard.press("Control+k")
     expect(field).to_be_focused()

@@ -171,9 +171,9 @@ def test_an_override_makes_one_agent_differ_and_revert_makes_it_follow(go, web_h
     assert (budget("plan"), budget("build")) == (800, 800)
 
 
-def test_the_playground_says_what_each_stage_keeps_and_stores_nothing(go, web_home):
+def test_a_prompt_that_is_tried_says_what_each_stage_keeps_and_stores_nothing(go, web_home):
     before = web_home.api("/v1/status")["store"]["traces"]
-    page = go("/ui/playground")
+    page = go("/ui/try")
     page.get_by_role("textbox", name="Prompt").fill("commit this please")
     page.keyboard.press("Control+Enter")
     page.locator(".lane").first.wait_for()
@@ -229,8 +229,8 @@ def test_a_daemon_that_is_gone_is_said_and_found_again_by_itself(web_browser, tm
     with served(home) as place:
         page = signed_in(web_browser, place)
         page.get_by_role("heading", name="Nothing is remembered yet").wait_for()
-        health = "performance.getEntriesByType('resource').some(({ name }) => /Health.*js/.test(name))"
-        while not page.evaluate(health):
+        data = "performance.getEntriesByType('resource').some(({ name }) => /DataPage.*js/.test(name))"
+        while not page.evaluate(data):
             page.wait_for_timeout(100)
         looked = Looked()
         load_axe(page, axe_source)
@@ -238,7 +238,7 @@ def test_a_daemon_that_is_gone_is_said_and_found_again_by_itself(web_browser, tm
         place.run("stop")
         notice = page.get_by_role("alert").filter(has_text="The daemon does not answer")
         notice.get_by_text("tacit ui").wait_for()  # nothing was clicked
-        page.get_by_role("link", name="Health").click()
+        page.get_by_role("link", name="Sessions", exact=True).click()
         page.get_by_text("Run `tacit ui` again.").first.wait_for()
         looked.look(page, "away")
         assert looked == Looked()
@@ -252,7 +252,7 @@ def test_a_daemon_that_is_gone_is_said_and_found_again_by_itself(web_browser, tm
         other = page.context.new_page()
         other.goto(started["url"])
         other.get_by_role("heading", name="Nothing is remembered yet").wait_for()
-        page.get_by_role("heading", name="Store", exact=True).wait_for()
+        page.get_by_text("No session yet").wait_for()
         page.locator(".live[data-on]").first.wait_for(state="attached")
         expect(notice).to_have_count(0)
         page.context.close()
@@ -273,7 +273,8 @@ def test_long_work_shows_how_far_it_is_and_is_found_again(web_browser, tmp_path,
         raw.commit()
     with served(home) as place:
         page = signed_in(web_browser, place)
-        page.goto(f"{place.base}/ui/health")
+        page.goto(f"{place.base}/ui/")
+        page.get_by_text("How it runs").click()
         page.get_by_role("button", name="Renew vectors").click()
         work = page.get_by_role("region", name="Renewing vectors")
         work.locator("progress[max='300']").wait_for()
@@ -285,6 +286,7 @@ def test_long_work_shows_how_far_it_is_and_is_found_again(web_browser, tmp_path,
         work.get_by_text("Renewed 300 vectors").wait_for(timeout=60_000)
         assert place.api("/v1/status")["store"]["vectors_missing"] == 0
 
+        page.get_by_text("How it runs").click()
         page.get_by_role("button", name="Check the store").focus()
         page.keyboard.press("Enter")
         check = page.get_by_role("region", name="Check of the store")

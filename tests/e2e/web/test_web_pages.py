@@ -68,8 +68,8 @@ def test_the_browser_has_nothing_to_complain_about(survey):
 
 def test_a_phone_gets_its_navigation_in_a_drawer(narrow_page):
     narrow_page.get_by_role("button", name="Navigation").click()
-    narrow_page.get_by_role("link", name="Health").click()
-    narrow_page.get_by_role("heading", name="Health", exact=True).wait_for()
+    narrow_page.get_by_role("link", name="Data", exact=True).click()
+    narrow_page.get_by_role("heading", name="Data", exact=True).wait_for()
 
 
 def test_the_keyboard_reaches_everything(go):
@@ -82,7 +82,7 @@ def test_the_keyboard_reaches_everything(go):
         ("m", "Memories"),
         ("r", "Review"),
         ("e", "Settings"),
-        ("p", "Playground"),
+        ("h", "Home"),
         ("t", "Traces"),
     ):
         page.keyboard.press("g")
@@ -105,7 +105,7 @@ def test_a_link_lets_in_once_and_leaves_no_secret_behind(web_browser, web_home):
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url + str(request.headers)))
     page.goto(link)
-    page.get_by_role("heading", level=1, name="Overview").wait_for()
+    page.get_by_role("heading", level=1, name="Home").wait_for()
     code = link.partition("code=")[2]
     assert code not in page.url
     assert all(code not in one for one in asked)

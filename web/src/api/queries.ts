@@ -189,10 +189,10 @@ export const MOST_PICKED = 500;
 /** The first memories of a list, as many as can be chosen for one step. */
 export const firstMemories = async (filter: MemoryFilter) => (await body(api.GET("/v1/memories", { params: { query: { ...filter, limit: MOST_PICKED } } }))).memories;
 
-export const useFoundMemories = (text: string) =>
+export const useFoundMemories = (text: string, scope?: string) =>
   useQuery({
-    queryKey: ["memories", "found", text],
-    queryFn: async () => (await body(api.GET("/v1/memories", { params: { query: { text, limit: 20 } } }))).memories,
+    queryKey: ["memories", "found", text, scope],
+    queryFn: async () => (await body(api.GET("/v1/memories", { params: { query: { text, limit: 20, ...(scope !== undefined && { scope: [scope] }) } } }))).memories,
     enabled: text.trim() !== "",
     placeholderData: keepPreviousData,
   });

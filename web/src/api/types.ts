@@ -25,6 +25,7 @@ export type SettingRow = Schemas["SettingRow"];
 export type LevelRow = Schemas["LevelRow"];
 export type TunedLevel = Schemas["TunedLevel"];
 export type SettingsView = Schemas["SettingsView"];
+export type StatusView = Schemas["StatusView"];
 export type Job = Schemas["Job"];
 export type WhyNot = Schemas["WhyNotView"];
 export type ExtractorStatus = Schemas["ExtractorStatus"];

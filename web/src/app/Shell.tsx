@@ -1,31 +1,35 @@
 import { ActionIcon, Burger, Drawer, Group, Text, Tooltip, useComputedColorScheme, useMantineColorScheme } from "@mantine/core";
 import { useDisclosure, useHotkeys } from "@mantine/hooks";
 import {
-  IconActivityHeartbeat, IconAdjustments, IconAffiliate, IconChecklist, IconDatabase, IconFlask, IconHistory, IconKeyboard, IconLayoutDashboard, IconMoon,
-  IconNotes, IconRoute, IconSearch, IconSun, IconUsers,
+  IconAdjustments, IconChecklist, IconDatabase, IconHistory, IconHome, IconKeyboard, IconMoon, IconNotes,
+  IconRoute, IconSearch, IconSun, IconUsers,
 } from "@tabler/icons-react";
 import { lazy, Suspense, useEffect, useRef, useState } from "react";
 import { NavLink, Outlet, useLocation, useNavigation } from "react-router";
 import { useReviewCount } from "../api/queries";
-import { useWaitingRequests } from "../api/teams";
+import { useLogin, useWaitingRequests } from "../api/teams";
 import { useLive } from "../api/live";
 import picture from "./tacit.svg";
 import { ShortcutHelp, useShortcuts } from "./shortcuts";
 import { Unanswered } from "./Unanswered";
 
 export const PLACES = [
-  { to: "/", label: "Overview", key: "o", icon: IconLayoutDashboard },
+  { to: "/", label: "Home", key: "h", icon: IconHome },
   { to: "/traces", label: "Traces", key: "t", icon: IconRoute },
   { to: "/memories", label: "Memories", key: "m", icon: IconNotes },
   { to: "/review", label: "Review", key: "r", icon: IconChecklist },
-  { to: "/team", label: "Team", key: "a", icon: IconUsers },
   { to: "/sessions", label: "Sessions", key: "s", icon: IconHistory },
-  { to: "/graph", label: "Graph", key: "g", icon: IconAffiliate },
-  { to: "/playground", label: "Playground", key: "p", icon: IconFlask },
-  { to: "/data", label: "Data", key: "d", icon: IconDatabase },
+  { to: "/team", label: "Team", key: "a", icon: IconUsers },
   { to: "/settings", label: "Settings", key: "e", icon: IconAdjustments },
-  { to: "/health", label: "Health", key: "h", icon: IconActivityHeartbeat },
+  { to: "/data", label: "Data", key: "d", icon: IconDatabase },
 ] as const;
+
+/** Pages that other pages lead to. */
+const FURTHER = [
+  { to: "/try", label: "Try a prompt" },
+  { to: "/graph", label: "Graph" },
+  { to: "/api", label: "HTTP API" },
+];
 
 const Palette = lazy(() => import("./Palette"));
 
@@ -40,7 +44,7 @@ export function Shell() {
   useHotkeys([["mod+K", () => setPalette((before) => !before)]], [], true); // also while somebody writes
   useEffect(() => {
     drawer.close();
-    document.title = `${PLACES.find((place) => place.to !== "/" && location.pathname.startsWith(place.to))?.label ?? "Overview"} · Tacit`;
+    document.title = `${[...PLACES, ...FURTHER].find((place) => place.to !== "/" && location.pathname.startsWith(place.to))?.label ?? "Home"} · Tacit`;
     // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [location.pathname]);
   return (
@@ -77,7 +81,7 @@ export function Shell() {
 
 function Brand() {
   return (
-    <NavLink to="/" className="brand" aria-label="Tacit, overview">
+    <NavLink to="/" className="brand" aria-label="Tacit, home">
       <img src={picture} width={24} height={24} alt="" />
       <span>Tacit</span>
     </NavLink>
@@ -85,11 +89,12 @@ function Brand() {
 }
 
 function Places() {
+  const joined = useLogin() !== undefined;
   const waiting: Record<string, number> = { "/review": useReviewCount(), "/team": useWaitingRequests() };
   return (
     <nav aria-label="Pages">
       <ul className="places">
-        {PLACES.map(({ to, label, key, icon: Icon }) => (
+        {PLACES.filter(({ to }) => to !== "/team" || joined).map(({ to, label, key, icon: Icon }) => (
           <li key={to}>
             <NavLink to={to} end={to === "/"} className="place" aria-keyshortcuts={`g ${key}`}>
               <Icon size={17} stroke={1.7} aria-hidden />

@@ -1,10 +1,10 @@
 import { createBrowserRouter, type RouteObject } from "react-router";
-import { beginOverview, Component as Overview } from "../pages/overview/Overview";
+import { beginHome, Component as Home } from "../pages/home/Home";
 import { Broken } from "./Broken";
 import { Shell } from "./Shell";
 
 const pages: RouteObject[] = [
-  { index: true, element: <Overview /> },
+  { index: true, element: <Home /> },
   { path: "traces", lazy: () => import("../pages/traces/Traces") },
   { path: "traces/:id", lazy: () => import("../pages/trace/TracePage") },
   { path: "memories/:id?", lazy: () => import("../pages/memories/Memories") },
@@ -13,10 +13,9 @@ const pages: RouteObject[] = [
   { path: "sessions", lazy: () => import("../pages/sessions/Sessions") },
   { path: "sessions/:host/:session", lazy: () => import("../pages/sessions/SessionPage") },
   { path: "graph", lazy: () => import("../pages/graph/GraphPage") },
-  { path: "playground", lazy: () => import("../pages/playground/Playground") },
+  { path: "try", lazy: () => import("../pages/playground/Playground") },
   { path: "settings", lazy: () => import("../pages/settings/SettingsPage") },
   { path: "data/:part?", lazy: () => import("../pages/data/DataPage") },
-  { path: "health", lazy: () => import("../pages/health/Health") },
   { path: "api", lazy: () => import("../pages/api/ApiPage") },
   { path: "*", lazy: () => import("../pages/Nowhere") },
 ];
@@ -28,7 +27,7 @@ export const router = createBrowserRouter(
 
 /** Ask for what the address shows first, before the page is drawn. */
 export function askFirst(): void {
-  if (router.state.location.pathname === "/ui/" || router.state.location.pathname === "/ui") beginOverview();
+  if (router.state.location.pathname === "/ui/" || router.state.location.pathname === "/ui") beginHome();
 }
 
 /** Fetch the other pages and the palette when nobody waits, so that each opens at once. */

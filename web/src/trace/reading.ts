@@ -134,3 +134,34 @@ export function whereItEnded(trace: Trace): Stage | undefined {
   const whole = trace.stages.find((stage) => stage.drops.some((drop) => drop.memory_id === ""));
   return (whole ?? last)?.stage as Stage | undefined;
 }
+
+const FAMILY_WORDS: Record<Space["family"], string> = { meaning: "meaning", words: "words", situation: "moment of the work", things: "name, file or command", time: "" };
+const NEAR_SHARE = 0.5;
+
+/** The whole trace in one sentence: what came of it, by which numbers, and what the nearest memory has in common with what was asked. */
+export function sentenceOf(trace: Trace, known: readonly Space[]): string {
+  const best = trace.candidates.reduce<TracedCandidate | undefined>((first, one) => (first === undefined || one.relevance > first.relevance ? one : first), undefined);
+  const looked = trace.stats.memories_considered;
+  if (trace.injected.length > 0)
+    return `Given: ${trace.injected.length} of ${looked} memories that were looked at; the surest reached ${(best?.relevance ?? 0).toFixed(2)}, where ${trace.threshold.toFixed(2)} is needed.`;
+  const gated = trace.stages.some((stage) => stage.drops.some((drop) => drop.why?.cause === "below_threshold"));
+  if (best === undefined || best.relevance >= trace.threshold || !gated) return `Silent: ${trace.silence === "" ? "nothing was given" : trace.silence}.`;
+  const { has, lacks } = sharedBy(best, trace, known);
+  const common = [...(has.length > 0 ? [`is near in ${has.join(" and ")}`] : []), ...(lacks.length > 0 ? [`shares no ${lacks.join(" and no ")}`] : [])];
+  return `Silent: the nearest of ${looked} memories reached ${best.relevance.toFixed(2)} of the ${trace.threshold.toFixed(2)} that are needed${common.length > 0 ? `; it ${common.join(", but ")}` : ""}.`;
+}
+
+/** In what a candidate is near to what was asked, and in what not at all. Near = at least half of the way to the space's own high mark. */
+function sharedBy(candidate: TracedCandidate, trace: Trace, known: readonly Space[]): { has: string[]; lacks: string[] } {
+  const scores = new Map(candidate.scores);
+  const families = new Map<Space["family"], number>();
+  for (const space of known) {
+    const score = Math.max(0, scores.get(space.name) ?? 0);
+    families.set(space.family, Math.max(families.get(space.family) ?? 0, score / Math.max(space.high, 1e-9)));
+  }
+  const asked = [...families].filter(([family]) => FAMILY_WORDS[family] !== "" && !(family === "meaning" && trace.text === ""));
+  return {
+    has: asked.filter(([, share]) => share >= NEAR_SHARE).map(([family]) => FAMILY_WORDS[family]),
+    lacks: asked.filter(([, share]) => share === 0).map(([family]) => FAMILY_WORDS[family]),
+  };
+}

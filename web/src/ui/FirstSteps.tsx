@@ -1,16 +1,17 @@
 import { Button, Code, Textarea } from "@mantine/core";
-import { useState } from "react";
+import { useState, type ReactNode } from "react";
 import { useRemember } from "../api/queries";
 import { Head } from "./Head";
 import { say } from "./said";
 
 /** What a person sees before anything is known: three steps, the first of them right here. */
-export function FirstSteps() {
+export function FirstSteps({ children }: { children?: ReactNode }) {
   const [text, setText] = useState("");
   const remember = useRemember();
   return (
     <>
       <Head title="Nothing is remembered yet" text="Three steps to the first memory that comes back by itself." />
+      {children}
       <ol className="steps">
         <li className="panel">
           <h2>Say one thing that always holds</h2>
@@ -29,7 +30,7 @@ export function FirstSteps() {
         </li>
         <li className="panel">
           <h2>Let your agents ask</h2>
-          <p className="sub">Finds Claude Code and OpenCode, shows what it will write, asks once.</p>
+          <p className="sub">Finds the agents on this machine, shows what it will write, asks once.</p>
           <Code block>tacit install</Code>
         </li>
         <li className="panel">

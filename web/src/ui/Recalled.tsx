@@ -25,9 +25,9 @@ export function LatencyTable({ rows }: { rows: Series["latency"] }) {
 }
 
 /** The reasons for silence, the most frequent first. */
-export function Silences({ of, sub, empty }: { of: Series["silences"]; sub: string; empty: string }) {
+export function Silences({ of, sub, to, empty }: { of: Series["silences"]; sub: string; to: string; empty: string }) {
   return (
-    <Panel title="Why it was silent" sub={sub}>
+    <Panel title="Why it was silent" sub={sub} to={to}>
       <Bars rows={of.map((one) => ({ name: one.reason, value: one.count }))} empty={empty} />
     </Panel>
   );

@@ -29,6 +29,8 @@ const ORDERS = [
   { value: "importance", label: "most important" },
   { value: "used", label: "most used" },
 ];
+const LEAST: Record<string, string> = { created: "oldest first", updated: "unchanged longest", importance: "least important", used: "never or least used" };
+const DIGEST = "digest";
 
 export function Component() {
   const { id } = useParams();
@@ -51,7 +53,7 @@ export function Component() {
     ...(ascending && { ascending }),
     status: [status],
     ...(searching && { text: words }),
-    ...(kinds.length > 0 && { kind: kinds }),
+    ...(kinds.length > 0 ? { kind: kinds } : known.length > 0 && { kind: known.map(({ name }) => name).filter((name) => name !== DIGEST) }),
     ...(scope !== null && { scope: [scope] }),
     ...(sensitivity !== null && { sensitivity: [sensitivity] }),
     ...(asOf !== null && { as_of_ms: Number(asOf) }),
@@ -85,7 +87,7 @@ export function Component() {
       </Head>
       <div className="filters" role="search">
         <TextInput data-search aria-label="Search memories" placeholder="Search: words in any order" leftSection={<IconSearch size={14} />} value={text} onChange={(event) => setText(event.currentTarget.value)} w={220} />
-        <MultiSelect aria-label="Kinds" placeholder={kinds.length === 0 ? "Every kind" : ""} data={known.map(({ name }) => ({ value: name, label: wordsOf(name) }))} value={kinds} onChange={(values) => put("kind", values)} clearable searchable maw={340} miw={150} />
+        <MultiSelect aria-label="Kinds" placeholder={kinds.length === 0 ? "Every kind but digests" : ""} data={known.map(({ name }) => ({ value: name, label: wordsOf(name) }))} value={kinds} onChange={(values) => put("kind", values)} clearable searchable maw={340} miw={150} />
         <Select
           aria-label="Scope"
           placeholder="Every scope"
@@ -97,7 +99,7 @@ export function Component() {
         />
         <Select aria-label="State" data={STATES} value={status} onChange={(value) => put("status", value)} w={140} allowDeselect={false} />
         <Select aria-label="Sensitivity" placeholder="Every sensitivity" clearable data={SENSITIVITIES} value={sensitivity} onChange={(value) => put("sensitivity", value)} w={160} />
-        <Select aria-label="Order" data={ORDERS.filter((one) => one.value !== "best" || searching)} value={order} onChange={(value) => value !== null && sort(value, false)} w={150} allowDeselect={false} />
+        <Select aria-label="Order" data={ORDERS.filter((one) => one.value !== "best" || searching).map((one) => (ascending && one.value === order ? { ...one, label: LEAST[order] ?? one.label } : one))} value={order} onChange={(value) => value !== null && sort(value, false)} w={150} allowDeselect={false} />
         <AsOf value={asOf} set={(value) => put("as_of", value)} />
         <SavedFilters />
       </div>

@@ -35,12 +35,12 @@ export function MemoryDrawer({ id, close, open }: Props) {
       overlayProps={{ backgroundOpacity: 0.25 }}
       transitionProps={{ duration: 120 }}
     >
-      {id !== undefined && <Answer of={asked}>{(memory) => <Detail key={memory.id} memory={memory} open={open} close={close} />}</Answer>}
+      {id !== undefined && <Answer of={asked}>{(memory) => <Detail key={memory.id} memory={memory} open={open} />}</Answer>}
     </Drawer>
   );
 }
 
-function Detail({ memory, open, close }: { memory: Memory; open: (id: string) => void; close: () => void }) {
+function Detail({ memory, open }: { memory: Memory; open: (id: string) => void }) {
   const [doing, setDoing] = useState<Doing>("look");
   const forget = useForget();
   const change = useChangeEach();
@@ -117,7 +117,7 @@ function Detail({ memory, open, close }: { memory: Memory; open: (id: string) =>
             </div>
           )}
           {doing === "supersede" && <SupersedeMemory memory={memory} done={look} open={open} />}
-          {doing === "merge" && <MergeMemory memory={memory} done={look} close={close} open={open} />}
+          {doing === "merge" && <MergeMemory memory={memory} done={look} open={open} />}
         </>
       )}
       <Tabs defaultValue={recorded === null ? "about" : "why"} mt={14} keepMounted={false}>
@@ -141,7 +141,7 @@ function Detail({ memory, open, close }: { memory: Memory; open: (id: string) =>
           <Exposures id={memory.id} />
         </Tabs.Panel>
         <Tabs.Panel value="why">
-          <WhyNot id={memory.id} trace={recorded} />
+          <WhyNot id={memory.id} scope={memory.scope} trace={recorded} />
         </Tabs.Panel>
       </Tabs>
     </>

@@ -60,6 +60,8 @@ export function MemoryList({ filter, filtered, order, ascending, setOrder, chose
   // What is chosen as it is now: a change here, or of somebody else, made a new version of it.
   const latest = new Map(picked.size === 0 ? [] : asked.flatMap((one) => one.data?.memories ?? []).map((one) => [one.id, one]));
   const known = asked.find((one) => one.data !== undefined)?.data;
+  /** A search that found by meaning alone: what is listed is near, and none of it has the words. */
+  const nothingMatches = filter.text !== undefined && (known?.hits ?? []).length > 0 && known!.hits!.every((hit) => hit.by_words === null);
   const problem = asked.find((one) => one.error !== null)?.error;
   useEffect(() => {
     if (known !== undefined) setTotal(known.total ?? known.memories.length);
@@ -130,11 +132,11 @@ export function MemoryList({ filter, filtered, order, ascending, setOrder, chose
     );
   return (
     <div className="panel flush memories" data-order={order}>
-      {picked.size > 0 && <Bulk picked={[...picked.values()].map((one) => latest.get(one.id) ?? one)} filter={filter} total={total ?? 0} pick={(memories) => setPicked(new Map(memories.map((one) => [one.id, one])))} />}
+      {picked.size > 0 && <Bulk picked={[...picked.values()].map((one) => latest.get(one.id) ?? one)} filter={filter} total={nothingMatches ? 0 : (total ?? 0)} pick={(memories) => setPicked(new Map(memories.map((one) => [one.id, one])))} />}
       <div className="memory-head">
         <span>kind</span>
         <span>
-          {total === undefined ? "" : plural(total, "memory", "memories")}
+          {total === undefined ? "" : nothingMatches ? `Nothing has these words; near in meaning: ${plural(total, "memory", "memories")}` : plural(total, "memory", "memories")}
           {filter.text && total === MOST_FOUND && ", the best matches; add words to find others"}
         </span>
         <span>scope</span>

@@ -1,23 +1,30 @@
 import { Button, CopyButton, Select, Textarea } from "@mantine/core";
 import { useEffect, useState } from "react";
-import { useProjects, useWhyNot, type Question } from "../../api/queries";
+import { useProjects, useTrace, useWhyNot, type Question } from "../../api/queries";
 import type { WhyNot as Reply } from "../../api/types";
 import { ProblemBox } from "../../ui/Answer";
 import { SURFACES } from "../../ui/SurfaceMark";
 
 /** Why a memory is not given: for a prompt that is typed, or for the recorded recall `trace`. Nothing is stored. */
-export function WhyNot({ id, trace }: { id: string; trace: string | null }) {
+export function WhyNot({ id, scope, trace }: { id: string; scope: string; trace: string | null }) {
   const projects = useProjects();
   const [text, setText] = useState("");
   const [cwd, setCwd] = useState<string | null>(null);
   const [surface, setSurface] = useState<Question["surface"]>("prompt");
   const { mutate, data, error, isPending } = useWhyNot();
+  const recorded = useTrace(trace ?? "", trace !== null).data?.trace;
   const start = surface === "start" || surface === "compaction";
   const ready = start || text.trim() !== "";
 
+  // Where it comes from decides: the recall's own project and words, else the memory's project.
   useEffect(() => {
-    if (cwd === null && projects.data?.[0] !== undefined) setCwd([...projects.data].sort((a, b) => b.active - a.active)[0]!.project.root);
-  }, [projects.data, cwd]);
+    const known = projects.data ?? [];
+    const place = recorded === undefined ? known.find((row) => row.scope === scope) : known.find(({ project }) => project.id === recorded.project_id);
+    if (trace === null || recorded !== undefined) setCwd(place?.project.root ?? null);
+    if (recorded === undefined) return;
+    setText(recorded.asked?.text ?? recorded.text);
+    if (recorded.surface !== "host") setSurface(recorded.surface);
+  }, [projects.data, recorded, scope, trace]);
   useEffect(() => {
     if (trace !== null) mutate({ memory: id, trace });
   }, [id, trace, mutate]);

@@ -39,6 +39,7 @@ export function Component() {
     setText(trace.asked?.text ?? trace.text);
     if (trace.surface !== "host") setSurface(trace.surface);
     setSituation(situationOf(trace));
+    setPreset(PRESETS.includes(trace.preset) ? trace.preset : null);
     setCwd(projects.data.find(({ project }) => project.id === trace.project_id)?.project.root ?? null);
   }, [trace, projects.data]);
 
@@ -53,7 +54,7 @@ export function Component() {
 
   return (
     <>
-      <Head title="Playground" text="Type a prompt and see what each stage keeps and drops. Nothing is stored." />
+      <Head title="Try a prompt" text="Type a prompt and see what each stage keeps and drops. Nothing is stored." />
       <form
         className="panel playground"
         onSubmit={(event) => {

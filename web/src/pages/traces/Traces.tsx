@@ -3,6 +3,7 @@ import "../../trace/trace.css";
 import { Button, SegmentedControl, Select, TextInput } from "@mantine/core";
 import { IconSearch } from "@tabler/icons-react";
 import { useMemo } from "react";
+import { Link } from "react-router";
 import { useProjects, useTraces, type TraceFilter } from "../../api/queries";
 import { Empty } from "../../ui/Empty";
 import { useFilters } from "../../ui/filters";
@@ -36,7 +37,11 @@ export function Component() {
 
   return (
     <>
-      <Head title="Traces" text="Every time the memory was asked: what was injected, and every silence with its reason." />
+      <Head title="Traces" text="Every time the memory was asked: what was injected, and every silence with its reason.">
+        <Button variant="default" component={Link} to="/try">
+          Try a prompt
+        </Button>
+      </Head>
       <div className="filters" role="search">
         <TextInput
           data-search
@@ -82,7 +87,7 @@ export function Component() {
           Object.keys(filter).length > 0 ? (
             <Empty title="No trace matches" text="Take a filter away." />
           ) : (
-            <Empty title="The memory was not asked yet" text="Start a session of your agent in a project, or try a prompt in the playground." command={"tacit install\ntacit doctor"} to="/playground" link="To the playground" />
+            <Empty title="The memory was not asked yet" text="Start a session of your agent in a project, or try a prompt." command={"tacit install\ntacit doctor"} to="/try" link="Try a prompt" />
           )
         }
       >

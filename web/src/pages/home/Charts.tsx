@@ -3,9 +3,9 @@ import { BarChart, LineChart } from "@mantine/charts";
 import type { Series } from "../../api/types";
 import { Bars } from "../../ui/Bars";
 import { Panel } from "../../ui/Panel";
-import { LatencyTable, Silences } from "../../ui/Recalled";
+import { Silences } from "../../ui/Recalled";
 import { axisOf } from "../../ui/axis";
-import { msOf, percentOf, plural, wordsOf } from "../../ui/words";
+import { percentOf, plural, wordsOf } from "../../ui/words";
 
 const still = { isAnimationActive: false };
 const dates = { interval: "equidistantPreserveStart" } as const;
@@ -17,10 +17,8 @@ export default function Charts({ series, hourly }: { series: Series; hourly: boo
   const format = new Intl.DateTimeFormat("en-GB", hourly ? { hour: "2-digit", minute: "2-digit" } : { day: "numeric", month: "short" });
   const rows = series.buckets.map((one) => ({
     when: format.format(one.at_ms),
-    "injected": one.injections,
+    "given": one.injections,
     silence: one.silences,
-    p50: one.p50_ms || null,
-    p95: one.p95_ms || null,
     precision: one.precision === null ? null : Math.round(one.precision * 100),
     ...Object.fromEntries(Object.entries(one.tokens)),
   }));
@@ -31,11 +29,11 @@ export default function Charts({ series, hourly }: { series: Series; hourly: boo
   const { feedback } = series;
   return (
     <div className="overview-grid">
-      <Panel className="wide" title="Injections and silences" sub={hourly ? "per hour" : "per day"} says={`${injections} injections, ${silences} silences`}>
+      <Panel className="wide" title="Given and silent" sub={`of prompts, calls and failures, ${hourly ? "per hour" : "per day"}`} to="/traces" says={`given ${injections} times, ${silences} silences`}>
         <BarChart
           h={210} data={rows} dataKey="when" type="stacked" withLegend legendProps={{ verticalAlign: "top", height: 28 }} gridAxis="x" tickLine="none" maxBarWidth={34}
           xAxisProps={dates} yAxisProps={axis((one) => one.injections + one.silences)}
-          barProps={still} barChartProps={{ accessibilityLayer: false }} series={[{ name: "injected", color: "var(--accent)" }, { name: "silence", color: "var(--chart-quiet)" }]}
+          barProps={still} barChartProps={{ accessibilityLayer: false }} series={[{ name: "given", color: "var(--accent)" }, { name: "silence", color: "var(--chart-quiet)" }]}
           referenceLines={lines}
         />
         {marks.length > 0 && (
@@ -48,11 +46,7 @@ export default function Charts({ series, hourly }: { series: Series; hourly: boo
           </ol>
         )}
       </Panel>
-      <Silences of={series.silences} sub="Silence is the default; each has its reason." empty="No silence in this time." />
-      <Panel title="Latency" sub="milliseconds, all surfaces" says={series.latency.map((one) => `${one.surface} p95 ${msOf(one.p95_ms)}`).join(", ")}>
-        <LineChart h={150} data={rows} dataKey="when" xAxisProps={dates} yAxisProps={axis((one) => Math.max(one.p50_ms, one.p95_ms))} referenceLines={lines} withLegend legendProps={{ verticalAlign: "top", height: 26 }} gridAxis="x" tickLine="none" curveType="monotone" connectNulls withDots={false} strokeWidth={1.8} lineProps={still} lineChartProps={{ accessibilityLayer: false }} series={[{ name: "p50", color: "var(--chart-1)" }, { name: "p95", color: "var(--chart-2)" }]} />
-        <LatencyTable rows={series.latency} />
-      </Panel>
+      <Silences of={series.silences} sub="Silence is the default; each has its reason." to="/traces?outcome=silent" empty="No silence in this time." />
       <Panel title="Tokens by kind" sub="what the blocks were made of" says={Object.entries(series.kinds).map(([kind, count]) => `${kind} ${count}`).join(", ")}>
         {kinds.length === 0 ? (
           <p className="sub">Nothing was injected in this time.</p>
@@ -61,7 +55,7 @@ export default function Charts({ series, hourly }: { series: Series; hourly: boo
         )}
         <Bars rows={Object.entries(series.kinds).slice(0, 7).map(([name, value], at) => ({ name: wordsOf(name), value, color: `var(--chart-${(at % 7) + 1})` }))} empty="" />
       </Panel>
-      <Panel title="Precision from your feedback" sub="share of what was injected that you called useful" says={feedback.precision === null ? "no feedback" : percentOf(feedback.precision)}>
+      <Panel className="wide" title="Precision from your feedback" sub="share of what was injected that you called useful" says={feedback.precision === null ? "no feedback" : percentOf(feedback.precision)}>
         {feedback.precision === null ? (
           <p className="sub">Open a trace and say “was useful” or “should not have been injected”. `tacit config tune` learns the levels from it.</p>
         ) : (
