@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from e2e.web.driver import Served, settle, visit
 
@@ -117,9 +117,12 @@ def _choose(page: Page) -> None:
 
 def _pin(page: Page) -> None:
     """Pin and unpin, so that the store is as before."""
-    for _ in range(2):
-        page.locator(".memory-pin").first.click()
-        settle(page)
+    pin = page.locator(".memory-pin").first
+    for pressed in ("true", "false"):
+        pin.click()
+        expect(pin).to_have_attribute(
+            "aria-pressed", pressed
+        )  # the next click is about the version that this one made
     page.locator(".mantine-Notification-root").first.wait_for()
 
 

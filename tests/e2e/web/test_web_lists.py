@@ -133,6 +133,31 @@ def test_traces_of_a_time_and_of_a_memory(go, web_home):
     expect(page.locator("a.recall")).to_have_count(len(lately))
 
 
+def test_why_nothing_came_is_read_in_three_clicks_as_one_sentence_with_its_numbers(go, web_home):
+    rows = web_home.api("/v1/traces?outcome=silent&surface=prompt&limit=50")["recalls"]
+    row = next(one for one in rows if one["cause"] == "not_relevant" and one["best_relevance"] is not None)
+    page = go("/ui/")
+    page.get_by_role("link", name="Given before prompts").click()
+    page.get_by_text("Silence", exact=True).first.click()
+    page.locator(f"a.recall[href$='{row['id']}']").click()
+    said = page.locator(".head p")
+    expect(said).to_contain_text(
+        f"reached {row['best_relevance']:.2f} of the {row['threshold']:.2f} that are needed"
+    )
+    page.get_by_role("link", name="Try this prompt").click()
+    asked = row["text"]
+    expect(page.get_by_role("textbox", name="Prompt")).to_have_value(asked)
+    expect(page.get_by_role("textbox", name="Preset")).to_have_value("focused")
+    expect(page.get_by_role("textbox", name="Project")).not_to_have_value("")
+
+
+def test_what_is_never_used_is_one_click_away_from_home(go):
+    page = go("/ui/")
+    page.get_by_role("link", name="Used afterwards").click()
+    page.wait_for_url("**order=used&ascending=yes")
+    expect(page.get_by_role("textbox", name="Order")).to_have_value("never or least used")
+
+
 def test_sessions_are_named_by_their_first_prompt_and_found_by_it(go, web_home):
     all_of_them = web_home.api("/v1/sessions?limit=500")["sessions"]
     named = next(one for one in all_of_them if len(one["title"].split()) > 4)
