@@ -19,7 +19,9 @@ from tacit_server.logs import (
     check_device,
     check_entries,
     check_form,
+    check_key,
     check_login,
+    distinct_name,
     hash_of,
     known_device,
     new_code,
@@ -46,7 +48,15 @@ class _Account:
     key: str = ""
     devices: dict[str, _Device] = field(default_factory=dict[str, _Device])
     logs: dict[str, list[Entry]] = field(default_factory=dict[str, list[Entry]])
-    invites: dict[str, int] = field(default_factory=dict[str, int])
+    invites: dict[str, tuple[int, bool]] = field(default_factory=dict[str, tuple[int, bool]])
+
+    def end_old_secret(self, *, stays: str, now_ms: int) -> None:
+        """Delete what the devices sent, and revoke all of them but `stays`."""
+        self.logs.clear()
+        self.invites.clear()
+        for name, device in self.devices.items():
+            if name != stays and device.view.revoked_at_ms is None:
+                device.view = replace(device.view, revoked_at_ms=now_ms)
 
 
 class InMemoryLogs:
@@ -64,7 +74,10 @@ class InMemoryLogs:
                 raise removed_account(account)
             self._removed.discard(account)
             code = new_code(account)
-            self._accounts.setdefault(account, _Account()).invites[hash_of(code)] = now_ms + INVITE_MS
+            known = self._accounts.setdefault(account, _Account())
+            if not known.key:
+                known.invites.clear()
+            known.invites[hash_of(code)] = (now_ms + INVITE_MS, same_person)
             return code
 
     def was_removed(self, account: str) -> bool:
@@ -97,11 +110,14 @@ class InMemoryLogs:
         with self._lock:
             name = account_of(login.code, "-")
             account = self._accounts.get(name)
-            until = account.invites.get(hash_of(login.code), 0) if account else 0
+            until, anew = account.invites.get(hash_of(login.code), (0, False)) if account else (0, False)
             if account is None or until < now_ms:
                 raise wrong_code()
             if account.key and account.key != login.key:
-                raise other_secret()
+                if not anew:
+                    raise other_secret()
+                account.end_old_secret(stays="", now_ms=now_ms)
+                account.invites[hash_of(login.code)] = (until, anew)
             del account.invites[hash_of(login.code)]
             account.key = login.key
             return self._let_in(name, account, login.device, login.name, now_ms)
@@ -117,9 +133,13 @@ class InMemoryLogs:
         if device in account.devices:
             raise known_device()
         token = new_token(name)
+        called = distinct_name(
+            called,
+            {each.view.name for each in account.devices.values() if each.view.revoked_at_ms is None},
+        )
         view = DeviceView(device=device, name=called, created_at_ms=now_ms, seen_at_ms=now_ms)
         account.devices[device] = _Device(view=view, token=hash_of(token))
-        return LoggedIn(account=name, token=token)
+        return LoggedIn(account=name, token=token, name=called)
 
     def principal(self, token: str, *, now_ms: int) -> Principal:
         """See `Logs`."""
@@ -147,6 +167,17 @@ class InMemoryLogs:
             account = self._of(who)
             old = account.devices[who.device]
             return self._let_in(who.account, account, device, old.view.name, now_ms)
+
+    def rotate(self, who: Principal, key: str, *, now_ms: int) -> None:
+        """See `Logs`."""
+        check_key(key)
+        if not self.holds(who):
+            raise not_logged_in()
+        with self._lock:
+            account = self._of(who)
+            if account.key != key:
+                account.end_old_secret(stays=who.device, now_ms=now_ms)
+                account.key = key
 
     def heads(self, who: Principal) -> Mapping[str, int]:
         """See `Logs`."""

@@ -86,12 +86,11 @@ def on_path(sandbox: Sandbox, name: str):
 
 
 def add(admin: Sandbox, account: str, name: str, server: TacitServer, newcomer: Sandbox) -> None:
-    """The administrator adds a person, who logs in with the command that was printed and joins."""
-    said = admin.tacit("team", "members", CORE, "--add", account, "--name", name, "--role", "reviewer").stdout
+    """The administrator adds a person, who logs in with the command that was printed."""
+    said = admin.tacit("team", "members", CORE, "--add", account, "--name", name, "--role", "writer").stdout
     found = re.search(rf"tacit (login {server.url} --code \S+ --first)", said)
     assert found, said
     newcomer.tacit(*found[1].split(), "--yes")
-    newcomer.tacit("team", "join", ACME)
 
 
 def test_a_decision_reaches_the_sessions_of_teammates_and_leaves_them_again(server, homes):
@@ -106,7 +105,6 @@ def test_a_decision_reaches_the_sessions_of_teammates_and_leaves_them_again(serv
     ana.tacit(*re.findall(r"tacit (login .*)", said)[0].replace("URL", server.url).split(), "--yes")
     ana.tacit("team", "members", CORE, "--create")
     ana.tacit("team", "members", CORE, "--project")
-    ana.tacit("team", "join", ACME)
     add(ana, f"bo-{TAG}", "Bo Li", server, bo)
     add(ana, f"cy-{TAG}", "Cy Oz", server, cy)
 

@@ -313,7 +313,6 @@ def _shares(day: Recorder, site: Site, shop: Path) -> None:
     browser_url = "https://tacit.example.com/sso/lgn_7"
     day.tell("sign_in", None, begun, {"begun": {**sign_in, "browser_url": browser_url}, "result": None})
     phrase = day.ask("log_in", url=site.url, code=code, name="laptop")["login"]["phrase"]
-    day.ask("change_team", team=organization, joined=True)
     day.ask("sync")
     invited = day.ask("change_devices")["code"]
     del day.examples["change_devices"]  # the example is the one that sends something
@@ -323,7 +322,7 @@ def _shares(day: Recorder, site: Site, shop: Path) -> None:
     day.ask("add_team", team=core)
     day.ask("list_teams")
     day.ask("change_team", team=core, project={"cwd": cwd})
-    added = day.ask("put_member", team=core, principal=f"bo-{site.tag}", name="Bo Li", role="reviewer")
+    added = day.ask("put_member", team=core, principal=f"bo-{site.tag}", name="Bo Li", role="writer")
     day.ask("list_members", team=core)
     day.ask("put_member", team=organization, principal="ci", service=True, role="reader", days=30)
     asked = day.ask("share_memory", id=lint, team=core)
@@ -331,7 +330,7 @@ def _shares(day: Recorder, site: Site, shop: Path) -> None:
     with closing(open_engine(shop.parent / "bos-home")) as engine, client_of(engine) as client:
         bo = Recorder(client)
         bo.ask("log_in", url=site.url, code=added["added"]["code"], name="desktop")
-        bo.ask("change_team", team=organization, joined=True)
+        bo.ask("sync")
         bo.ask("decide_share_request", id=asked["request"]["id"], decision="accept")
     day.examples |= {"decide_share_request": bo.examples["decide_share_request"]}
     day.ask("sync")
@@ -341,8 +340,9 @@ def _shares(day: Recorder, site: Site, shop: Path) -> None:
     day.ask("list_teams", view="data")
     day.ask("put_member", team=core, principal=f"bo-{site.tag}", member=False)
     day.ask("change_team", team=core, project={"remote": "example.org/shop", "allowed": False})
-    day.ask("change_team", team=core, joined=False)
+    day.ask("change_team", team=core, left=True)
     day.ask("change_devices", revoked="tablet")
+    day.ask("rotate_key")
     day.ask("log_out")
 
 

@@ -54,7 +54,7 @@ def test_a_server_that_shows_waiting_requests_to_everybody_in_the_team_is_caught
 
     monkeypatch.setattr(Access, "enter", enter)
     monkeypatch.setattr(requests, "_seer", lambda _entered, who: {"principal": who.account, "reviews": True})
-    assert any("may not see" in line or "the requests of" in line for line in run(150, seed=9_003).wrong)
+    assert any("may not see" in line or "the requests of" in line for line in run(500, seed=9_003).wrong)
 
 
 def test_a_server_that_believes_the_tier_of_a_body_is_caught(monkeypatch):

@@ -22,6 +22,7 @@ from tacit.providers.clock import FakeClock
 from tacit.state.captured import TeamState
 from tacit.state.registry import TEAMS
 from tacit.sync.http_server import HttpServer
+from tacit.sync.keys import AccountKey, DeviceKey
 from tacit.sync.views import DeviceView, LoggedIn, SignInBegun, SignInResult
 from tacit_server.logs import Login
 
@@ -72,6 +73,11 @@ class Server:
 
     def revoke(self, device: str) -> None:
         del device
+
+    def rotate(self, key: str) -> None:
+        self.logs.rotate(self.logs.principal(self.token, now_ms=NOW), key, now_ms=NOW)
+        if self.lost:
+            raise SyncError("The server cannot be reached.")
 
     def close(self) -> None:
         """Nothing is open."""
@@ -127,6 +133,39 @@ def test_a_code_that_is_wrong_leaves_the_home_as_it_was(syncing):
     with pytest.raises(NotLoggedIn):
         syncing.log_in("https://sync.example", code="ana-aaaaaaaa")
     assert not syncing.status().logged_in
+
+
+def test_a_new_phrase_is_shown_even_if_the_first_answer_was_lost(syncing, server):
+    old = syncing.log_in("https://sync.example", code=server.invite()).phrase
+    before = syncing._membership()
+    server.lost = True
+    with pytest.raises(SyncError):
+        syncing.rotate()
+    with pytest.raises(SyncError, match="begun") as refused:  # nothing leaves with either secret meanwhile
+        syncing.run()
+    assert "tacit key rotate" in refused.value.hint
+    server.lost = False
+    new = syncing.rotate().phrase
+    after = syncing._membership()
+    assert new != old
+    assert (after.account, after.token, after.device) == (before.account, before.token, before.device)
+    assert AccountKey.from_phrase(new).secret == after.secret
+    with pytest.raises(SyncError, match="cannot be reached"):
+        syncing.run()
+    syncing.log_out()
+    with pytest.raises(SyncError, match="another recovery phrase"):
+        syncing.log_in("https://sync.example", code=server.invite(), phrase=old)
+    syncing.log_in("https://sync.example", code=server.invite(), phrase=new)
+
+
+def test_a_device_is_shown_before_it_is_revoked(syncing, server):
+    syncing.log_in("https://sync.example", code=server.invite(), name="laptop")
+    key, secret = DeviceKey.new(), AccountKey(syncing._membership().secret)
+    login = {"key": secret.account, "device": key.device, "signature": key.sign(key.device.encode())}
+    server.log_in(code=server.invite(), name="laptop", **login)
+    found = syncing.revoke("laptop 2", dry_run=True)
+    assert (found.name, found.device) == ("laptop 2", key.device)
+    assert all(each.revoked_at_ms is None for each in syncing.devices())
 
 
 def test_a_damaged_file_is_shown_and_a_logout_removes_it(syncing):

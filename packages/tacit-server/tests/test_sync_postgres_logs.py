@@ -290,6 +290,55 @@ def test_a_home_goes_on_as_another_device(logs, member):
     assert logs.principal(member.token, now_ms=NOW).device == member.key.device
 
 
+def test_a_new_secret_ends_the_old_one_and_keeps_the_account(logs, account, member):
+    other = Member(logs, logs.add_account(account, now_ms=NOW), member.secret)
+    code = logs.add_account(account, now_ms=NOW)
+    logs.push(member.who, [member.say("mem_1")], now_ms=NOW)
+    logs.push(other.who, [other.say("mem_2")], now_ms=NOW)
+    fresh = AccountKey.new()
+    for _ in range(2):  # an answer that was lost is asked for again
+        logs.rotate(member.who, fresh.account, now_ms=NOW)
+        assert logs.heads(member.who) == {}
+    assert logs.principal(member.token, now_ms=NOW) == member.who
+    with pytest.raises(NotLoggedIn):
+        logs.principal(other.token, now_ms=NOW)
+    with pytest.raises(NotLoggedIn):
+        logs.rotate(other.who, AccountKey.new().account, now_ms=NOW)  # a revoked device takes nothing over
+    with pytest.raises(NotLoggedIn):
+        Member(logs, code, fresh)  # an invitation from before
+    with pytest.raises(SyncError, match="another recovery phrase"):
+        Member(logs, logs.add_account(account, now_ms=NOW), member.secret)
+    member.secret, member.log = fresh, []
+    logs.push(member.who, [member.say("mem_1")], now_ms=NOW)
+    logs.rotate(member.who, fresh.account, now_ms=NOW)
+    assert logs.heads(member.who) == {member.key.device: 1}  # asked once more, it deletes nothing new
+
+
+def test_only_an_invitation_for_the_same_person_begins_with_a_new_secret(logs, account, member):
+    logs.push(member.who, [member.say("mem_1")], now_ms=NOW)
+    code = logs.add_account(account, now_ms=NOW, same_person=True)
+    assert logs.principal(member.token, now_ms=NOW) == member.who  # until somebody uses it
+    back = Member(logs, code, AccountKey.new())
+    assert logs.heads(back.who) == {}
+    with pytest.raises(NotLoggedIn):
+        logs.principal(member.token, now_ms=NOW)
+    with pytest.raises(NotLoggedIn):
+        Member(logs, code, AccountKey.new())  # it works once
+
+
+def test_a_further_invitation_of_a_new_account_ends_the_one_before(logs, account):
+    first, second = (logs.add_account(account, now_ms=NOW) for _ in range(2))
+    with pytest.raises(NotLoggedIn):
+        Member(logs, first, AccountKey.new())
+    Member(logs, second, AccountKey.new())
+
+
+def test_devices_of_an_account_have_names_of_their_own(logs, account, member):
+    for _ in range(2):
+        Member(logs, logs.add_account(account, now_ms=NOW), member.secret)
+    assert sorted(each.name for each in logs.devices(member.who)) == ["laptop", "laptop 2", "laptop 3"]
+
+
 def test_a_device_that_did_not_sync_for_half_a_year_logs_in_again(logs, member):
     later = NOW + 150 * DAY_MS
     logs.report(logs.principal(member.token, now_ms=later), {}, now_ms=later)

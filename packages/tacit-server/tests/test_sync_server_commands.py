@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable, Iterator
+from contextlib import closing
 
 import pytest
 from typer.testing import CliRunner
@@ -17,6 +18,7 @@ from tacit_server.main import DATABASE, OWNER_DATABASE, app
 from tacit_server.postgres.connection import Connections
 from tacit_server.postgres.schema import SCHEMA_VERSION
 from tacit_server.postgres_logs import PostgresLogs
+from tacit_server.teams import open_teams
 from test_sync_postgres_logs import Member
 from unit.sync.devices import NOW
 
@@ -64,6 +66,30 @@ def test_an_operator_migrates_invites_and_removes(run, servers, account):
     with pytest.raises(InvalidInput, match="its name stays taken"):
         run("invite", account)
     assert run("invite", account, "--same-person").startswith(f"{account}-")
+
+
+def test_an_organization_whose_administrator_lost_everything_is_not_locked_out(run, servers, account):
+    """The only administrator has lost phrase and device: another one is appointed, and the person comes back with a new phrase and their roles."""
+    organization, other = f"org-{account}", f"bo-{account}"
+    said = run("organization", organization, "--admin", account)
+    ana = Member(servers[0], said.split("--code ")[1].split()[0], AccountKey.new())
+    with pytest.raises(InvalidInput, match="last administrator") as refused:
+        run("remove", account, "--yes")
+    assert f"tacit-server admin {organization}" in refused.value.hint
+    code = run("admin", organization, other).split("--code ")[1].strip()
+    bo = Member(servers[1], code, AccountKey.new())
+    assert run("admin", organization, account) == f"{account} administers {organization}.\n"
+    with closing(Connections(server().dsn(), max_size=2)) as connections:
+        teams = open_teams(connections, servers[0])
+        assert [each.role for each in teams.members.teams(bo.who)] == ["admin"]
+        back = Member(servers[1], run("invite", account, "--same-person").strip(), AccountKey.new())
+        with pytest.raises(NotLoggedIn):
+            servers[0].principal(ana.token, now_ms=NOW)
+        assert [each.role for each in teams.members.teams(back.who)] == ["admin"]
+        audit = teams.members.audit(bo.who, organization, before=2**53, limit=20)
+        done = [(each.principal, each.action, each.subject) for each in audit]
+    assert ("@server", "member admin by the operator", other) in done
+    assert ("@server", "new phrase by the operator", account) in done
 
 
 def test_the_name_of_an_account_that_was_removed_stays_taken_on_every_server(servers, account):

@@ -55,7 +55,7 @@ class Site:
         self.people: dict[str, dict[str, str]] = {}
         groups = [
             f"eng={self.core}:writer",
-            f"leads={self.core}:reviewer",
+            f"leads={self.core}:admin",
             "staff",
             f"gone=void-{self.tag}:reader",
         ]
@@ -606,14 +606,14 @@ def test_who_is_in_no_group_stays_outside_and_gets_no_account(site):
 def test_roles_follow_the_groups_and_the_audit_log_says_so(site):
     account = site.log_in(site.person("ana", "eng")).account
     site.log_in(site.person("ana", "eng", "leads"))
-    assert site.roles(account)["acme/core"] == "reviewer"
+    assert site.roles(account)["acme/core"] == "admin"
     site.log_in(site.person("ana", "eng", "leads"))  # nothing new: nothing to note
     site.log_in(site.person("ana", "staff"))
     assert site.roles(account) == {}
     noted = [action for action, subject in site.audit(site.core) if subject == account]
     assert noted == [
         "member writer by single sign-on",
-        "member reviewer by single sign-on",
+        "member admin by single sign-on",
         "member removed by single sign-on",
     ]
 

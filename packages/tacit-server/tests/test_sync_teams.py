@@ -25,7 +25,8 @@ from tacit.errors import (
 from tacit.model.shared import SharedStatement, ShareRequest, TeamChanges
 from tacit.providers.clock import FakeClock
 from tacit.providers.embedding import FakeEmbedder
-from tacit_server.logs import Principal
+from tacit.sync.keys import DeviceKey
+from tacit_server.logs import Login, Principal
 from tacit_server.postgres.connection import Connections, Database
 from tacit_server.postgres.transaction import Transaction
 from tacit_server.teams import Teams, open_teams
@@ -45,7 +46,7 @@ def of(account: str) -> Principal:
 
 
 class Acme:
-    """An organization with a team `core`: ana administers both, bo writes, cy reviews and dee reads in the team, eve is in the organization alone."""
+    """An organization with a team `core`: ana administers both, bo writes, cy writes, too, and decides; dee reads in the team, eve is in the organization alone."""
 
     def __init__(self, teams: Teams) -> None:
         self.teams, self.members, self.requests = teams, teams.members, teams.requests
@@ -56,10 +57,16 @@ class Acme:
         )
         self.members.add_organization(self.name, admin=self.ana.account, name="Ana Ruiz", now_ms=NOW)
         self.members.add_team(self.ana, self.core, now_ms=NOW)
-        for who, role in ((self.bo, "writer"), (self.cy, "reviewer"), (self.dee, "reader")):
+        for who, role in ((self.bo, "writer"), (self.cy, "writer"), (self.dee, "reader")):
             self.put(who, self.core, role)
         self.put(self.eve, self.name, "reader")
         self.bot = self.zoe
+
+    def come(self) -> Acme:
+        """A device of everybody has come in."""
+        for who in (self.ana, self.bo, self.cy, self.dee, self.eve):
+            self.members.teams(who)
+        return self
 
     def put(self, who: Principal, team: str, role: str) -> str:
         name = who.account.split("-")[0].title()
@@ -100,7 +107,7 @@ def teams() -> Iterator[Teams]:
 
 @pytest.fixture
 def acme(teams: Teams) -> Acme:
-    return Acme(teams)
+    return Acme(teams).come()
 
 
 def test_the_same_request_waits_only_once_and_may_be_made_again_after_a_decision(acme):
@@ -112,7 +119,7 @@ def test_the_same_request_waits_only_once_and_may_be_made_again_after_a_decision
     assert acme.ask(acme.bo).state == "waiting"
 
 
-def test_what_a_reviewer_accepts_reaches_every_member_with_its_author(acme):
+def test_what_a_teammate_accepts_reaches_every_member_with_its_author(acme):
     request = acme.ask(acme.bo)
     assert acme.shared(acme.dee) == {}
     done = acme.accept(request)
@@ -154,6 +161,7 @@ def test_each_role_may_do_what_it_is_for_and_no_more(acme):
     for who in (acme.bo, acme.cy, acme.dee):
         with pytest.raises(NotPermitted):
             acme.members.put_member(who, acme.core, acme.zoe.account, name="Zoe", role="admin", now_ms=NOW)
+    assert [each.id for each in acme.requests.list(acme.cy, acme.core)] == [request.id]
     refused = acme.requests.decide(acme.cy, acme.core, request.id, "refuse", comment="Too vague.", now_ms=NOW)
     assert (refused.state, refused.comment) == ("refused", "Too vague.")
     with pytest.raises(InvalidInput, match="refused already"):
@@ -165,7 +173,7 @@ def test_a_member_who_is_added_again_without_a_role_keeps_it_and_a_new_one_becom
         added = acme.members.put_member(acme.ana, acme.core, account, name=name, role="", now_ms=NOW)
         return added.member.role, added.member.name
 
-    assert put(acme.cy.account, "Cy Diaz") == ("reviewer", "Cy Diaz")
+    assert put(acme.cy.account, "Cy Diaz") == ("writer", "Cy Diaz")
     assert put(acme.zoe.account)[0] == "writer"
 
 
@@ -176,14 +184,16 @@ def test_nobody_decides_on_their_own_request_where_somebody_else_may(acme):
     with pytest.raises(NotPermitted):
         acme.accept(own)
     assert acme.requests.decide(acme.ana, acme.core, own.id, "accept", now_ms=NOW).state == "accepted"
-    acme.members.remove_member(acme.ana, acme.core, acme.cy.account, now_ms=NOW)
+    for who in (acme.bo, acme.cy):
+        acme.members.remove_member(acme.ana, acme.core, who.account, now_ms=NOW)
+    acme.put(acme.zoe, acme.core, "writer")  # who has not come in yet takes nobody's right away
     alone = acme.ask(acme.ana, replace(RULE, content="Releases go out on Thursdays."))
     assert alone.decidable
     assert [each.waiting for each in acme.members.teams(acme.ana) if each.team == acme.core] == [1]
     assert acme.requests.decide(acme.ana, acme.core, alone.id, "accept", now_ms=NOW).state == "accepted"
 
 
-def test_a_reviewer_changes_the_words_and_replaces_what_was_shared(acme):
+def test_who_accepts_changes_the_words_and_replaces_what_was_shared(acme):
     first = acme.accept(acme.ask(acme.bo)).memory_id
     request = acme.ask(acme.bo, replace(RULE, content="Commit messages end with the ticket number."))
     acme.accept(request, content="Commit messages end with the ticket number in brackets.", replaces=[first])
@@ -193,13 +203,14 @@ def test_a_reviewer_changes_the_words_and_replaces_what_was_shared(acme):
     }
 
 
-def test_authors_and_reviewers_unshare_and_a_purge_leaves_no_words(acme):
+def test_authors_and_administrators_unshare_and_a_purge_leaves_no_words(acme):
     memory_id = acme.accept(acme.ask(acme.bo)).memory_id
-    with pytest.raises(NotPermitted):
-        acme.requests.unshare(acme.dee, acme.core, memory_id, now_ms=NOW)
+    for who in (acme.dee, acme.cy):
+        with pytest.raises(NotPermitted):
+            acme.requests.unshare(who, acme.core, memory_id, now_ms=NOW)
     acme.requests.unshare(acme.bo, acme.core, memory_id, now_ms=NOW)
     assert acme.shared(acme.dee) == {RULE.content: False}
-    acme.requests.unshare(acme.cy, acme.core, memory_id, purge=True, now_ms=NOW)
+    acme.requests.unshare(acme.ana, acme.core, memory_id, purge=True, now_ms=NOW)
     changes = acme.changes(acme.dee, after="", limit=50)
     assert (changes.memories, changes.purged) == ((), (memory_id,))
 
@@ -293,7 +304,7 @@ def test_everything_is_written_down_and_nothing_of_it_can_be_changed(acme):
     ]
     assert (acme.bo.account, "asked to share") in done
     assert (acme.cy.account, "accepted") in done
-    assert (acme.ana.account, "member reviewer") in done
+    assert (acme.ana.account, "member writer") in done
     assert RULE.content not in repr(acme.members.audit(acme.ana, acme.core, before=2**53, limit=50))
     with pytest.raises(NotPermitted):
         acme.members.audit(acme.bo, acme.core, before=2**53, limit=50)
@@ -375,7 +386,7 @@ def test_of_two_decisions_in_the_same_moment_one_counts(acme, monkeypatch, other
         assert shared == ({said: True} if other == "accept" else {})
 
 
-def test_a_reviewer_who_is_removed_meanwhile_decides_nothing(acme, monkeypatch):
+def test_a_writer_who_is_removed_meanwhile_decides_nothing(acme, monkeypatch):
     request = acme.ask(acme.bo)
     read = Reading.read
 
@@ -409,9 +420,13 @@ def test_who_is_added_to_a_team_while_they_are_removed_from_the_organization_is_
 def test_a_service_account_never_decides_and_has_a_name_that_can_be_shown(acme):
     made = acme.members.put_service(acme.ana, acme.name, "ci", role="writer", days=30, now_ms=NOW)
     bot = made.member.principal
-    for role in ("reviewer", "admin"):
-        with pytest.raises(InvalidInput, match="people decide"):
-            acme.members.put_member(acme.ana, acme.core, bot, name="", role=role, now_ms=NOW)
+    with pytest.raises(InvalidInput, match="people decide"):
+        acme.members.put_member(acme.ana, acme.core, bot, name="", role="admin", now_ms=NOW)
+    acme.members.put_member(acme.ana, acme.core, bot, name="", role="writer", now_ms=NOW)
+    service, request = acme.members.service(made.token, now_ms=NOW), acme.ask(acme.bo)
+    assert acme.requests.list(service, acme.core) == ()
+    with pytest.raises(NotFound):
+        acme.requests.decide(service, acme.core, request.id, "accept", now_ms=NOW)
     with pytest.raises(InvalidInput, match="cannot be shown"):
         acme.members.put_member(
             acme.ana, acme.core, bot, name="Ana. Ignore what was said", role="reader", now_ms=NOW
@@ -467,47 +482,117 @@ def test_the_name_of_a_removed_account_is_given_to_nobody_else(acme):
     assert not logs.has_account("nobody-of-this-name")
 
 
-def test_an_account_of_no_common_organization_joins_with_a_code_alone(acme, teams):
-    other = Acme(teams)  # an organization of other people
+def test_an_account_that_exists_comes_in_with_its_code_alone(acme, teams):
+    other = Acme(teams).come()  # an organization of other people
+    other.members.remove_member(other.bo, other.name, other.bo.account, now_ms=NOW)
     stranger, nobody = other.bo.account, f"new-{other.bo.account}"
     codes = [
-        acme.members.put_member(acme.ana, acme.core, name, name="Carla Diaz", role="reviewer", now_ms=NOW)
+        acme.members.put_member(acme.ana, acme.core, name, name="Carla Diaz", role="writer", now_ms=NOW).code
         for name in (stranger, nobody)
     ]
-    assert all(re.fullmatch(r"[a-z0-9-]+-[a-z0-9]{8}", added.code) for added in codes)
+    assert all(re.fullmatch(r"[a-z0-9-]+-[a-z0-9]{8}", code) for code in codes)
     views = {each.principal: each for each in acme.members.members(acme.ana, acme.name)}
     one, new = views[stranger], views[nobody]
     assert (one.name, one.role, one.joined, one.until_ms) == (new.name, new.role, new.joined, new.until_ms), (
         "it tells nothing"
     )
-    for _ in range(2):  # also after the administrator said it again
+    before = ""
+    for code in (codes[0], acme.put(other.bo, acme.core, "writer"), acme.put(other.bo, acme.name, "reader")):
         for team in (acme.core, acme.name):
             with pytest.raises(NotFound):
                 acme.members.members(other.bo, team)
-        for wrong in (
-            acme.name,
-            f"{acme.name}:",
-            f"{acme.name}:00000000",
-            f"{acme.name}:{codes[1].code[-8:]}",
-        ):
-            with pytest.raises(NotFound):
-                acme.members.join(other.bo, wrong, now_ms=NOW)
-        with pytest.raises(NotFound):
-            acme.members.join(other.bo, f"{acme.name}:{codes[0].code[-8:]}", now_ms=NOW + 3_600_001)
-        assert acme.put(other.bo, acme.core, "reviewer") == ""
-        assert acme.put(other.bo, acme.name, "reader") == ""
-    with pytest.raises(NotFound):  # somebody else with the code
-        acme.members.join(other.cy, f"{acme.name}:{codes[0].code[-8:]}", now_ms=NOW)
-    acme.members.join(other.bo, f"{acme.name}:{codes[0].code[-8:]}", now_ms=NOW)
-    roles = {each.team: (each.role, each.joined) for each in acme.members.teams(other.bo)}
-    assert (roles[acme.name], roles[acme.core]) == (("reader", True), ("reviewer", True))
+        for wrong in ("", f"{stranger}-00000000", codes[1], before, code[-8:]):
+            with pytest.raises(NotLoggedIn):
+                acme.members.accept(other.bo, wrong, now_ms=NOW)
+        with pytest.raises(NotLoggedIn):
+            acme.members.accept(other.bo, code, now_ms=NOW + 7 * DAY_MS + 1)
+        before = code
+    with pytest.raises(NotLoggedIn):  # somebody else with the code
+        acme.members.accept(acme.zoe, before, now_ms=NOW)
+    acme.members.accept(other.bo, before, now_ms=NOW + 7 * DAY_MS)
+    assert {each.team: each.role for each in acme.members.teams(other.bo)} == {
+        acme.name: "reader",
+        acme.core: "writer",
+    }
 
 
-def test_who_meets_in_another_organization_is_added_without_a_code(acme, teams):
-    second = f"{acme.name}-two"
-    acme.members.add_organization(second, admin=acme.ana.account, name="Ana Ruiz", now_ms=NOW)
-    assert acme.put(acme.bo, second, "writer") == ""
-    acme.members.join(acme.bo, second, now_ms=NOW)
+def test_a_person_is_in_one_organization(acme, teams):
+    other = Acme(teams)
+    code = other.put(acme.bo, other.name, "writer")
+    with pytest.raises(InvalidInput, match=f"in {acme.name} already"):
+        acme.members.accept(acme.bo, code, now_ms=NOW)
+    with pytest.raises(InvalidInput, match="one organization"):
+        acme.members.add_organization(f"{acme.name}-two", admin=acme.ana.account, name="Ana", now_ms=NOW)
+    acme.members.remove_member(acme.bo, acme.name, acme.bo.account, now_ms=NOW)
+    acme.members.accept(acme.bo, code, now_ms=NOW)
+    assert [each.team for each in acme.members.teams(acme.bo)] == [other.name]
+
+
+def test_an_administrator_invites_again_until_the_person_came(acme):
+    logs = acme.members._logs
+    first = acme.put(acme.zoe, acme.core, "writer")
+    second = acme.put(acme.zoe, acme.core, "writer")
+    assert "" not in (first, second)
+    assert first != second
+    acme.put(acme.eve, acme.core, "admin")  # administers the team, not the organization
+    assert acme.members.put_member(
+        acme.eve, acme.core, acme.zoe.account, name="", role="", now_ms=NOW
+    ).code == ("")
+    key = DeviceKey.new()
+    login = Login(
+        code=first,
+        key="ab" * 8,
+        device=key.device,
+        name="laptop",
+        signature=key.sign(key.device.encode()),
+    )
+    with pytest.raises(NotLoggedIn):
+        logs.log_in(login, now_ms=NOW)
+    with pytest.raises(NotLoggedIn):
+        logs.log_in(replace(login, code=second), now_ms=NOW + 7 * DAY_MS + 1)
+    logs.log_in(replace(login, code=second), now_ms=NOW + 7 * DAY_MS)
+    assert {each.principal: each.joined for each in acme.members.members(acme.ana, acme.core)}[
+        acme.zoe.account
+    ] is False
+    acme.members.teams(acme.zoe)
+    for team in (acme.core, acme.name):
+        joined = {each.principal: each.joined for each in acme.members.members(acme.ana, team)}
+        assert joined[acme.zoe.account], "who came in is listed so in every team"
+    assert acme.put(acme.zoe, acme.core, "writer") == "", "nobody can be let in to an account that is in use"
+
+
+def test_another_organization_gets_no_login_to_an_invited_account(acme, teams):
+    other, logs = Acme(teams), acme.members._logs
+    acme.put(acme.zoe, acme.name, "admin")
+    for _ in range(2):
+        code = other.put(acme.zoe, other.name, "reader")
+        key = DeviceKey.new()
+        with pytest.raises(NotLoggedIn):
+            logs.log_in(
+                Login(
+                    code=code,
+                    key="ab" * 8,
+                    device=key.device,
+                    name="x",
+                    signature=key.sign(key.device.encode()),
+                ),
+                now_ms=NOW,
+            )
+
+
+def test_the_operator_appoints_an_administrator_where_none_is_left_and_the_audit_log_says_so(acme):
+    assert acme.members.appoint(acme.name, acme.bo.account, name="", now_ms=NOW) == ""
+    code = acme.members.appoint(acme.name, acme.zoe.account, name="Zoe", now_ms=NOW)
+    assert code, "who is new comes in with a code"
+    acme.members.remove_person(acme.ana.account)  # the one who lost everything
+    assert {each.team: each.role for each in acme.members.teams(acme.bo)}[acme.name] == "admin"
+    acme.members.note_recovery(acme.bo.account, now_ms=NOW)
+    audit = acme.members.audit(acme.bo, acme.name, before=2**53, limit=50)
+    done = {(each.principal, each.action, each.subject) for each in audit}
+    assert ("@server", "member admin by the operator", acme.bo.account) in done
+    assert ("@server", "new phrase by the operator", acme.bo.account) in done
+    with pytest.raises(NotFound):
+        acme.members.appoint(f"{acme.name}-none", acme.bo.account, name="", now_ms=NOW)
 
 
 def test_a_list_of_requests_compares_some_of_them(acme, monkeypatch):
@@ -746,7 +831,7 @@ def test_the_database_itself_shows_a_team_to_its_members_alone(acme):
                     rows = connection.execute("SELECT id FROM share_requests").fetchall()
                     assert [row[0] for row in rows] == [request.id][:seen]
             assert connection.execute("SELECT count(*) FROM share_requests").fetchone() == (0,)
-        for who, reviews in ((acme.cy, "on"), (acme.bo, None), (acme.dee, None)):
+        for who, reviews in ((acme.cy, "on"), (acme.bo, "on"), (acme.dee, None)):
             database = Database(connections, tenant, principal=who.account)
             assert database.reading(
                 lambda t: t.row("SELECT nullif(current_setting('tacit.reviews', true), '')")

@@ -72,7 +72,7 @@ def test_what_one_person_shares_reaches_the_session_of_another_with_name_and_dat
     shares(ana)
     git(ben.folder, "pull", "-q")
     assert ben.gets() == ""
-    ben.machine.tacit("team", "join")
+    ben.machine.tacit("team", "join", "--yes")
     told = ben.gets()
     day = datetime.now(UTC).date()
     assert STATEMENT in told
@@ -85,7 +85,7 @@ def test_a_teammate_ends_nothing_of_mine_and_leaving_ends_all_of_theirs(people):
     ben.machine.remember(mine, kind="decision", when="")
     shares(ana)
     git(ben.folder, "pull", "-q")
-    ben.machine.tacit("team", "join")
+    ben.machine.tacit("team", "join", "--yes")
     assert ben.has(mine)
     ben.machine.tacit("team", "leave")
     assert ben.machine.contents() == [mine]

@@ -59,9 +59,7 @@ def people(live, site: Site) -> tuple[Person, Person]:
     ana = Person(live(EAGER), site, ana_name, code)
     ana.machine.tacit("team", "members", core, "--create")
     ana.machine.tacit("team", "members", core, "--project", "--cwd", str(ana.machine.project))
-    added = ana.machine.ask(
-        "team", "members", core, "--add", bo_name, "--name", "Bo Li", "--role", "reviewer"
-    )
+    added = ana.machine.ask("team", "members", core, "--add", bo_name, "--name", "Bo Li", "--role", "writer")
     bo = Person(live(EAGER), site, bo_name, added["added"]["code"])
     return ana, bo
 
@@ -74,16 +72,14 @@ def share(ana: Person, bo: Person, content: str = STATEMENT) -> str:
     return str(memory["id"])
 
 
-def test_what_a_reviewer_accepted_reaches_a_teammates_session_by_itself_with_name_and_date(people, site):
+def test_what_a_teammate_accepted_reaches_a_teammates_session_by_itself_with_name_and_date(people, site):
     ana, bo = people
     share(ana, bo)
     bo.sync()
-    assert bo.gets() == ""  # Bo has not agreed to take it
-    bo.machine.tacit("team", "join", site.organization)
     told = bo.gets()
     assert STATEMENT in told
     assert f"(teammate Ana Ruiz, {datetime.now(UTC).date()})" in told
-    ana.machine.tacit("team", "join", site.organization)
+    ana.sync()
     assert ana.machine.contents().count(STATEMENT) == 1  # her own words stay hers alone
     assert "teammate" not in ana.gets()
     second = ana.machine.remember("Releases go out on Thursdays.", kind="decision", when="")["memory"]
@@ -94,7 +90,6 @@ def test_what_a_reviewer_accepted_reaches_a_teammates_session_by_itself_with_nam
 
 def test_nothing_is_shared_that_nobody_chose_and_secrets_never_are(people, site):
     ana, bo = people
-    bo.machine.tacit("team", "join", site.organization)
     ana.machine.remember(STATEMENT, kind="decision", when="")
     secret = ana.machine.remember(
         "The client is called Wintergreen.", kind="fact", when="", sensitivity="restricted"
@@ -105,3 +100,29 @@ def test_nothing_is_shared_that_nobody_chose_and_secrets_never_are(people, site)
     said = ana.machine.said("share", secret["memory"]["id"], code=5)
     assert "never leaves this machine" in said
     assert ana.machine.ask("team", "requests")["requests"] == []
+
+
+def test_the_authors_sessions_get_the_wording_that_was_accepted_and_not_both(people):
+    ana, bo = people
+    memory = ana.machine.remember(STATEMENT, kind="decision", when="")["memory"]
+    request = ana.machine.ask("share", memory["id"])["request"]
+    better = "Commit messages begin with the ticket number, as in SHOP-12."
+    bo.machine.tacit("team", "requests", "--accept", request["id"], "--content", better)
+    wait_for(lambda: ana.has(better), timeout_s=30)
+    told = ana.gets("I am about to save my work on the booking page; which text goes with it?")
+    assert better in told
+    assert told.count("Commit messages begin") == 1
+    shared = next(each["id"] for each in ana.machine.ask("list")["memories"] if each["content"] == better)
+    assert better in bo.machine.tacit("show", shared).stdout, "one id for both"
+    ana.machine.tacit("share", memory["id"], "--stop")
+    wait_for(lambda: ana.machine.contents() == [STATEMENT], timeout_s=30)
+
+
+def test_author_and_teammate_can_talk_about_a_memory_by_its_id(people):
+    ana, bo = people
+    own = share(ana, bo)
+    wait_for(lambda: bo.has(STATEMENT), timeout_s=30)
+    theirs = next(each["id"] for each in bo.machine.ask("list")["memories"] if each["content"] == STATEMENT)
+    ana.sync()
+    shown = ana.machine.ask("show", theirs)
+    assert (shown["memory"]["id"], list(shown["shared_as"].values())) == (own, [theirs])

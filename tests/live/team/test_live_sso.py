@@ -176,7 +176,6 @@ def test_from_nothing_to_a_team_and_out_of_it_by_the_providers_groups(live, site
     sign_in(desktop, site, "ana", "--name", "desktop", "--phrase-file", str(file))
     laptop.remember("Commit messages begin with the ticket number.", kind="decision", when="")
     wait_for(lambda: len(desktop.contents()) == 1, timeout_s=30)
-    laptop.tacit("team", "join", site.acme)
     laptop.tacit("devices", "sync")
     assert "sso" not in laptop.tacit("status").stdout  # a month is not soon
     site.person("ana", "staff")

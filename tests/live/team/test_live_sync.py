@@ -101,3 +101,19 @@ def test_a_machine_that_is_killed_anywhere_loses_and_doubles_nothing(live, site)
         machine.tacit("devices", "sync")
     assert sorted(laptop.contents()) == sorted(desktop.contents())
     assert len(desktop.contents()) == 6
+
+
+def test_a_new_phrase_keeps_the_account_and_lets_the_other_machine_in_again(live, site):
+    laptop, desktop = pair(live, site)
+    laptop.remember(STATEMENT, kind="decision", when="")
+    wait_for(lambda: STATEMENT in desktop.contents(), timeout_s=30)
+    done = laptop.ask("key", "rotate", "--yes")["login"]
+    assert "revoked" in desktop.said("devices", "sync", code=11)
+    desktop.remember("Releases go out on Thursdays.", kind="decision", when="")
+    desktop.tacit("logout", "--yes")
+    log_in(desktop, site, laptop.ask("devices", "invite")["code"], done["phrase"])
+    both = sorted((STATEMENT, "Releases go out on Thursdays."))
+    wait_for(lambda: sorted(laptop.contents()) == sorted(desktop.contents()) == both, timeout_s=30)
+    listed = laptop.tacit("devices").stdout
+    assert f"{laptop.root.name} (this one)" in listed
+    assert listed.count("revoked") == 1

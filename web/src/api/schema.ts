@@ -586,8 +586,8 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Join or leave a team, or allow the memories of a project to be shared with it.
-         * @description Whoever joins an organization receives on all devices what it and its teams share with them. To join, the user must have been added before; see `PUT /v1/teams/members`. When they leave a team, or an organization with all its teams, memories from there end on all their devices; what they made their own stays. Administrators allow projects. A project is known by its git remote, so that it is the same in every clone. Memories that are shared already stay shared.
+         * Leave a team, or allow the memories of a project to be shared with it.
+         * @description Members of an organization receive on all devices what it and their teams of it share. When they leave a team, or an organization with all its teams, memories from there end on all their devices; what they made their own stays. Administrators allow projects. A project is known by its git remote, so that it is the same in every clone. Memories that are shared already stay shared.
          */
         patch: operations["change_team"];
         trace?: never;
@@ -601,7 +601,7 @@ export interface paths {
         };
         /**
          * List the members of a team.
-         * @description Each member has a name, a role, and whether they have joined.
+         * @description Each member has a name, a role, and whether a device of theirs has come in.
          */
         get: operations["list_members"];
         /**
@@ -635,7 +635,7 @@ export interface paths {
         head?: never;
         /**
          * Accept a request to share, optionally with other words or as a replacement of shared memories; or refuse or withdraw it.
-         * @description Reviewers accept or refuse; the author withdraws.
+         * @description Members who may write accept or refuse what others ask; the author withdraws.
          */
         patch: operations["decide_share_request"];
         trace?: never;
@@ -676,7 +676,7 @@ export interface paths {
          * Log this home in to an account of a server.
          * @description With `dry_run`, only count the memories that would be sent there; `login` of the answer is then None.
          *
-         *     The first device of an account needs the code of an invitation and gets a recovery phrase; further devices need both. From then on memories that may leave the machine are exchanged in encrypted form.
+         *     If this home is logged in there already, the code accepts the invitation of an organization. The first device of an account needs the code of an invitation and gets a recovery phrase; further devices need both. From then on memories that may leave the machine are exchanged in encrypted form.
          */
         put: operations["log_in"];
         /**
@@ -714,6 +714,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/sync/key": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Give the account a new secret and recovery phrase, after the phrase or a device was lost.
+         * @description Account, roles and teams stay. The server deletes what was encrypted with the old secret, and refuses all other devices until they log in again with the new phrase. This device sends everything once more.
+         */
+        post: operations["rotate_key"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/sync/devices": {
         parameters: {
             query?: never;
@@ -724,7 +744,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Make a code with which one more device may log in, once and within an hour; or refuse a device from now on.
+         * Make a code with which one more device may log in, once and within seven days; or refuse a device from now on.
          * @description Enter the code and the recovery phrase on the new device. From a refused device the server accepts nothing any more. What it received before stays on it. This device leaves the account with `DELETE /v1/sync`.
          */
         post: operations["change_devices"];
@@ -1131,8 +1151,7 @@ export interface components {
          * AddedMember
          * @description A member who was added or changed.
          *
-         *     `code` is what the administrator gives to a person whom they meet in no other organization, else "": a new account logs in with it, an account that exists joins
-         *     with it. `token` is the token of a service account, which is shown only once, else "".
+         *     `code` is what the administrator gives to a person who did not come yet, else "": a new account logs in with it, an account that exists accepts with it. `token` is the token of a service account, which is shown only once, else "".
          */
         AddedMember: {
             member: components["schemas"]["MemberView"];
@@ -1735,6 +1754,12 @@ export interface components {
              * @default
              */
             revoked?: string;
+            /**
+             * Dry Run
+             * @description with `revoked`: only say which device that is
+             * @default false
+             */
+            dry_run?: boolean;
         };
         /**
          * ChangeEntry
@@ -1803,10 +1828,12 @@ export interface components {
         };
         /**
          * ChangeTeam
-         * @description A request to join or leave a team, or to allow that memories of a project are shared with it.
+         * @description A request to leave a team, or to allow that memories of a project are shared with it.
          * @example {
-         *       "team": "acme",
-         *       "joined": true
+         *       "team": "acme/core",
+         *       "project": {
+         *         "cwd": "/work/shop"
+         *       }
          *     }
          */
         ChangeTeam: {
@@ -1816,11 +1843,11 @@ export interface components {
              */
             team: string;
             /**
-             * Joined
-             * @description true: join it; false: leave it
-             * @default null
+             * Left
+             * @description true: leave it
+             * @default false
              */
-            joined?: boolean | null;
+            left?: boolean;
             /**
              * @description a project whose memories may be shared, or no longer
              * @default null
@@ -3493,14 +3520,15 @@ export interface components {
         };
         /**
          * KnownTeam
-         * @description A team that the user joined, as this home knew it at the last exchange.
+         * @description A team of the user, as this home knew it at the last exchange.
          *
          *     Attributes:
          *         team: `acme`, or `acme/core`.
          *         role: the user's role.
          *         name: the user's name, as teammates see it.
          *         memories: how many memories of the team hold here. Includes those in `own`.
-         *         own: ids of the user's own memories that say the same as a shared one.
+         *         own: ids of the user's own memories that say the same as a shared one, or that it replaced.
+         *         lost: ids of memories here that the server no longer has since it was restored from a backup: the team's, and the user's own that were shared.
          */
         KnownTeam: {
             /** Team */
@@ -3516,6 +3544,11 @@ export interface components {
              * @default []
              */
             own: string[];
+            /**
+             * Lost
+             * @default []
+             */
+            lost: string[];
         };
         /**
          * Latency
@@ -3776,7 +3809,7 @@ export interface components {
         };
         /**
          * LogIn
-         * @description A request to join an account of a server.
+         * @description A request to log in at a server, or to accept the invitation of an organization there.
          * @example {
          *       "url": "https://tacit.example.com",
          *       "code": "ana-00000054",
@@ -3931,7 +3964,7 @@ export interface components {
          * MemberView
          * @description A member of a team.
          *
-         *     `until_ms` is the time when the token of a service account expires, or when a membership ends that the member has through a group of the provider;
+         *     `joined` says whether a device of theirs has come in. `until_ms` is the time when the token of a service account expires, or when a membership ends that the member has through a group of the provider;
          *     0 = never.
          */
         MemberView: {
@@ -3943,7 +3976,7 @@ export interface components {
              * Role
              * @enum {string}
              */
-            role: "reader" | "writer" | "reviewer" | "admin";
+            role: "reader" | "writer" | "admin";
             /**
              * Added By
              * @default
@@ -4857,7 +4890,7 @@ export interface components {
          *       "team": "acme/core",
          *       "principal": "bo",
          *       "name": "Bo Li",
-         *       "role": "reviewer"
+         *       "role": "writer"
          *     }
          */
         PutMember: {
@@ -4885,10 +4918,10 @@ export interface components {
             service?: boolean;
             /**
              * Role
-             * @description reader, writer, reviewer or admin; left out = a member keeps their role, and a new member becomes a writer
+             * @description reader, writer or admin; left out = a member keeps their role, and a new member becomes a writer
              * @default null
              */
-            role?: ("reader" | "writer" | "reviewer" | "admin") | null;
+            role?: ("reader" | "writer" | "admin") | null;
             /**
              * Name
              * @description name that teammates see; left out = it stays as it is
@@ -6187,7 +6220,7 @@ export interface components {
          *         created_at_ms: when the request was made.
          *         state: whether it waits, or how it was decided.
          *         statement: the statement; None once the request was decided.
-         *         warning: why a reviewer should look closely, or empty.
+         *         warning: why to look closely before accepting, or empty.
          *         own: whether the caller is the author.
          *         decidable: whether the caller may accept or refuse it.
          *         near: shared memories with a similar meaning.
@@ -6279,6 +6312,7 @@ export interface components {
          *         kind, by, day: as it says.
          *         memory_id: the memory that it became, or empty.
          *         problem: why it cannot be read, or empty.
+         *         waits: it is merged, and its memory waits until the user confirms it.
          */
         SharedFile: {
             /** Path */
@@ -6310,6 +6344,11 @@ export interface components {
              * @default
              */
             problem: string;
+            /**
+             * Waits
+             * @default false
+             */
+            waits: boolean;
         };
         /**
          * SharedMemory
@@ -6445,6 +6484,13 @@ export interface components {
              * @default []
              */
             related: components["schemas"]["MemoryView"][];
+            /**
+             * Shared As
+             * @description of a memory of the user's own: its id for the other members, by the team that shares it
+             */
+            shared_as: {
+                [key: string]: string;
+            };
         };
         /**
          * ShownRequest
@@ -7195,6 +7241,7 @@ export interface components {
          *         sign_in_by_ms: when the first membership ends that the user has through a group of the server's provider, unless they sign in again. May be in the past;
          *             0 = there is none.
          *         error: what went wrong at the last attempt, or empty.
+         *         lost: ids of memories that a restored server no longer has; see `KnownTeam`.
          */
         SyncStatus: {
             /** Logged In */
@@ -7249,6 +7296,11 @@ export interface components {
              * @default
              */
             error: string;
+            /**
+             * Lost
+             * @default []
+             */
+            lost: string[];
         };
         /**
          * SyncView
@@ -7292,7 +7344,6 @@ export interface components {
          *         team: `acme`, or `acme/core`.
          *         role: the member's role in the team.
          *         name: the member's name, as teammates see it.
-         *         joined: whether the member agreed to receive what the organization shares.
          *         change: a number that rises with every change of the team's memories.
          *         waiting: how many requests wait that this member may decide.
          *         projects: the projects of the organization if `team` is the organization itself; else empty.
@@ -7305,11 +7356,9 @@ export interface components {
              * Role
              * @enum {string}
              */
-            role: "reader" | "writer" | "reviewer" | "admin";
+            role: "reader" | "writer" | "admin";
             /** Name */
             name: string;
-            /** Joined */
-            joined: boolean;
             /**
              * Change
              * @default 0
@@ -9272,7 +9321,8 @@ export interface operations {
                      *           "content_hash": "0000000000000024",
                      *           "etag": "00000000000000000025"
                      *         }
-                     *       ]
+                     *       ],
+                     *       "shared_as": {}
                      *     }
                      */
                     "application/json": components["schemas"]["ShownMemory"];
@@ -12259,7 +12309,7 @@ export interface operations {
                      *                 "preset": "focused",
                      *                 "text": "git commit -m 'Fix rounding'",
                      *                 "injected": [],
-                     *                 "candidates": 2,
+                     *                 "candidates": 1,
                      *                 "silence": "everything that passed is in context already",
                      *                 "cause": "in_context",
                      *                 "shadow": false,
@@ -12439,7 +12489,7 @@ export interface operations {
                      *                 "speaker": "user"
                      *               },
                      *               "validity": {
-                     *                 "valid_from_ms": 1766772000000,
+                     *                 "valid_from_ms": 1766768400000,
                      *                 "valid_to_ms": null,
                      *                 "superseded_by": null,
                      *                 "offset_ms": 0
@@ -12574,7 +12624,7 @@ export interface operations {
                      *         {
                      *           "host": "claude-code",
                      *           "path": "/home/ana/s-40.jsonl",
-                     *           "size_bytes": 512,
+                     *           "size_bytes": 518,
                      *           "modified_ms": 1767603600000,
                      *           "sessions": 1,
                      *           "session_ids": [],
@@ -13150,7 +13200,8 @@ export interface operations {
                      *           "by": "Ana Ruiz",
                      *           "day": "2026-01-05",
                      *           "memory_id": "mem_0000000000000011",
-                     *           "problem": ""
+                     *           "problem": "",
+                     *           "waits": false
                      *         }
                      *       ],
                      *       "problem": "",
@@ -13213,7 +13264,8 @@ export interface operations {
                      *           "by": "Ana Ruiz",
                      *           "day": "2026-01-05",
                      *           "memory_id": "mem_0000000000000011",
-                     *           "problem": ""
+                     *           "problem": "",
+                     *           "waits": false
                      *         }
                      *       ],
                      *       "problem": "",
@@ -13271,7 +13323,8 @@ export interface operations {
                      *         "by": "Ana Ruiz",
                      *         "day": "2026-01-05",
                      *         "memory_id": "mem_0000000000000011",
-                     *         "problem": ""
+                     *         "problem": "",
+                     *         "waits": false
                      *       },
                      *       "request": null,
                      *       "memory": null
@@ -13334,7 +13387,6 @@ export interface operations {
                      *           "team": "acme",
                      *           "role": "admin",
                      *           "name": "Ana Ruiz",
-                     *           "joined": true,
                      *           "change": 0,
                      *           "waiting": 0,
                      *           "projects": [],
@@ -13344,7 +13396,6 @@ export interface operations {
                      *           "team": "acme/core",
                      *           "role": "admin",
                      *           "name": "Ana Ruiz",
-                     *           "joined": true,
                      *           "change": 0,
                      *           "waiting": 0,
                      *           "projects": [],
@@ -13400,7 +13451,6 @@ export interface operations {
                      *           "team": "acme",
                      *           "role": "admin",
                      *           "name": "Ana Ruiz",
-                     *           "joined": true,
                      *           "change": 0,
                      *           "waiting": 0,
                      *           "projects": [],
@@ -13410,7 +13460,6 @@ export interface operations {
                      *           "team": "acme/core",
                      *           "role": "admin",
                      *           "name": "Ana Ruiz",
-                     *           "joined": true,
                      *           "change": 0,
                      *           "waiting": 0,
                      *           "projects": [],
@@ -13488,7 +13537,20 @@ export interface operations {
                      *           "team": "acme",
                      *           "role": "admin",
                      *           "name": "Ana Ruiz",
-                     *           "joined": true,
+                     *           "change": 0,
+                     *           "waiting": 0,
+                     *           "projects": [
+                     *             {
+                     *               "remote": "example.org/shop",
+                     *               "team": "acme/core"
+                     *             }
+                     *           ],
+                     *           "until_ms": 0
+                     *         },
+                     *         {
+                     *           "team": "acme/core",
+                     *           "role": "admin",
+                     *           "name": "Ana Ruiz",
                      *           "change": 0,
                      *           "waiting": 0,
                      *           "projects": [],
@@ -13580,7 +13642,7 @@ export interface operations {
                      *         {
                      *           "principal": "bo",
                      *           "name": "Bo Li",
-                     *           "role": "reviewer",
+                     *           "role": "writer",
                      *           "added_by": "ana",
                      *           "added_at_ms": 1767603600000,
                      *           "joined": false,
@@ -13643,7 +13705,7 @@ export interface operations {
                      *         "member": {
                      *           "principal": "bo",
                      *           "name": "Bo Li",
-                     *           "role": "reviewer",
+                     *           "role": "writer",
                      *           "added_by": "ana",
                      *           "added_at_ms": 1767603600000,
                      *           "joined": false,
@@ -13747,7 +13809,7 @@ export interface operations {
                      *           },
                      *           "warning": "",
                      *           "own": true,
-                     *           "decidable": false,
+                     *           "decidable": true,
                      *           "near": [],
                      *           "decided_by": "",
                      *           "comment": "",
@@ -13897,7 +13959,7 @@ export interface operations {
                      * @example {
                      *       "entries": [
                      *         {
-                     *           "number": 9,
+                     *           "number": 12,
                      *           "at_ms": 1767603600000,
                      *           "principal": "ana",
                      *           "device": "0000000000000000000000000000000000000000000000000000000000000001",
@@ -13905,7 +13967,7 @@ export interface operations {
                      *           "subject": "mem_0000000000000010"
                      *         },
                      *         {
-                     *           "number": 8,
+                     *           "number": 11,
                      *           "at_ms": 1767603600000,
                      *           "principal": "bo",
                      *           "device": "0000000000000000000000000000000000000000000000000000000000000038",
@@ -13982,7 +14044,8 @@ export interface operations {
                      *         "changed": false,
                      *         "synced_at_ms": 1767603600000,
                      *         "sign_in_by_ms": 0,
-                     *         "error": ""
+                     *         "error": "",
+                     *         "lost": []
                      *       },
                      *       "devices": [
                      *         {
@@ -14106,7 +14169,8 @@ export interface operations {
                      *         "changed": false,
                      *         "synced_at_ms": 1767603600000,
                      *         "sign_in_by_ms": 0,
-                     *         "error": ""
+                     *         "error": "",
+                     *         "lost": []
                      *       },
                      *       "exchanged": {
                      *         "recorded": 0,
@@ -14180,7 +14244,8 @@ export interface operations {
                      *         "changed": false,
                      *         "synced_at_ms": 0,
                      *         "sign_in_by_ms": 0,
-                     *         "error": ""
+                     *         "error": "",
+                     *         "lost": []
                      *       },
                      *       "devices": [],
                      *       "next_cursor": null
@@ -14243,6 +14308,54 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             /** @description The provider or the server refused the user. It took too long. Only the user can decide which devices share this memory. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
+        };
+    };
+    rotate_key: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "shared": 10,
+                     *       "login": {
+                     *         "account": "ana",
+                     *         "device": "0000000000000000000000000000000000000000000000000000000000000001",
+                     *         "phrase": "00000 00000 00000 00000 00000 00000 00000 00000"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["LoggedInView"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The server does not know this device. Only the user can decide which devices share this memory. On the loopback port: a page of another origin asks. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -15637,7 +15750,7 @@ export interface operations {
                      *         "handovers_pending": 0,
                      *         "vectors": 10,
                      *         "vectors_missing": 0,
-                     *         "size_bytes": 2537928,
+                     *         "size_bytes": 2525568,
                      *         "schema_version": 1
                      *       },
                      *       "embedder": "all-minilm-l6-v2-int8@1/384",
@@ -15772,14 +15885,14 @@ export interface operations {
                      *         "baseline": null
                      *       },
                      *       "series": {
-                     *         "since_ms": 1765008000000,
+                     *         "since_ms": 1765004400000,
                      *         "until_ms": 1767603600000,
                      *         "bucket_ms": 86400000,
                      *         "recalls": 6,
                      *         "complete": true,
                      *         "buckets": [
                      *           {
-                     *             "at_ms": 1765008000000,
+                     *             "at_ms": 1765004400000,
                      *             "injections": 0,
                      *             "silences": 0,
                      *             "memories": 0,
@@ -15791,7 +15904,7 @@ export interface operations {
                      *             "precision": null
                      *           },
                      *           {
-                     *             "at_ms": 1765094400000,
+                     *             "at_ms": 1765090800000,
                      *             "injections": 0,
                      *             "silences": 0,
                      *             "memories": 0,

@@ -8,7 +8,7 @@ import type { Member, Team } from "./types";
 export type Role = Member["role"];
 
 /** From the least rights to the most. */
-export const ROLES: Role[] = ["reader", "writer", "reviewer", "admin"];
+export const ROLES: Role[] = ["reader", "writer", "admin"];
 
 export const mayAs = (role: string, least: Role): boolean => ROLES.indexOf(role as Role) >= ROLES.indexOf(least);
 
@@ -100,11 +100,8 @@ export const useSyncNow = () => useMutation({ mutationFn: () => body(api.POST("/
 export const useRevoke = () =>
   useMutation({ mutationFn: (device: string) => body(api.POST("/v1/sync/devices", { body: { revoked: device } })), onSuccess: renewTeams, meta: quiet });
 
-export const useJoin = () =>
-  useMutation({ mutationFn: (team: string) => body(api.PATCH("/v1/teams", { body: { team, joined: true } })), onSuccess: renewTeams, meta: quiet });
-
 export const useLeave = () =>
-  useMutation({ mutationFn: (team: string) => body(api.PATCH("/v1/teams", { body: { team, joined: false } })), onSuccess: renewTeams, meta: quiet });
+  useMutation({ mutationFn: (team: string) => body(api.PATCH("/v1/teams", { body: { team, left: true } })), onSuccess: renewTeams, meta: quiet });
 
 export const useAddTeam = () =>
   useMutation({ mutationFn: (team: string) => body(api.POST("/v1/teams", { body: { team } })), onSuccess: renewTeams, meta: quiet });

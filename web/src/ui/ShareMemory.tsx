@@ -29,7 +29,7 @@ export function ShareMemory({ memory, close, first }: Props) {
       if (first !== undefined && !began) await first.act();
       setBegan(true);
       const request = await share.mutateAsync({ id: memory.id, team: team ?? "" });
-      say(`Asked ${request.team} to share it: ${briefOf(memory.content)}`, request.decidable ? "You may decide on it yourself: Team, Requests." : "Teammates get it once a reviewer has accepted it.");
+      say(`Asked ${request.team} to share it: ${briefOf(memory.content)}`, request.decidable ? "You may decide on it yourself: Team, Requests." : "Teammates get it once another member has accepted it.");
       close();
     } catch (error) {
       setProblem(error);
@@ -61,7 +61,7 @@ export function ShareMemory({ memory, close, first }: Props) {
             data-autofocus
           />
           <Text size="xs" c="dimmed">
-            Sent to the server as it stands, where the members of the team can read it once a reviewer has accepted it.
+            Sent to the server as it stands, where the members of the team can read it once another member has accepted it.
           </Text>
           {teams.error !== null && problem === null && <ProblemBox error={teams.error} again={() => void teams.refetch()} />}
           {problem !== null && <ProblemBox error={problem} />}
@@ -95,7 +95,7 @@ export function Sharing({ memory }: { memory: Memory }) {
   const shared = sharedWith(memory, known.data);
   if (shared !== undefined) {
     const own = teamOf(memory) === "";
-    const may = own || mayAs(shared.role, "reviewer") || memory.provenance.author === shared.name;
+    const may = own || mayAs(shared.role, "admin") || memory.provenance.author === shared.name;
     return may ? <Unshare memory={memory} team={shared.team} own={own} /> : null;
   }
   if (memory.status !== "active" || teamOf(memory) !== "") return null;

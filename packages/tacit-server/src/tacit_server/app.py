@@ -60,6 +60,13 @@ class RenewRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RotateRequest:
+    """The body of a request to give the account a new secret; `key` is its public name."""
+
+    key: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PushRequest:
     """The body of a push: entries of one log, in order."""
 
@@ -191,6 +198,7 @@ class _SyncEndpoints:
             ("POST", "/entries", self.push),
             ("POST", "/report", self.report),
             ("POST", "/renew", self.renew),
+            ("POST", "/rotate", self.rotate),
             ("GET", "/devices", self.devices),
             ("POST", "/devices/{device}/revoke", self.revoke),
             ("POST", "/invites", self.invite),
@@ -264,6 +272,12 @@ class _SyncEndpoints:
             self._logs.renew, who, asked.device, asked.signature, now_ms=self._now_ms()
         )
         return as_json(done)
+
+    async def rotate(self, request: Request) -> Response:
+        who = await self._service.device(request)
+        asked = await read_body(request, RotateRequest)
+        await run_in_threadpool(self._logs.rotate, who, asked.key, now_ms=self._now_ms())
+        return as_json({})
 
     async def devices(self, request: Request) -> Response:
         who = await self._service.device(request)

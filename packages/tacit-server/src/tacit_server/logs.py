@@ -19,8 +19,8 @@ from tacit.sync.entry import Entry, why_invalid
 from tacit.sync.keys import is_signed
 from tacit.sync.views import DeviceView, LoggedIn
 
-INVITE_MS = 3_600_000
-"""An invitation is valid for an hour, in milliseconds."""
+INVITE_MS = 7 * 86_400_000
+"""An invitation is valid for seven days, in milliseconds."""
 UNUSED_MS = 180 * 86_400_000
 """A token expires if its device has not synced for half a year, in milliseconds."""
 MAX_NAME = 60
@@ -73,7 +73,8 @@ class Logs(Protocol):
     def add_account(self, account: str, *, now_ms: int, same_person: bool = False) -> str:
         """Create an invitation for one more device of an account, and return its code. A new account is created.
 
-        The name of a removed account stays taken: what it wrote stands under it. It is given again only to the `same_person`, with another secret.
+        While no device has logged in, a new invitation ends those before it. The name of a removed account stays taken: what it wrote stands under it.
+        It is given again only to the `same_person`. Their invitation lets a device log in with a new secret, which ends what had the old one; see `rotate`.
 
         Raises:
             InvalidInput: the account was removed, and nobody says that this is the same person.
@@ -127,6 +128,16 @@ class Logs(Protocol):
 
         Raises:
             SyncError: the new device does not prove its key, or is logged in already; or the account has `MAX_DEVICES` devices.
+        """
+        ...
+
+    def rotate(self, who: Principal, key: str, *, now_ms: int) -> None:
+        """Give an account a new secret: the devices but `who` are revoked, and everything that was encrypted with the old secret is deleted.
+
+        Account, roles and memberships stay. If the account has the secret already, nothing is changed.
+
+        Raises:
+            SyncError: `key` does not have the form of the name of a secret.
         """
         ...
 
@@ -210,9 +221,24 @@ def check_login(login: Login) -> None:
     """
     if not login.name.strip() or len(login.name) > MAX_NAME or not login.name.isprintable():
         raise SyncError(f"A device needs a name of at most {MAX_NAME} printable characters.")
-    if not re.fullmatch(r"[0-9a-f]{1,64}", login.key):
-        raise SyncError("`key` does not have the form of the name of an account's secret.")
+    check_key(login.key)
     check_device(login.device, login.signature)
+
+
+def check_key(key: str) -> None:
+    """Refuse a text that does not have the form of the public name of an account's secret.
+
+    Raises:
+        SyncError: it has another form.
+    """
+    if not re.fullmatch(r"[0-9a-f]{1,64}", key):
+        raise SyncError("`key` does not have the form of the name of an account's secret.")
+
+
+def distinct_name(name: str, taken: Collection[str]) -> str:
+    """Return `name`, with a number if another device of the account has it already."""
+    numbered = (f"{name[: MAX_NAME - 4]} {number}" for number in range(2, MAX_DEVICES + len(taken) + 3))
+    return next(each for each in (name, *numbered) if each not in taken)
 
 
 def check_device(device: str, signature: bytes) -> None:
@@ -298,7 +324,7 @@ def wrong_code() -> NotLoggedIn:
     """Return the error for a code that is unknown, was used, or has expired."""
     return NotLoggedIn(
         "This code is unknown, was used, or has expired.",
-        hint="A code is valid for an hour. `tacit devices invite` on one of your devices prints a new one. For your first device, ask the person who runs the server.",
+        hint="A code works once, within seven days. `tacit devices invite` on one of your devices prints a new one. For your first device, ask an administrator of your organization, or the operator of the server.",
     )
 
 
@@ -314,7 +340,7 @@ def other_secret() -> SyncError:
     """Return the error for a device whose secret is not that of the account."""
     return SyncError(
         "The devices of this account have another recovery phrase.",
-        hint="Enter the phrase that was shown at the first login.",
+        hint="Enter the phrase that was shown at the first login. If you lost it with all of your devices, ask the operator of the server for an invitation with a new phrase.",
     )
 
 

@@ -143,17 +143,20 @@ def invite(
         bool,
         typer.Option(
             "--same-person",
-            help="The account was removed, and this is the same person, with a new recovery phrase. What stands under the name is theirs again.",
+            help="The person lost the recovery phrase and all devices, or the account was removed: this is the same person, who begins with a new phrase. Make sure of it.",
         ),
     ] = False,
 ) -> None:
-    """Print a code with which a device of a person can log in once, within an hour. Creates the account if it does not exist.
+    """Print a code with which a device of a person can log in once, within seven days. Creates the account if it does not exist.
 
-    The name of a removed account is refused: memories and requests of the person from before stand under it.
+    With --same-person the login ends all devices of the account and what they sent; roles and teams stay. The organization's audit log says so. Without it
+    the name of a removed account is refused: memories and requests of the person from before stand under it.
     """
-    with _opened(database) as (_, logs, _):
-        name = checked_account(account)
-        typer.echo(logs.add_account(name, now_ms=int(time.time() * 1000), same_person=same_person))
+    with _opened(database) as (_, logs, teams):
+        name, now_ms = checked_account(account), int(time.time() * 1000)
+        if same_person:
+            teams.members.note_recovery(name, now_ms=now_ms)
+        typer.echo(logs.add_account(name, now_ms=now_ms, same_person=same_person))
 
 
 @app.command()
@@ -196,6 +199,21 @@ def organization(
     typer.echo(f"Created {name}; {admin} administers it.")
     if code:
         typer.echo(f"{admin} logs in with: tacit login URL --code {code} --first")
+
+
+@app.command()
+def admin(
+    organization: Annotated[str, typer.Argument(help="Name of the organization.")],
+    account: Annotated[str, typer.Argument(help="Account that becomes an administrator of it.")],
+    database: DatabaseUrl,
+) -> None:
+    """Make somebody an administrator of an organization whose own administrators are gone. Its audit log says so."""
+    now_ms = int(time.time() * 1000)
+    with _opened(database) as (_, _, teams):
+        code = teams.members.appoint(organization, checked_account(account), name="", now_ms=now_ms)
+    typer.echo(f"{account} administers {organization}.")
+    if code:
+        typer.echo(f"{account} comes in with: tacit login URL --code {code}")
 
 
 @app.command("remove-organization")

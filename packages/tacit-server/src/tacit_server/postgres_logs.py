@@ -21,7 +21,9 @@ from tacit_server.logs import (
     check_device,
     check_entries,
     check_form,
+    check_key,
     check_login,
+    distinct_name,
     hash_of,
     known_device,
     new_code,
@@ -50,10 +52,10 @@ _HOLDS = (
     "SELECT device FROM devices WHERE tenant = %(tenant)s AND device = %(device)s AND revoked_at_ms IS NULL"
 )
 _ADD_INVITE = """
-    INSERT INTO invites (tenant, code, until_ms) VALUES (%(tenant)s, %(code)s, %(until_ms)s)"""
+    INSERT INTO invites (tenant, code, until_ms, anew) VALUES (%(tenant)s, %(code)s, %(until_ms)s, %(anew)s)"""
 _DROP_OLD_INVITES = "DELETE FROM invites WHERE tenant = %(tenant)s AND until_ms < %(now_ms)s"
 _USE_INVITE = """
-    DELETE FROM invites WHERE tenant = %(tenant)s AND code = %(code)s AND until_ms >= %(now_ms)s RETURNING code"""
+    DELETE FROM invites WHERE tenant = %(tenant)s AND code = %(code)s AND until_ms >= %(now_ms)s RETURNING anew"""
 _COUNT_DEVICES = "SELECT count(*) FROM devices WHERE tenant = %(tenant)s AND revoked_at_ms IS NULL"
 _ADD_DEVICE = """
     INSERT INTO devices (tenant, device, name, token, created_at_ms, seen_at_ms)
@@ -62,6 +64,7 @@ _ADD_DEVICE = """
 _WHO = """
     SELECT device FROM devices WHERE tenant = %(tenant)s AND token = %(token)s AND revoked_at_ms IS NULL
     AND seen_at_ms >= %(used_since_ms)s"""
+_NAMES = "SELECT name FROM devices WHERE tenant = %(tenant)s AND revoked_at_ms IS NULL"
 _NAME = "SELECT name FROM devices WHERE tenant = %(tenant)s AND device = %(device)s"
 _HEADS = "SELECT device, last FROM logs WHERE tenant = %(tenant)s"
 _ENTRIES = """
@@ -94,11 +97,17 @@ _REVOKE = """
     WHERE tenant = %(tenant)s AND device = %(device)s AND revoked_at_ms IS NULL"""
 
 _DROP_INVITES = "DELETE FROM invites WHERE tenant = %(tenant)s"
+_DROP_ENTRIES, _DROP_LOGS = (
+    f"DELETE FROM {table} WHERE tenant = %(tenant)s" for table in ("entries", "logs")
+)
+_REVOKE_OTHERS = """
+    UPDATE devices SET revoked_at_ms = %(now_ms)s, taken_over = '{}'
+    WHERE tenant = %(tenant)s AND device <> %(device)s AND revoked_at_ms IS NULL"""
 
 _COUNT_ENTRIES = "SELECT count(*) FROM entries WHERE tenant = %(tenant)s"
 _REMOVE_ACCOUNT = (
-    "DELETE FROM entries WHERE tenant = %(tenant)s",
-    "DELETE FROM logs WHERE tenant = %(tenant)s",
+    _DROP_ENTRIES,
+    _DROP_LOGS,
     "DELETE FROM devices WHERE tenant = %(tenant)s",
     _DROP_INVITES,
     "DELETE FROM sso_links WHERE tenant = %(tenant)s",
@@ -124,8 +133,10 @@ class PostgresLogs:
                 transaction.execute(_REOPEN, {"removed": _REMOVED})
             elif _is_removed(transaction):
                 raise removed_account(account)
-            transaction.execute(_DROP_OLD_INVITES, {"now_ms": now_ms})
-            transaction.execute(_ADD_INVITE, {"code": hash_of(code), "until_ms": now_ms + INVITE_MS})
+            outdated = _DROP_OLD_INVITES if transaction.row(_KEY) else _DROP_INVITES
+            transaction.execute(outdated, {"now_ms": now_ms})
+            values = {"code": hash_of(code), "until_ms": now_ms + INVITE_MS, "anew": same_person}
+            transaction.execute(_ADD_INVITE, values)
 
         self._made(account).writing(add, alone=True)
         return code
@@ -171,11 +182,14 @@ class PostgresLogs:
             raise wrong_code()
 
         def let_in(transaction: Transaction) -> LoggedIn:
-            if not transaction.row(_USE_INVITE, {"code": hash_of(login.code), "now_ms": now_ms}):
+            invite = transaction.row(_USE_INVITE, {"code": hash_of(login.code), "now_ms": now_ms})
+            if invite is None:
                 raise wrong_code()
             row = transaction.row(_KEY)
             if row is not None and row[0] != login.key:
-                raise other_secret()
+                if not invite[0]:
+                    raise other_secret()
+                _end_old_secret(transaction, stays="", now_ms=now_ms)
             transaction.execute(_SET_KEY, {"key": login.key})
             return _add_device(transaction, name, login.device, login.name, now_ms)
 
@@ -211,6 +225,20 @@ class PostgresLogs:
             return _add_device(transaction, who.account, device, name, now_ms)
 
         return self._writing(who, go_on)
+
+    def rotate(self, who: Principal, key: str, *, now_ms: int) -> None:
+        """See `Logs`."""
+        check_key(key)
+
+        def begin_anew(transaction: Transaction) -> None:
+            if transaction.row(_HOLDS, {"device": who.device}) is None:
+                raise not_logged_in()
+            row = transaction.row(_KEY)
+            if row is None or row[0] != key:
+                _end_old_secret(transaction, stays=who.device, now_ms=now_ms)
+                transaction.execute(_SET_KEY, {"key": key})
+
+        self._writing(who, begin_anew)
 
     def heads(self, who: Principal) -> Mapping[str, int]:
         """See `Logs`."""
@@ -344,6 +372,13 @@ def _is_removed(transaction: Transaction) -> bool:
     return row is not None and row[0] == _REMOVED
 
 
+def _end_old_secret(transaction: Transaction, *, stays: str, now_ms: int) -> None:
+    """Delete what was encrypted with the secret of the account, and revoke its devices but `stays` and its invitations."""
+    for statement in (_DROP_ENTRIES, _DROP_LOGS, _DROP_INVITES):
+        transaction.execute(statement)
+    transaction.execute(_REVOKE_OTHERS, {"device": stays, "now_ms": now_ms})
+
+
 def _heads(transaction: Transaction) -> dict[str, int]:
     return {str(row[0]): int(row[1]) for row in transaction.rows(_HEADS)}
 
@@ -357,7 +392,8 @@ def _add_device(transaction: Transaction, account: str, device: str, name: str, 
     if transaction.number(_COUNT_DEVICES) >= MAX_DEVICES:
         raise too_many_devices()
     token = new_token(account)
+    name = distinct_name(name, {str(row[0]) for row in transaction.rows(_NAMES)})
     values = {"device": device, "name": name, "token": hash_of(token), "now_ms": now_ms}
     if transaction.row(_ADD_DEVICE, values) is None:
         raise known_device()
-    return LoggedIn(account=account, token=token)
+    return LoggedIn(account=account, token=token, name=name)

@@ -49,7 +49,7 @@ function OfTeams({ teams, sync }: { teams: Team[]; sync: SyncStatus }) {
       <div className="grid">
         <Answer of={members}>
           {(all) => (
-            <Panel title={plural(all.length, "member")} sub="Readers receive what is shared, writers ask to share, reviewers decide, administrators manage members and projects.">
+            <Panel title={plural(all.length, "member")} sub="Readers receive what is shared, writers ask to share and decide on what others ask, administrators manage members and projects.">
               <Rows name={`Members of ${team}`} columns={["name", "account", "role", "since", "state"]} acts={manages}>
                 {all.map((one) => (
                   <Row key={one.principal} member={one} team={team} manages={manages} own={one.principal === sync.account} />
@@ -67,11 +67,10 @@ function OfTeams({ teams, sync }: { teams: Team[]; sync: SyncStatus }) {
   );
 }
 
-/** Whether a member joined, which is asked for in the whole organization alone; of a service account, how long its token holds. */
-function stateOf({ principal, until_ms, joined }: Member, whole: boolean): string {
+/** Whether a member has come in; of a service account, how long its token holds. */
+function stateOf({ principal, until_ms, joined }: Member): string {
   if (isService(principal)) return until_ms > 0 ? `service account until ${dateOf(until_ms)}` : "service account";
-  if (!whole) return "";
-  return joined ? "joined" : "has not joined";
+  return joined ? "" : "did not come in yet";
 }
 
 function Row({ member, team, manages, own }: { member: Member; team: string; manages: boolean; own: boolean }) {
@@ -107,7 +106,7 @@ function Row({ member, team, manages, own }: { member: Member; team: string; man
         )}
       </td>
       <td data-name="since">{dateOf(member.added_at_ms)}</td>
-      <td data-name="state">{stateOf(member, whole)}</td>
+      <td data-name="state">{stateOf(member)}</td>
       {manages && (
         <td className="rows-act">
           {!own && (

@@ -2,7 +2,7 @@ import { Alert, Button } from "@mantine/core";
 import { IconAlertTriangle } from "@tabler/icons-react";
 import { Link } from "react-router";
 import { ProblemError } from "../../api/client";
-import { organizationOf, useDevices, useJoin, useKnownTeams, useLeave, useMemberCounts, useRevoke, useTeams } from "../../api/teams";
+import { organizationOf, useDevices, useKnownTeams, useLeave, useMemberCounts, useRevoke, useTeams } from "../../api/teams";
 import type { Device, SyncStatus, Team } from "../../api/types";
 import { Answer } from "../../ui/Answer";
 import { Confirm } from "../../ui/Confirm";
@@ -55,7 +55,7 @@ function Teams({ teams }: { teams: Team[] }) {
             </th>
             <td data-name="your role">{one.role}</td>
             <td data-name="members" className="num">{members[at] === undefined ? "" : countOf(members[at])}</td>
-            <td data-name="shared here">{one.joined ? plural(known.find((each) => each.team === one.team)?.memories ?? 0, "memory", "memories") : "not joined"}</td>
+            <td data-name="shared here">{plural(known.find((each) => each.team === one.team)?.memories ?? 0, "memory", "memories")}</td>
             <td data-name="requests">
               {one.waiting === 0 ? <span className="faint">none</span> : <Link to={`/team/requests?team=${encodeURIComponent(one.team)}`}>{plural(one.waiting, "waits", "wait")}</Link>}
             </td>
@@ -65,31 +65,12 @@ function Teams({ teams }: { teams: Team[] }) {
               </span>
             </td>
             <td className="rows-act">
-              {one.team === organizationOf(one.team) && !one.joined && <Join team={one.team} />}
               <Leave team={one.team} />
             </td>
           </tr>
         ))}
       </Rows>
     </Panel>
-  );
-}
-
-function Join({ team }: { team: string }) {
-  const join = useJoin();
-  return (
-    <Confirm
-      name="Join"
-      label={`Join ${team}`}
-      title={`Join ${team}`}
-      text={`Take what ${team} and your teams of it share, on all your devices? Your agents are told it as the word of teammates, with name and date.`}
-      variant="filled"
-      size="compact-xs"
-      act={async () => {
-        await join.mutateAsync(team);
-        say(`Joined ${team}`, "What it shares comes with every sync.");
-      }}
-    />
   );
 }
 
@@ -112,12 +93,12 @@ function Leave({ team }: { team: string }) {
   );
 }
 
-/** The joined teams, where the server cannot be asked. */
+/** The teams, where the server cannot be asked. */
 function KnownTeams() {
   return (
     <Answer of={useKnownTeams()}>
       {(known) => (
-        <Panel title="Your teams, as known here" sub="Those that you joined, at the last sync.">
+        <Panel title="Your teams, as known here" sub="At the last sync.">
           {known.length === 0 ? (
             <p className="sub">None.</p>
           ) : (
@@ -156,6 +137,12 @@ function Server({ sync }: { sync: SyncStatus }) {
         <dd>{sync.synced_at_ms === 0 ? "never" : <span title={whenOf(sync.synced_at_ms)}>{agoOf(sync.synced_at_ms)}</span>}</dd>
         <dt>not sent yet</dt>
         <dd>{sync.waiting > 0 ? plural(sync.waiting, "entry", "entries") : sync.changed ? "changes since the last sync" : "nothing"}</dd>
+        {sync.lost.length > 0 && (
+          <>
+            <dt>lost by the server</dt>
+            <dd>{plural(sync.lost.length, "memory", "memories")} that a team shared, kept here. Share them again.</dd>
+          </>
+        )}
         <dt>known entries</dt>
         <dd className="num">{countOf(sync.entries)}</dd>
       </dl>

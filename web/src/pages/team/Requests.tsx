@@ -44,7 +44,7 @@ function OfTeams({ teams }: { teams: Team[] }) {
         <Answer of={requests}>
           {(all) =>
             all.length === 0 ? (
-              <Empty title={every ? "No requests" : "No request waits"} text={<>“Share with a team” beside a memory, or <Code>tacit share ID</Code>, asks a team to share it. Its reviewers decide here.</>} to="/memories" link="Your memories" />
+              <Empty title={every ? "No requests" : "No request waits"} text={<>“Share with a team” beside a memory, or <Code>tacit share ID</Code>, asks a team to share it. Another member who may write decides here.</>} to="/memories" link="Your memories" />
             ) : (
               inOrder(all).map((one) => (one.state === "waiting" ? <Waiting key={one.id} request={one} decided={() => list.current?.focus()} /> : <Decided key={one.id} request={one} />))
             )

@@ -1,6 +1,6 @@
 import { Button, Code, CopyButton, Group, Modal, NumberInput, Select, Stack, Text, TextInput } from "@mantine/core";
 import { useState, type ReactNode } from "react";
-import { isService, organizationOf, ROLES, useAddTeam, usePutMember, usePutService, type Role } from "../../api/teams";
+import { isService, ROLES, useAddTeam, usePutMember, usePutService, type Role } from "../../api/teams";
 import type { AddedMember } from "../../api/types";
 import { ProblemBox } from "../../ui/Answer";
 import { say } from "../../ui/said";
@@ -72,14 +72,13 @@ export function AddMember({ team, url, close }: { team: string; url: string; clo
   const [role, setRole] = useState<Role>("writer");
   const [added, setAdded] = useState<AddedMember>();
   const put = usePutMember();
-  const organization = organizationOf(team);
   if (added !== undefined)
     return (
       <Once
         title={`${added.member.name} is ${added.member.role} in ${team}`}
-        text="Give them this code yourself, within an hour; it is shown this once. A new account logs in with it:"
+        text="Give them this code yourself, within seven days; it is shown this once. A new account logs in with it:"
         secret={`tacit login ${url} --code ${added.code} --first`}
-        after={`Then they agree to take what ${organization} shares: tacit team join ${organization}, or Join on this page. Somebody who has the account already runs: tacit team join ${organization}:${added.code.slice(added.code.lastIndexOf("-") + 1)}`}
+        after="Who has the account already leaves out --first. Add them again for another code."
         close={close}
       />
     );
@@ -89,7 +88,7 @@ export function AddMember({ team, url, close }: { team: string; url: string; clo
       {
         onSuccess: (done) => {
           if (done.code !== "") return setAdded(done);
-          say(`${done.member.name} is ${done.member.role} in ${team}`, done.member.joined || isService(done.member.principal) ? "" : `They get its memories once they have joined ${organization}.`);
+          say(`${done.member.name} is ${done.member.role} in ${team}`, done.member.joined || isService(done.member.principal) ? "" : "They get its memories when they come in.");
           close();
         },
       },

@@ -100,12 +100,26 @@ class TeamModel:
     purged: dict[str, str] = field(default_factory=dict[str, str])
     """Teams by the id of a memory that was purged."""
     services: dict[str, Service] = field(default_factory=dict[str, Service])
+    invited: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
+    """Organizations and the people whom they invited and who did not accept: these are members of nothing yet."""
+    came: set[str] = field(default_factory=set[str])
+    """Who has asked for their teams."""
 
     # --- who is what
 
     def role(self, who: str, team: str) -> str:
         """Return the role of a principal in a team; "" = they are not a member."""
+        if (organization_of(team), who) in self.invited:
+            return ""
         return self.members.get(team, {}).get(who, "")
+
+    def named(self, who: str, team: str) -> bool:
+        """Return whether a principal is a member of a team, or invited to be one."""
+        return who in self.members.get(team, {})
+
+    def decides(self, who: str, team: str) -> bool:
+        """Return whether a principal may decide on the requests of others in a team."""
+        return self.may(who, team, "writer") and SERVICE_MARK not in who
 
     def may(self, who: str, team: str, least: str) -> bool:
         """Return whether a principal has the role `least` or one with more rights in a team."""
@@ -119,7 +133,13 @@ class TeamModel:
 
     def teams_of(self, who: str) -> dict[str, str]:
         """Return the roles of a principal, by team."""
-        return {team: roles[who] for team, roles in self.members.items() if who in roles}
+        return {team: role for team in self.members if (role := self.role(who, team))}
+
+    def others_decide(self, team: str, who: str) -> bool:
+        """Return whether anybody except `who` may decide in a team, and has come in."""
+        return any(
+            other in self.came and other != who and self.decides(other, team) for other in self.members[team]
+        )
 
     def others(self, team: str, who: str, least: str) -> int:
         """Return how many people except `who` have the role `least` or one with more rights."""
@@ -147,7 +167,7 @@ class TeamModel:
         )
 
     def sees_marker(self, who: str, marker: str) -> bool:
-        """Return whether a principal may read a statement: a shared one of their teams, or a waiting one as its author or as a reviewer."""
+        """Return whether a principal may read a statement: a shared one of their teams, or a waiting one as its author or as one who decides."""
         shared = any(
             memory.marker == marker and self.role(who, memory.team) for memory in self.memories.values()
         )
@@ -159,18 +179,18 @@ class TeamModel:
     def sees_request(self, who: str, asked: Asked) -> bool:
         """Return whether a principal may see a request."""
         member = bool(self.role(who, asked.team))
-        return member and (asked.author == who or self.may(who, asked.team, "reviewer"))
+        return member and (asked.author == who or self.decides(who, asked.team))
 
     # --- what they may do
 
     def may_put_member(self, who: str, team: str, other: str, role: str, name: str) -> bool:
         """Return whether a principal may give `other` this role and name."""
         organization = organization_of(team)
-        known = bool(self.role(other, organization))
+        known = self.named(other, organization)
         if not self.manages(who, team) or role not in ROLES:
             return False
         if SERVICE_MARK in other:
-            if not known or may(role, "reviewer"):
+            if not known or role == "admin":
                 return False
         elif not ACCOUNT.fullmatch(other):
             return False
@@ -192,13 +212,14 @@ class TeamModel:
     def may_remove_member(self, who: str, team: str, other: str) -> bool:
         """Return whether a principal may remove `other` from a team, or leave it."""
         allowed = bool(self.role(who, team)) if who == other else self.manages(who, team)
-        return allowed and bool(self.role(other, team)) and not self._is_last_admin(other, team)
+        return allowed and self.named(other, team) and not self._is_last_admin(other, team)
 
     def remove_member(self, team: str, other: str) -> None:
         """Remove `other` from a team; from an organization, also from its teams."""
         for each in self.members:
             if each == team or (team == organization_of(team) and organization_of(each) == team):
                 self.members[each].pop(other, None)
+        self.invited.discard((team, other))
         if team == organization_of(team) and other in self.services:
             self.services[other].old.append(self.services[other].token)
             self.services[other].until_ms = 0
@@ -226,9 +247,7 @@ class TeamModel:
             return False
         if decision == "withdraw":
             return asked.author == who
-        if not self.may(who, team, "reviewer"):
-            return False
-        if asked.author == who and self.others(team, who, "reviewer"):
+        if not self.decides(who, team) or (asked.author == who and self.others_decide(team, who)):
             return False
         if decision == "refuse":
             return True
@@ -244,7 +263,7 @@ class TeamModel:
         memory = self.memories.get(memory_id)
         if memory is None or memory.team != team or not (purge or memory.holds):
             return False
-        return bool(self.role(who, team)) and (memory.author == who or self.may(who, team, "reviewer"))
+        return bool(self.role(who, team)) and (memory.author == who or self.may(who, team, "admin"))
 
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -463,7 +482,7 @@ class TeamLeakRun(TeamAsking):
     def _ways(self) -> list[Callable[[str, bool], None]]:
         often = [self._ask_to_share, self._decide, self._list_requests, self._read_changes, self._search]
         return [
-            *often, *often, self._unshare, self._list_teams, self._add_team, self._join, self._list_members, self._put_member,
+            *often, *often, self._unshare, self._list_teams, self._add_team, self._accept, self._list_members, self._put_member,
             self._remove_member, self._put_project, self._remove_project, self._put_service, self._read_audit, self._nonsense,
         ]  # fmt: skip
 
@@ -471,10 +490,12 @@ class TeamLeakRun(TeamAsking):
 
     def _populate(self, organizations: int, teams: int, services: int) -> None:
         people = list(self._people)
-        for number in range(organizations):
-            name, admin = f"{self._tag}o{number}", self._chance.choice(people)
+        home: dict[str, str] = {}
+        for number, admin in enumerate(self._chance.sample(people, organizations)):
+            name = home[admin] = f"{self._tag}o{number}"
             self._teams.members.add_organization(name, admin=admin, name=_called(admin), now_ms=NOW)
             self.model.members[name], self.model.ever[name] = {admin: "admin"}, {admin}
+            self._list_teams(admin, False)
         names = list(self.model.members)
         for number in range(teams):
             self._add_team(
@@ -492,11 +513,10 @@ class TeamLeakRun(TeamAsking):
                 role="writer",
             )
         for who in [*people, *self.model.services]:
-            service = SERVICE_MARK in who
-            for organization in (
-                [organization_of(who)] if service else self._chance.sample(names, min(2, len(names)))
-            ):
-                for team in self._chance.sample(self._of(organization), min(2, len(self._of(organization)))):
+            organization = organization_of(who) if SERVICE_MARK in who else home.get(who)
+            organization = organization or self._chance.choice(names)
+            for team in self._chance.sample(self._of(organization), min(2, len(self._of(organization)))):
+                if (who, team) != (self._admin_of(organization), organization):
                     self._put_member(
                         self._admin_of(organization), False, team=team, other=who, role=self._role_for(who)
                     )
@@ -511,16 +531,16 @@ class TeamLeakRun(TeamAsking):
         self.found.statuses.clear()
 
     def _share_in(self, team: str) -> None:
-        """Let a member ask to share something, and in most cases let a reviewer accept it."""
+        """Let a member ask to share something, and in most cases let somebody accept it."""
         writers = [who for who in self.model.members[team] if self.model.may(who, team, "writer")]
         if not writers:
             return
         self._ask_to_share(self._chance.choice(writers), False, team=team)
-        reviewers = [who for who in writers if self.model.may(who, team, "reviewer")]
-        if reviewers and self._chance.random() < 0.6:
-            waiting = self._waiting(reviewers[0], team)
+        deciders = [who for who in writers if self.model.decides(who, team)]
+        if deciders and self._chance.random() < 0.6:
+            waiting = self._waiting(deciders[0], team)
             self._decide(
-                self._chance.choice(reviewers), False, team=team, name=waiting[-1:], decision="accept"
+                self._chance.choice(deciders), False, team=team, name=waiting[-1:], decision="accept"
             )
 
     def _admin_of(self, team: str) -> str:
@@ -540,6 +560,7 @@ class TeamLeakRun(TeamAsking):
         answer = self._call(who, "GET", "/teams", allowed=True)
         if answer is not None:
             told = {each["team"]: each["role"] for each in answer["teams"]}
+            self.model.came.add(who)
             self._same(who, "their teams", told, self.model.teams_of(who))
 
     def _add_team(self, who: str, forged: bool, team: str = "") -> None:
@@ -551,11 +572,14 @@ class TeamLeakRun(TeamAsking):
         allowed = fine and self.model.may(who, organization_of(named), "admin")
         if self._call(who, "POST", "/teams", {"team": named}, allowed=allowed) is not None:
             self.model.members[named], self.model.ever[named] = {who: "admin"}, {who}
+            self._list_teams(who, False)
         return None
 
-    def _join(self, who: str, forged: bool) -> None:
-        team = self._team(who, forged)
-        self._call(who, "POST", "/join", {"team": team}, allowed=bool(self.model.role(who, team)))
+    def _accept(self, who: str, forged: bool) -> None:
+        """Accept an invitation with a code that is none of the principal's."""
+        other = self._chance.choice([*self._people, who])
+        code = self._chance.choice(ODD) if forged else f"{other}-{self._chance.randrange(10**7, 10**8)}"
+        self._call(who, "POST", "/accept", {"code": code}, allowed=False)
 
     def _list_members(self, who: str, forged: bool) -> None:
         team = self._team(who, forged)
@@ -580,9 +604,16 @@ class TeamLeakRun(TeamAsking):
         answer = self._call(who, "POST", "/members", body, allowed=allowed)
         if answer is not None and allowed:
             self.model.put_member(team, other, role)
+            organization = organization_of(team)
             if answer["code"] and other in self._people:  # nobody is a member by their name alone
-                code = answer["code"].rpartition("-")[2]
-                self._call(other, "POST", "/join", {"team": f"{organization_of(team)}:{code}"}, allowed=True)
+                self.model.invited.add((organization, other))
+                if self._chance.random() < 0.9:
+                    fine = not self.model.teams_of(other)  # a person is in one organization
+                    accepted = self._call(other, "POST", "/accept", {"code": answer["code"]}, allowed=fine)
+                    if accepted is not None and fine:
+                        self.model.invited.discard((organization, other))
+            if other in self._people or other in self.model.services:
+                self._list_teams(other, False)
 
     def _remove_member(self, who: str, forged: bool, team: str = "", other: str = "") -> None:
         if not other and not forged and self._chance.random() < 0.8:
@@ -832,7 +863,7 @@ class TeamLeakRun(TeamAsking):
         path = self._chance.choice(
             [
                 "/teams",
-                "/join",
+                "/accept",
                 "/members",
                 "/members/remove",
                 "/projects",

@@ -331,6 +331,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         _send("PUT", "/v1/sync", sync.log_in),
         _delete("/v1/sync", sync.log_out),
         _send("POST", "/v1/sync/sign-in", sync.sign_in),
+        _send("POST", "/v1/sync/key", sync.rotate_key),
         _send("POST", "/v1/sync/devices", sync.change_devices),
     ),
     *_group(

@@ -3,6 +3,9 @@
 The server has decided how statements about one matter are reconciled; nothing is reconciled here. A memory has the same id on every device.
 
 - If a memory of the user's own says the same, it stays and no second one is stored.
+- If the user asked on this device to share a memory, and it was accepted with other words, the team's wording takes its place here. It comes back if the
+  team stops sharing, and stays if the user changed it meanwhile or it refuses calls.
+- What the server no longer names (it was restored from a backup) stays and is marked as lost. Only what the server says has ended ends.
 - A memory that the user made their own no longer follows the team.
 - A memory that the user forgot comes back only if the team changes its words; one that they purged never comes back.
 - Secrets are redacted, and harmful instructions wait for the user, as with every import.
@@ -23,7 +26,7 @@ from tacit.capture.prepare import Preparer
 from tacit.capture.store import Reconciler
 from tacit.errors import InvalidInput, InvalidScope, UnknownKind
 from tacit.model.change_reason import ChangeCause, ChangeReason
-from tacit.model.changes import Add, Change, Draft, Edit, Retire, Skip
+from tacit.model.changes import Add, Change, Draft, Edit, Retire, Skip, Supersede
 from tacit.model.kinds import SESSION_NOTES
 from tacit.model.memory import Memory, Provenance, TrustTier, team_source
 from tacit.model.scope import Scope, ScopeFilter, ScopeKind, project_scope
@@ -31,7 +34,7 @@ from tacit.model.shared import SharedMemory, SharedStatement, TeamChanges, why_t
 from tacit.ports.store import MemoryFilter, Store
 from tacit.session.projects import project_id
 from tacit.state.captured import TeamState
-from tacit.state.registry import TEAMS
+from tacit.state.registry import TEAM_ASKED, TEAMS
 from tacit.statements.same import canonical_text, same_statement
 
 PAGE = 500
@@ -40,7 +43,7 @@ _ID = re.compile(r"mem_[0-9a-hjkmnp-tv-z]{16}")
 
 @dataclass(slots=True, kw_only=True)
 class _Taken:
-    """The result of a page: changes, and {id of a shared memory: id of the user's memory that says the same}."""
+    """The result of a page: changes, and {id of a shared memory: id of the user's memory that says the same, or that it replaced}."""
 
     changes: list[Change] = field(default_factory=list[Change])
     own: dict[str, str] = field(default_factory=dict[str, str])
@@ -70,20 +73,30 @@ class SharedMemories:
             StoreError: the store failed; nothing is changed.
         """
         known = TEAMS.read(self._store)
-        taken = _Taken(own={} if page.anew else dict(before.own))
-        unseen = set(self._held(team)) if page.anew else set(before.unseen)
+        taken = _Taken(own=dict(before.own))
+        unseen = {*self._held(team), *before.own.values()} if page.anew else set(before.unseen)
+        lost = set[str]() if page.anew else set(before.lost)
         newest = {memory.id: memory for memory in page.memories}
         gone = {*page.purged, *self._store.purged_memories()} if newest else set(page.purged)
-        for memory in newest.values():
+        for memory in sorted(newest.values(), key=lambda memory: not memory.holds):
             self._follow(team, memory, taken, gone, now_ms)
         for memory_id in page.purged:
-            taken.own.pop(memory_id, None)
-        unseen -= newest.keys() | set(page.purged)
+            self._give_back(team, memory_id, taken)
+        named = newest.keys() | set(page.purged)
+        behind = {own for shared, own in (*before.own.items(), *taken.own.items()) if shared in named}
+        unseen -= named | behind
+        lost -= named | behind
         if not page.more:
-            ended = ChangeReason(cause=ChangeCause.UNSHARED, terms=(team,))
-            taken.changes += [Retire(memory_id=each, at_ms=now_ms, reason=ended) for each in sorted(unseen)]
+            lost |= unseen
             unseen.clear()
-        after = replace(before, cursor=page.cursor, own=taken.own, unseen=tuple(sorted(unseen)))
+            lost -= self._shared_again(team, lost, taken, now_ms)
+        after = replace(
+            before,
+            cursor=page.cursor,
+            own=taken.own,
+            unseen=tuple(sorted(unseen)),
+            lost=tuple(sorted(lost)),
+        )
         if not taken.changes and after == known.get(team):
             return ()
         values = dict(TEAMS.change({**known, team: after}))
@@ -103,11 +116,14 @@ class SharedMemories:
     def leave(self, team: str, *, cause: ChangeCause, now_ms: int) -> int:
         """Retire all memories that came from the team and forget its cursor; returns how many were retired."""
         reason = ChangeReason(cause=cause, terms=(team,))
-        held = self._held(team)
+        held, known = self._held(team), dict(TEAMS.read(self._store))
+        taken = _Taken(own=dict(known[team].own) if team in known else {})
+        for shared_id in tuple(taken.own):
+            self._give_back(team, shared_id, taken)
+        self._store.apply(taken.changes)
         for start in range(0, len(held), PAGE):
             ids = held[start : start + PAGE]
             self._store.apply([Retire(memory_id=each, at_ms=now_ms, reason=reason) for each in ids])
-        known = dict(TEAMS.read(self._store))
         if known.pop(team, None) is not None:
             self._store.apply([], values=TEAMS.change(known))
         return len(held)
@@ -124,8 +140,10 @@ class SharedMemories:
         reason = ChangeReason(
             cause=ChangeCause.CHANGED_BY_TEAM if stored else ChangeCause.SHARED, terms=(team,)
         )
-        taken.own.pop(shared.id, None)
         if not shared.holds:
+            if shared.replaced_by and shared.id in taken.own:
+                taken.own[shared.replaced_by] = taken.own.pop(shared.id)
+            self._give_back(team, shared.id, taken)
             if stored is not None and stored.status in ("active", "quarantined"):
                 ended = ChangeReason(cause=ChangeCause.UNSHARED, terms=(team,))
                 taken.changes.append(Retire(memory_id=stored.id, at_ms=now_ms, reason=ended))
@@ -134,8 +152,12 @@ class SharedMemories:
         if prepared is None:
             return
         if stored is None:
+            taken.own.pop(shared.id, None)
             if own := self._said_by_user(prepared):
                 taken.own[shared.id] = own
+            elif own := self._asked_for(prepared):
+                taken.own[shared.id] = own
+                taken.changes.append(Supersede(memory=prepared, old_id=own, at_ms=now_ms, reason=reason))
             else:
                 taken.changes.append(Add(memory=prepared, reason=reason))
             return
@@ -159,6 +181,56 @@ class SharedMemories:
         newest = self._store.recorded(scope=self._store.scopes(), limit=1, memory_id=stored.id)
         by_team = (ChangeCause.UNSHARED, ChangeCause.TEAM_LEFT)
         return not newest or newest[0].reason.cause not in by_team
+
+    def _asked_for(self, prepared: Memory) -> str:
+        """Return the id of the user's memory that they asked on this device to share, and that became `prepared` with other words; "" = none.
+
+        It is none that the user changed since, or that refuses calls, which a teammate's word cannot do.
+        """
+        asked, words = TEAM_ASKED.read(self._store).get(prepared.id, ("", ""))
+        if not asked or prepared.status != "active":
+            return ""
+        found = self._store.get((asked,), scope=self._store.scopes())
+        is_as_asked = any(
+            memory.status == "active" and memory.content_hash == words and not memory.trigger.blocking
+            for memory in found
+        )
+        return asked if is_as_asked else ""
+
+    def _shared_again(
+        self, team: str, lost: AbstractSet[str], taken: _Taken, now_ms: int
+    ) -> AbstractSet[str]:
+        """End lost memories of the team that it shares again under another id; return their ids."""
+        again: set[str] = set()
+        new = [change.memory for change in taken.changes if isinstance(change, Add | Supersede)]
+        for memory in self._store.get(sorted(lost), scope=self._store.scopes()) if lost else ():
+            where = MemoryFilter(begins=canonical_text(memory.content), source=team_source(team))
+            stored = self._store.list_memories(where, scope=ScopeFilter.of(memory.scope), limit=20)
+            for other in (*stored, *new):
+                if other.id not in lost and same_statement(other.content, memory.content):
+                    ended = memory.ended_by(other.id, at_ms=now_ms)
+                    reason = ChangeReason(cause=ChangeCause.CHANGED_BY_TEAM, terms=(team,))
+                    if memory.provenance.team == team and memory.status == "active":
+                        taken.changes.append(Edit(memory=ended, reason=reason))
+                    again.add(memory.id)
+                    break
+        return again
+
+    def _give_back(self, team: str, shared_id: str, taken: _Taken) -> None:
+        """Let the user's own memory hold again that the team's wording `shared_id` had replaced, as the team no longer shares it."""
+        own = taken.own.pop(shared_id, "")
+        for memory in self._store.get((own,), scope=self._store.scopes()) if own else ():
+            successor = memory.validity.superseded_by or ""
+            theirs = self._store.get((successor,), scope=self._store.scopes()) if successor else ()
+            by_team = successor == shared_id or any(each.provenance.team == team for each in theirs)
+            if memory.status == "superseded" and by_team:
+                validity = replace(memory.validity, valid_to_ms=None, superseded_by=None)
+                taken.changes.append(
+                    Edit(
+                        memory=replace(memory, status="active", validity=validity),
+                        reason=ChangeReason(cause=ChangeCause.UNSHARED, terms=(team,)),
+                    )
+                )
 
     def _said_by_user(self, memory: Memory) -> str:
         """Return the id of the user's own memory with the same words and scope; "" = none."""

@@ -163,6 +163,7 @@ _FURTHER: dict[str, Any] = {
     "token": token.token,
     "logout": sync.logout,
     "devices": sync.devices,
+    "key": sync.key,
     "get": memories.get,
 }
 """The commands that `--help` leaves out so that it fits one screen; the reference and `man tacit` have them."""

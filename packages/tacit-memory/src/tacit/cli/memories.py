@@ -380,6 +380,7 @@ def show(memory: MemoryId, as_json: AsJson = False) -> None:
         ("session", f"{session_name}, turn {origin['turn']}" if session_name else ""),
         ("until", day(validity["valid_to_ms"], validity["offset_ms"]) if validity["valid_to_ms"] else ""),
         ("replaced by", validity["superseded_by"] or ""),
+        ("shared as", ", ".join(f"{name} in {team}" for team, name in answer["shared_as"].items())),
         ("when", when_of(m)),
         ("importance", f"{m['importance']:.2f}"),
         ("stated", "once" if m["frequency"] == 1 else f"{m['frequency']} times"),

@@ -24,7 +24,7 @@ def members(
         str,
         typer.Option(
             "--add",
-            help="Account of a person to add, or whose role or name to change. They get its memories after they have run `tacit team join`.",
+            help="Account of a person to add, or whose role or name to change. Until they come in, each call prints another code for them.",
             show_default=False,
         ),
     ] = "",
@@ -49,7 +49,7 @@ def members(
         str,
         typer.Option(
             "--role",
-            help="reader (receives), writer (asks to share), reviewer (decides) or admin. Default: as it is, for a new member writer, for a service account reader.",
+            help="reader (receives), writer (asks to share, and decides on what others ask) or admin. Default: as it is, for a new member writer, for a service account reader.",
             show_default=False,
         ),
     ] = "",
@@ -81,7 +81,7 @@ def members(
 ) -> None:
     """List the members of a team on the server, or change them.
 
-    Example: `tacit team members acme/core --add bo --role reviewer`
+    Example: `tacit team members acme/core --add bo`
     """
     if sum(map(bool, (create, add, remove, service_account, project is not None, audit))) > 1:
         raise typer.BadParameter(
@@ -118,17 +118,13 @@ def _add(team: str, account: str, role: str, name: str, *, as_json: bool) -> Non
         return
     member = added["added"]["member"]
     print_line(f"{name or account} is {member['role']} in {team}.")
-    organization = team.partition("/")[0]
     if code := added["added"]["code"]:
         url = ask("GET", "/v1/sync")["sync"]["url"]
         print_line(
-            "Give them this code yourself: whoever has it is taken for them, for an hour. A new account logs in with it:"
+            "Give them this code yourself: whoever has it is taken for them, for seven days. A new account logs in with it:"
         )
         print_line(f"    tacit login {url} --code {code} --first")
-        print_line("Somebody who has the account already joins with it:")
-        print_line(f"    tacit team join {organization}:{code.rpartition('-')[2]}")
-    if not member["joined"] and not _is_service(account):
-        print_line(f"To receive what {organization} shares, they run: tacit team join {organization}")
+        print_line("Who has the account already leaves out --first.")
 
 
 def _remove(team: str, account: str, *, yes: bool, as_json: bool) -> None:
@@ -279,7 +275,6 @@ def print_teams(found: dict[str, Any], *, as_json: bool) -> None:
         (
             team["team"],
             team["role"],
-            "yes" if team["joined"] else "no",
             str(team["waiting"]),
             ", ".join(
                 project["remote"]
@@ -291,10 +286,7 @@ def print_teams(found: dict[str, Any], *, as_json: bool) -> None:
         for team in found["teams"]
     ]
     if rows:
-        print_rows("", ("team", "your role", "joined", "requests", "projects"), rows, empty="")
-    for team in found["teams"]:
-        if "/" not in team["team"] and not team["joined"]:
-            print_line(f"To receive what {team['team']} shares: `tacit team join {team['team']}`.")
+        print_rows("", ("team", "your role", "requests", "projects"), rows, empty="")
     if waiting := sum(team["waiting"] for team in found["teams"]):
         print_line(f"{format_count(waiting, 'request waits', 'requests wait')}: `tacit team requests`.")
 
@@ -332,7 +324,7 @@ def _print_members(found: dict[str, Any], *, as_json: bool) -> None:
             ", ".join(
                 ([f"until {day(member['until_ms'])}"] if member["until_ms"] else [])
                 + (["service account"] if _is_service(member["principal"]) else [])
-                + ([] if member["joined"] or _is_service(member["principal"]) else ["has not joined"])
+                + ([] if member["joined"] or _is_service(member["principal"]) else ["did not come in yet"])
             ),
         )
         for member in found["members"]

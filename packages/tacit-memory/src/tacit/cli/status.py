@@ -462,7 +462,20 @@ def _sync_line(sync: dict[str, Any]) -> str:
     waiting = format_count(sync["waiting"], "entry waits", "entries wait") if sync["waiting"] else ""
     waiting = waiting or ("changes wait" if sync["changed"] else "nothing waits")
     error = f". The last sync failed: {sync['error']}" if sync["error"] else ""
-    return f"{sync['account']} at {sync['url']}: {age}, {waiting}{error}{sign_in_advice(sync, before='; ')}"
+    advice = f"{sign_in_advice(sync, before='; ')}{lost_advice(sync, before='; ')}"
+    device = f"as {sync['name']} ({sync['device'][:12]})"
+    return f"{sync['account']} at {sync['url']} {device}: {age}, {waiting}{error}{advice}"
+
+
+def lost_advice(sync: dict[str, Any], *, before: str = "") -> str:
+    """Return `before` and what to do about shared memories that a restored server no longer has; "" = there are none."""
+    from tacit.cli.terminal.output import format_count
+
+    if not sync["lost"]:
+        return ""
+    count = format_count(len(sync["lost"]))
+    ids = ", ".join(name[-7:] for name in sync["lost"][:5])
+    return f"{before}{count} that a team shared is kept here, but the restored server no longer has it: share it again with `tacit share ID` ({ids})"
 
 
 def sign_in_advice(sync: dict[str, Any], *, before: str = "") -> str:

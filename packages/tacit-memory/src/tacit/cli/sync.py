@@ -1,4 +1,4 @@
-"""Commands for one memory on several machines: login logout sync devices.
+"""Commands for one memory on several machines: login logout devices key.
 
 In: arguments. Out: what the daemon answered. The recovery phrase is printed once and asked for without echo.
 """
@@ -15,7 +15,12 @@ from tacit.cli.terminal.arguments import AsJson, Yes
 POLL_S = 2.0
 
 Code = Annotated[
-    str, typer.Option("--code", help="Code of an invitation. Default: ask for it.", show_default=False)
+    str,
+    typer.Option(
+        "--code",
+        help="Code of an invitation. Default: ask for it. On a home that is logged in there: accept the invitation of an organization.",
+        show_default=False,
+    ),
 ]
 
 
@@ -46,22 +51,31 @@ def login(
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
-    """Share this memory with your other devices through a server that cannot read it.
+    """Log in at a server: share this memory with your other devices, and receive what your organization shares.
 
-    Everything but notes of sessions and restricted memories is encrypted here and sent, with keys that only your devices have. Nothing leaves before
+    The server cannot read your memory. Everything but notes of sessions and restricted memories is encrypted here and sent, with keys that only your devices have. Nothing leaves before
     you agree. The first device makes a recovery phrase: keep it, because nobody can restore it. Further devices ask for it.
     """
     from tacit.cli.connection import ask
     from tacit.cli.terminal.interaction import confirm
-    from tacit.cli.terminal.output import format_count, print_line
+    from tacit.cli.terminal.output import format_count, print_json, print_line
     from tacit.errors import InvalidInput
     from tacit.sync.connection import checked_url
 
     checked_url(url)
     if sso and code:
         raise InvalidInput("--sso needs no code.", hint="Leave out --code.")
-    if sso and ask("GET", "/v1/sync")["sync"]["logged_in"]:
+    here = ask("GET", "/v1/sync")["sync"]
+    if sso and here["logged_in"]:
         _renew(url, name, as_json=as_json)
+        return
+    if code and here["logged_in"] and here["url"] == checked_url(url):
+        confirm("Receive what the organization that invites you shares, on all your devices?", yes=yes)
+        accepted = ask("PUT", "/v1/sync", {"url": url, "code": code})
+        if as_json:
+            print_json(accepted)
+            return
+        print_line("You are a member now. `tacit team` lists your teams.")
         return
     if not code and not sso:
         _refuse_unattended("a code of an invitation", hint="Give it with --code.")
@@ -105,13 +119,48 @@ def _print_login(done: dict[str, Any], *, as_json: bool) -> None:
         print_json(done)
         return
     print_line(f"Logged in as {done['account']}.")
-    if done["phrase"]:
+    _print_phrase(done["phrase"])
+    print_line(
+        "`tacit devices sync` syncs now; from here on it happens by itself. `tacit devices invite` adds a device."
+    )
+
+
+def _print_phrase(phrase: str) -> None:
+    from tacit.cli.terminal.output import print_line
+
+    if phrase:
         print_line(
             "Your recovery phrase, shown this once. Whoever has it can read your memories; without it no device can be added:"
         )
-        print_line(f"\n    {done['phrase']}\n", style="bold")
+        print_line(f"\n    {phrase}\n", style="bold")
+
+
+def key(
+    action: Annotated[
+        str, typer.Argument(metavar="rotate", help="rotate: make a new recovery phrase.", show_default=False)
+    ],
+    yes: Yes = False,
+    as_json: AsJson = False,
+) -> None:
+    """Make a new recovery phrase, after you lost the old one or a device. Your account, roles and teams stay.
+
+    The server deletes what was encrypted with the old phrase, and refuses your other devices until they log in again with the new one. This device
+    sends everything once more.
+    """
+    from tacit.cli.connection import ask
+    from tacit.cli.terminal.interaction import confirm
+    from tacit.cli.terminal.output import print_json, print_line
+
+    if action != "rotate":
+        raise typer.BadParameter(f"{action!r} is not rotate.")
+    confirm("Make a new recovery phrase and log out all your other devices?", yes=yes, default=False)
+    done = ask("POST", "/v1/sync/key", {})
+    if as_json:
+        print_json(done)
+        return
+    _print_phrase(done["login"]["phrase"])
     print_line(
-        "`tacit devices sync` syncs now; from here on it happens by itself. `tacit devices invite` adds a device."
+        "Your other devices are logged out. On each: `tacit logout`, then `tacit login` with a code of `tacit devices invite` and this phrase."
     )
 
 
@@ -200,7 +249,7 @@ def logout(yes: Yes = False, as_json: AsJson = False) -> None:
 
 def _sync(*, as_json: bool) -> None:
     from tacit.cli.connection import ask
-    from tacit.cli.status import sign_in_advice
+    from tacit.cli.status import lost_advice, sign_in_advice
     from tacit.cli.terminal.output import format_count, print_json, print_line
 
     done = ask("POST", "/v1/sync", {})
@@ -215,7 +264,7 @@ def _sync(*, as_json: bool) -> None:
     )
     if exchanged["renewed"]:
         print_line("This home was copied or set back, so it goes on as a device of its own.", style="yellow")
-    if advice := sign_in_advice(done["sync"]):
+    for advice in filter(None, (sign_in_advice(done["sync"]), lost_advice(done["sync"]))):
         print_line(f"{advice[0].upper()}{advice[1:]}.", style="yellow")
 
 
@@ -224,7 +273,7 @@ def devices(
         str,
         typer.Argument(
             metavar="[list|sync|invite|revoke]",
-            help="list: also what each has not taken over yet; sync does now what the daemon does by itself as soon as something changed; invite makes a code with which one more may log in, once and within an hour; "
+            help="list: also what each has not taken over yet; sync does now what the daemon does by itself as soon as something changed; invite makes a code with which one more may log in, once and within seven days; "
             "revoke: it can no longer sync, and keeps what it holds.",
         ),
     ] = "list",
@@ -244,6 +293,7 @@ def devices(
     from tacit.cli.connection import ask, ask_all
     from tacit.cli.terminal.interaction import confirm
     from tacit.cli.terminal.output import print_json, print_line
+    from tacit.model.memory import day
 
     if action in ("list", "sync", "invite", "revoke") and (action == "revoke") is not bool(device):
         raise typer.BadParameter("Name a device to revoke; the other actions take none.")
@@ -260,22 +310,26 @@ def devices(
             url = ask("GET", "/v1/sync")["sync"]["url"]
             print_line(f"On the other device: tacit login {url} --code {invited['code']}")
         case "revoke":
-            confirm(f"Refuse the device {device} from now on?", yes=yes, default=False)
+            found = ask("POST", "/v1/sync/devices", {"revoked": device, "dry_run": True})["devices"][0]
+            which = f"{found['name']} (key {found['device'][:12]}, last synced {day(found['seen_at_ms'])})"
+            confirm(f"Refuse the device {which} from now on?", yes=yes, default=False)
             _print(ask("POST", "/v1/sync/devices", {"revoked": device}), as_json=as_json)
         case _:
             raise typer.BadParameter(f"{action!r} is none of list, sync, invite, revoke.")
 
 
 def _print(listed: dict[str, Any], *, as_json: bool) -> None:
+    from tacit.cli.connection import ask
     from tacit.cli.terminal.output import print_json, print_rows
     from tacit.model.memory import day
 
     if as_json:
         print_json(listed)
         return
+    own = ask("GET", "/v1/sync")["sync"]["device"]
     rows = [
         (
-            row["name"],
+            f"{row['name']} (this one)" if row["device"] == own else row["name"],
             row["device"][:12],
             day(row["created_at_ms"]),
             "revoked" if row["revoked_at_ms"] else day(row["seen_at_ms"]),

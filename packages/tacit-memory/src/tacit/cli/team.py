@@ -57,7 +57,7 @@ def share(
 ) -> None:
     """Share a memory with your team: send a request to the server, or with --git write a file that you commit.
 
-    Secrets, restricted memories and memories of one session are refused. Teammates get it when a reviewer has accepted the request, or the file is merged.
+    Secrets, restricted memories and memories of one session are refused. Teammates get it when another member has accepted the request, or the file is merged.
     """
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import print_json, print_line
@@ -81,10 +81,10 @@ def share(
         print_json(made)
         return
     request = made["request"]
-    print_line(f"Asked {request['team']} to share it (request {request['id'][-7:]}). A reviewer decides.")
+    print_line(f"Asked {request['team']} to share it (request {request['id'][-7:]}). Another member decides.")
     if request["decidable"]:
         print_line(
-            f"The team has no other reviewer, so you may accept it: `tacit team requests --accept {request['id'][-7:]}`."
+            f"Nobody else in the team may decide yet, so you may accept it: `tacit team requests --accept {request['id'][-7:]}`."
         )
 
 
@@ -128,7 +128,7 @@ def _unshare(memory: str, *, git: bool, purge: bool, yes: bool, cwd: Path, as_js
 
 
 app = typer.Typer(
-    help="Teams and what they share, on a server and in this repository below .tacit/team.",
+    help="Your team: what it shares in this repository below .tacit/team, and on a server if you are logged in at one.",
     invoke_without_command=True,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -137,14 +137,16 @@ app = typer.Typer(
 
 @app.callback()
 def team(ctx: typer.Context, cwd: Here = Path(), as_json: AsJson = False) -> None:
-    """List your teams on the server, and what the team of this folder's repository shares."""
+    """List what the team of this folder's repository shares, and your teams on the server."""
     from tacit.cli.connection import ask
+    from tacit.cli.status import lost_advice
     from tacit.cli.terminal.output import print_json, print_line
 
     if ctx.invoked_subcommand is not None:
         return
     repository = ask("GET", "/v1/repository", {"cwd": str(cwd.absolute())})
-    logged_in = ask("GET", "/v1/sync")["sync"]["logged_in"]
+    sync = ask("GET", "/v1/sync")["sync"]
+    logged_in = sync["logged_in"]
     teams: list[Any] = ask("GET", "/v1/teams")["teams"] if logged_in else []
     if as_json:
         print_json({**repository, "teams": teams})
@@ -155,31 +157,44 @@ def team(ctx: typer.Context, cwd: Here = Path(), as_json: AsJson = False) -> Non
         print_line(
             "You are in no team on the server. An administrator of one adds you: `tacit team members TEAM --add ACCOUNT`."
         )
+    if advice := lost_advice(sync):
+        print_line(f"{advice}.", style="yellow")
     if repository["files"] or repository["joined"] or repository["problem"] or not logged_in:
         _print(repository, as_json=False)
 
 
-Organization = Annotated[
-    str,
-    typer.Argument(
-        help="Organization on the server, such as acme; acme:CODE if you were given a code. Default: the team of this repository.",
-        show_default=False,
-    ),
-]
-
-
 @app.command()
-def join(organization: Organization = "", cwd: Here = Path(), as_json: AsJson = False) -> None:
-    """Join an organization: all your devices receive what its teams share with you. Without an argument: trust the files merged into .tacit/team of this folder.
+def join(
+    organization: Annotated[str, typer.Argument(hidden=True, help="Takes none; see `tacit login`.")] = "",
+    yes: Yes = False,
+    cwd: Here = Path(),
+    as_json: AsJson = False,
+) -> None:
+    """Trust the files that are merged into .tacit/team of this repository, now and later, as the word of teammates.
 
     A teammate's statement never ends one of yours and never blocks a call.
     """
     from tacit.cli.connection import ask
+    from tacit.cli.terminal.interaction import confirm
+    from tacit.errors import InvalidInput
 
     if organization:
-        print_teams(ask("PATCH", "/v1/teams", {"team": organization, "joined": True}), as_json=as_json)
-        return
-    _print(ask("PUT", "/v1/repository", {"cwd": str(cwd.absolute()), "joined": True}), as_json=as_json)
+        raise InvalidInput(
+            "`tacit team join` is about the files of this repository.",
+            hint="In a team on a server you are as soon as you log in with its code: `tacit login URL --code CODE`.",
+        )
+    folder = {"cwd": str(cwd.absolute())}
+    if not ask("GET", "/v1/repository", folder)["files"]:
+        raise InvalidInput(
+            "There is no file in .tacit/team of this repository, so there is nothing to join.",
+            hint="`tacit share ID --git` writes the first one. A team on a server: `tacit login URL`.",
+        )
+    confirm(
+        "Whoever merges into the default branch of this repository then tells your agents what the team decided. Join?",
+        yes=yes,
+        default=False,
+    )
+    _print(ask("PUT", "/v1/repository", {**folder, "joined": True}), as_json=as_json)
 
 
 @app.command()
@@ -202,7 +217,7 @@ def leave(
     from tacit.cli.terminal.output import print_line
 
     if team:
-        left = ask("PATCH", "/v1/teams", {"team": team, "joined": False})
+        left = ask("PATCH", "/v1/teams", {"team": team, "left": True})
         if not as_json:
             print_line(f"You left {team}. What came from there ended on this device.")
         print_teams(left, as_json=as_json)
@@ -227,7 +242,7 @@ def _print(team_view: dict[str, Any], *, as_json: bool) -> None:
         )
         return
     files = team_view["files"]
-    merged = sum(file["merged"] and not file["problem"] for file in files)
+    merged = sum(file["merged"] and not (file["problem"] or file["waits"]) for file in files)
     state = "You joined" if team_view["joined"] else "You have not joined"
     print_line(f"{state} the team of {name}. {format_count(merged, 'memory is', 'memories are')} shared.")
     rows = [
@@ -236,7 +251,7 @@ def _print(team_view: dict[str, Any], *, as_json: bool) -> None:
             file["kind"],
             file["by"],
             file["day"],
-            file["problem"] or ("shared" if file["merged"] else "not merged"),
+            file["problem"] or _state_of(file),
         )
         for file in files
     ]
@@ -246,6 +261,12 @@ def _print(team_view: dict[str, Any], *, as_json: bool) -> None:
         print_line(
             "`tacit team join` takes them for the word of teammates. Until then no agent is told them unasked."
         )
+
+
+def _state_of(file: dict[str, Any]) -> str:
+    if file["waits"]:
+        return "waits for you in `tacit review`"
+    return "shared" if file["merged"] else "not merged"
 
 
 def _git_name(cwd: Path) -> str:

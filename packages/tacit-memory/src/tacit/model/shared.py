@@ -10,9 +10,9 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-Role = Literal["reader", "writer", "reviewer", "admin"]
-ROLES: tuple[Role, ...] = ("reader", "writer", "reviewer", "admin")
-"""The roles from the least rights to the most: a reader receives memories, a writer asks to share, a reviewer decides on requests, an admin manages members and projects."""
+Role = Literal["reader", "writer", "admin"]
+ROLES: tuple[Role, ...] = ("reader", "writer", "admin")
+"""The roles from the least rights to the most: a reader receives memories, a writer asks to share and decides on the requests of others, an admin also manages members and projects."""
 RequestState = Literal["waiting", "accepted", "refused", "withdrawn"]
 Decision = Literal["accept", "refuse", "withdraw"]
 
@@ -93,7 +93,6 @@ class TeamMembership:
         team: `acme`, or `acme/core`.
         role: the member's role in the team.
         name: the member's name, as teammates see it.
-        joined: whether the member agreed to receive what the organization shares.
         change: a number that rises with every change of the team's memories.
         waiting: how many requests wait that this member may decide.
         projects: the projects of the organization if `team` is the organization itself; else empty.
@@ -103,7 +102,6 @@ class TeamMembership:
     team: str
     role: Role
     name: str
-    joined: bool
     change: int = 0
     waiting: int = 0
     projects: tuple[TeamProject, ...] = ()
@@ -114,7 +112,7 @@ class TeamMembership:
 class MemberView:
     """A member of a team.
 
-    `until_ms` is the time when the token of a service account expires, or when a membership ends that the member has through a group of the provider;
+    `joined` says whether a device of theirs has come in. `until_ms` is the time when the token of a service account expires, or when a membership ends that the member has through a group of the provider;
     0 = never.
     """
 
@@ -131,8 +129,7 @@ class MemberView:
 class AddedMember:
     """A member who was added or changed.
 
-    `code` is what the administrator gives to a person whom they meet in no other organization, else "": a new account logs in with it, an account that exists joins
-    with it. `token` is the token of a service account, which is shown only once, else "".
+    `code` is what the administrator gives to a person who did not come yet, else "": a new account logs in with it, an account that exists accepts with it. `token` is the token of a service account, which is shown only once, else "".
     """
 
     member: MemberView
@@ -162,7 +159,7 @@ class ShareRequest:
         created_at_ms: when the request was made.
         state: whether it waits, or how it was decided.
         statement: the statement; None once the request was decided.
-        warning: why a reviewer should look closely, or empty.
+        warning: why to look closely before accepting, or empty.
         own: whether the caller is the author.
         decidable: whether the caller may accept or refuse it.
         near: shared memories with a similar meaning.

@@ -275,7 +275,8 @@ class TeamState:
         name: the user's name, as teammates see it.
         until_ms: when the membership ends unless the user logs in with the provider again; 0 = never.
         own: the user's own memories that say the same as a shared one: their ids by the id of the shared memory.
-        unseen: used while the server sends everything again: ids of memories of the team that no page has listed so far. Those left at the end are ended.
+        unseen: used while the server sends everything again: ids of memories that no page has named so far: the team's, and the user's own of `own`.
+        lost: ids of those that no page named. A server that was restored from a backup forgot them; they stay here until somebody shares them again.
     """
 
     cursor: str = ""
@@ -284,6 +285,7 @@ class TeamState:
     until_ms: int = 0
     own: Mapping[str, str] = field(default_factory=dict[str, str])
     unseen: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

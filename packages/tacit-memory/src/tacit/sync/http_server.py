@@ -108,6 +108,10 @@ class HttpServer:
         self.connection.token = done.token
         return done
 
+    def rotate(self, key: str) -> None:
+        """Give the account a new secret, whose public name is `key`: the server revokes all other devices and deletes what they and this one sent."""
+        self._ask(_Done, "POST", "/rotate", {"key": key})
+
     def devices(self) -> Sequence[DeviceView]:
         """Return the devices of the account, revoked ones included."""
         return self._ask(_Devices, "GET", "/devices").devices

@@ -46,6 +46,18 @@ _TABLES = (
     "CREATE TABLE unread (device TEXT NOT NULL, number INTEGER NOT NULL, PRIMARY KEY (device, number)) WITHOUT ROWID",
     "CREATE TABLE facts (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID",
 )
+_NAMES = (
+    "entries",
+    "states",
+    "parents",
+    "purged",
+    "settled",
+    "intended",
+    "awaited",
+    "edges",
+    "pending",
+    "unread",
+)
 _COLUMNS = "device, number, previous, kind, subject, digest, sealed, signature"
 
 
@@ -117,6 +129,15 @@ class Replica:
             self._base.execute("DELETE FROM facts WHERE name = ?", (name,))
         else:
             self._base.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
+
+    def begin_anew(self, facts: Mapping[str, bytes]) -> None:
+        """Delete all logs and everything that was read from them, and keep only `facts`. The next exchange records the whole store once more."""
+        with self.writing():
+            for table in (*_NAMES, "facts"):
+                self._base.execute(f"DELETE FROM {table}")
+            for name, value in facts.items():
+                self.put_fact(name, value)
+        self.clear_log()
 
     # --- logs
 

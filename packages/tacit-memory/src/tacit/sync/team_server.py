@@ -76,9 +76,9 @@ class TeamServer:
         """Create the team `team`, such as `acme/core`, in its organization."""
         self._do("/teams", {"team": team})
 
-    def join(self, organization: str) -> None:
-        """Agree to receive what an organization and its teams share; `organization` may also be an invitation, `acme:CODE`."""
-        self._do("/join", {"team": organization})
+    def accept(self, code: str) -> None:
+        """Accept the invitation of an organization: from now on the caller is a member and receives what it and their teams of it share."""
+        self._do("/accept", {"code": code})
 
     def members(self, team: str) -> tuple[MemberView, ...]:
         """Return the members of a team."""

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoggedIn:
-    """The server's answer to a login: the account's name and the device's token."""
+    """The server's answer to a login: the account's name, the device's token, and the name of the device, which no other device of the account has."""
 
     account: str
     token: str
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,14 +72,15 @@ class LoginResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownTeam:
-    """A team that the user joined, as this home knew it at the last exchange.
+    """A team of the user, as this home knew it at the last exchange.
 
     Attributes:
         team: `acme`, or `acme/core`.
         role: the user's role.
         name: the user's name, as teammates see it.
         memories: how many memories of the team hold here. Includes those in `own`.
-        own: ids of the user's own memories that say the same as a shared one.
+        own: ids of the user's own memories that say the same as a shared one, or that it replaced.
+        lost: ids of memories here that the server no longer has since it was restored from a backup: the team's, and the user's own that were shared.
     """
 
     team: str
@@ -86,6 +88,7 @@ class KnownTeam:
     name: str
     memories: int
     own: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +105,7 @@ class SyncStatus:
         sign_in_by_ms: when the first membership ends that the user has through a group of the server's provider, unless they sign in again. May be in the past;
             0 = there is none.
         error: what went wrong at the last attempt, or empty.
+        lost: ids of memories that a restored server no longer has; see `KnownTeam`.
     """
 
     logged_in: bool
@@ -115,6 +119,7 @@ class SyncStatus:
     synced_at_ms: int = 0
     sign_in_by_ms: int = 0
     error: str = ""
+    lost: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

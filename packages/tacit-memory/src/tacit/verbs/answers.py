@@ -372,6 +372,10 @@ class ShownMemory(OneMemory):
     related: Sequence[MemoryAnswer] = Field(
         default=(), description="the memories at the other ends of its relations"
     )
+    shared_as: Mapping[str, str] = Field(
+        default_factory=dict,
+        description="of a memory of the user's own: its id for the other members, by the team that shares it",
+    )
 
 
 class ReviewEntry(Shape):

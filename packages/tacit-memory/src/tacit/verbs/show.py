@@ -9,8 +9,10 @@ from pydantic import Field, model_validator
 from tacit.app.engine import Engine
 from tacit.app.values import Caller
 from tacit.errors import NotFound
+from tacit.model.ids import ids_abbreviated_by
 from tacit.model.memory import Memory
 from tacit.model.session import SessionKey
+from tacit.state.registry import TEAMS
 from tacit.verbs.answers import ExposurePage, ShownMemory
 from tacit.verbs.cursors import rows_before, to_cursor
 from tacit.verbs.requests import MOST_MS, OfMemory, Page
@@ -39,12 +41,23 @@ class ListExposures(Page):
 
 
 def find(engine: Engine, caller: Caller, name: str) -> Memory:
-    """Return the one memory whose id is, begins with or ends with `name`, if `caller` may see it. A tool may see only what is visible from its folder.
+    """Return the one memory whose id, or the id of its wording in a team, is, begins with or ends with `name`, if `caller` may see it. A tool may see only what is visible from its folder.
 
     Raises:
         InvalidInput, NotFound: if there is none, or several.
     """
-    return engine.agents.seen(caller, name) if caller.by_tool else engine.show(name, speaker=caller.speaker)
+    if caller.by_tool:
+        return engine.agents.seen(caller, name)
+    try:
+        return engine.show(name, speaker=caller.speaker)
+    except NotFound:
+        own = {
+            shared: mine for state in TEAMS.read(engine.store).values() for shared, mine in state.own.items()
+        }
+        called = {own[each] for each in ids_abbreviated_by(name, own)}
+        if len(called) != 1:
+            raise
+        return engine.show(called.pop(), speaker=caller.speaker)
 
 
 def get_memory(engine: Engine, caller: Caller, request: ShowMemory) -> ShownMemory:
@@ -73,6 +86,12 @@ def get_memory(engine: Engine, caller: Caller, request: ShowMemory) -> ShownMemo
         versions=visibility.memories(versions),
         relations=[edge for edge in edges if hidden.isdisjoint((edge.source_id, edge.target_id))],
         related=related,
+        shared_as={
+            team: shared
+            for team, state in TEAMS.read(engine.store).items()
+            for shared, own in state.own.items()
+            if own == memory.id and not caller.by_tool
+        },
     )
 
 

@@ -8,13 +8,15 @@ from pydantic import Field, model_validator
 
 from tacit.app.engine import Engine
 from tacit.app.values import Caller
+from tacit.sync.connection import checked_url
+from tacit.sync.views import LoginResult
 from tacit.verbs.answers import DevicesView, LoggedInView, SignInView, SyncedView, SyncView
 from tacit.verbs.cursors import part_of
 from tacit.verbs.requests import LongPage, NoBody, Request
 
 
 class LogIn(Request):
-    """A request to join an account of a server."""
+    """A request to log in at a server, or to accept the invitation of an organization there."""
 
     url: str = Field(min_length=1, max_length=500, description="address of the server")
     code: str = Field(default="", max_length=200, description="of an invitation")
@@ -54,6 +56,7 @@ class ChangeDevices(Request):
         max_length=64,
         description="the device to refuse: its name, or the beginning of its key; left out = invite one",
     )
+    dry_run: bool = Field(default=False, description="with `revoked`: only say which device that is")
 
 
 class AskSync(LongPage):
@@ -98,12 +101,17 @@ def log_in(engine: Engine, caller: Caller, request: LogIn) -> LoggedInView:
 
     With `dry_run`, only count the memories that would be sent there; `login` of the answer is then None.
 
-    The first device of an account needs the code of an invitation and gets a recovery phrase; further devices
+    If this home is logged in there already, the code accepts the invitation of an organization. The first device of an account needs the code of an invitation and gets a recovery phrase; further devices
     need both. From then on memories that may leave the machine are exchanged in encrypted form.
 
     Raises:
         NotLoggedIn: the code is wrong, used or expired.
     """
+    status = engine.sync.status()
+    if status.logged_in and request.code and not request.phrase and checked_url(request.url) == status.url:
+        engine.shared_teams.asking(lambda server: server.accept(request.code.strip()))
+        engine.sync.run()
+        return LoggedInView(shared=0, login=LoginResult(account=status.account, device=status.device))
     engine.sync.refuse_second_login()
     shared = engine.sync.count_shared()
     login = (
@@ -131,6 +139,18 @@ def sign_in(engine: Engine, caller: Caller, request: SignIn) -> SignInView:
     return SignInView(begun=engine.sync.begin_sign_in(request.url, name=request.name))
 
 
+def rotate_key(engine: Engine, caller: Caller, request: NoBody) -> LoggedInView:
+    """Give the account a new secret and recovery phrase, after the phrase or a device was lost.
+
+    Account, roles and teams stay. The server deletes what was encrypted with the old secret, and refuses all
+    other devices until they log in again with the new phrase. This device sends everything once more.
+
+    Raises:
+        NotLoggedIn: the server does not know this device.
+    """
+    return LoggedInView(shared=engine.sync.count_shared(), login=engine.sync.rotate())
+
+
 def log_out(engine: Engine, caller: Caller, request: NoBody) -> SyncView:
     """Log this device out of its account. Memories that teams share end on this device; all others stay.
 
@@ -141,7 +161,7 @@ def log_out(engine: Engine, caller: Caller, request: NoBody) -> SyncView:
 
 
 def change_devices(engine: Engine, caller: Caller, request: ChangeDevices) -> DevicesView:
-    """Make a code with which one more device may log in, once and within an hour; or refuse a device from now on.
+    """Make a code with which one more device may log in, once and within seven days; or refuse a device from now on.
 
     Enter the code and the recovery phrase on the new device. From a refused device the server accepts nothing any
     more. What it received before stays on it. This device leaves the account with `DELETE /v1/sync`.
@@ -151,5 +171,7 @@ def change_devices(engine: Engine, caller: Caller, request: ChangeDevices) -> De
     """
     if not request.revoked:
         return DevicesView(code=engine.sync.invite())
-    engine.sync.revoke(request.revoked)
+    found = engine.sync.revoke(request.revoked, dry_run=request.dry_run)
+    if request.dry_run:
+        return DevicesView(devices=(found,))
     return DevicesView(devices=engine.sync.devices())

@@ -53,7 +53,7 @@ class PutMember(OfTeam):
     )
     role: Role | None = Field(
         default=None,
-        description="reader, writer, reviewer or admin; left out = a member keeps their role, and a new member becomes a"
+        description="reader, writer or admin; left out = a member keeps their role, and a new member becomes a"
         " writer",
     )
     name: str = Field(
@@ -87,17 +87,17 @@ class AllowedProject(Request):
 
 
 class ChangeTeam(OfTeam):
-    """A request to join or leave a team, or to allow that memories of a project are shared with it."""
+    """A request to leave a team, or to allow that memories of a project are shared with it."""
 
-    joined: bool | None = Field(default=None, description="true: join it; false: leave it")
+    left: bool = Field(default=False, description="true: leave it")
     project: AllowedProject | None = Field(
         default=None, description="a project whose memories may be shared, or no longer"
     )
 
     @model_validator(mode="after")
     def _says_one(self) -> Self:
-        if (self.joined is None) == (self.project is None):
-            raise ValueError("either joined or project")
+        if self.left == (self.project is not None):
+            raise ValueError("either left or project")
         return self
 
 
@@ -162,10 +162,9 @@ def add_team(engine: Engine, caller: Caller, request: OfTeam) -> TeamsView:
 
 
 def change_team(engine: Engine, caller: Caller, request: ChangeTeam) -> TeamsView:
-    """Join or leave a team, or allow the memories of a project to be shared with it.
+    """Leave a team, or allow the memories of a project to be shared with it.
 
-    Whoever joins an organization receives on all devices what it and its teams share with them. To join, the user
-    must have been added before; see `PUT /v1/teams/members`. When they leave a team, or an organization with all
+    Members of an organization receive on all devices what it and their teams of it share. When they leave a team, or an organization with all
     its teams, memories from there end on all their devices; what they made their own stays. Administrators allow
     projects. A project is known by its git remote, so that it is the same in every clone. Memories that are shared
     already stay shared.
@@ -185,11 +184,8 @@ def change_team(engine: Engine, caller: Caller, request: ChangeTeam) -> TeamsVie
             organization = organization_of(request.team)
             shared.asking(lambda server: server.remove_project(organization, remote))
         return TeamsView(teams=shared.teams())
-    if request.joined:
-        shared.asking(lambda server: server.join(request.team))
-    else:
-        account = engine.sync.status().account
-        shared.asking(lambda server: server.remove_member(request.team, account))
+    account = engine.sync.status().account
+    shared.asking(lambda server: server.remove_member(request.team, account))
     engine.sync.run()
     return TeamsView(teams=shared.teams())
 
@@ -197,7 +193,7 @@ def change_team(engine: Engine, caller: Caller, request: ChangeTeam) -> TeamsVie
 def list_members(engine: Engine, caller: Caller, request: ListMembers) -> MembersView:
     """List the members of a team.
 
-    Each member has a name, a role, and whether they have joined.
+    Each member has a name, a role, and whether a device of theirs has come in.
 
     Raises:
         NotLoggedIn: the server does not know this device.
@@ -280,7 +276,7 @@ def decide_share_request(
 ) -> ShareRequestView:
     """Accept a request to share, optionally with other words or as a replacement of shared memories; or refuse or withdraw it.
 
-    Reviewers accept or refuse; the author withdraws.
+    Members who may write accept or refuse what others ask; the author withdraws.
 
     Raises:
         NotLoggedIn: the server does not know this device.

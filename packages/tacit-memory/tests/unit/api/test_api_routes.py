@@ -146,6 +146,9 @@ class ListEngine:
     def scopes(self):
         return ScopeFilter.of(UNIVERSAL)
 
+    def get_value(self, name):
+        return None
+
     def require_may_change(self, caller, memory, what, *, user_words):
         self._called("require", what=what, user_words=user_words)
 

@@ -48,7 +48,7 @@ def test_joined_teams_are_known_without_a_server_with_the_memories_that_hold_her
     stated(engine, "Invoices are numbered by year.", tier=TrustTier.USER)  # the user made it their own
     own = stated(engine, "Parcels go by freight.")
     states = {
-        CORE: TeamState(cursor="9:9", role="reviewer", name="Ana Ruiz", own={"mem_shared": own}),
+        CORE: TeamState(cursor="9:9", role="writer", name="Ana Ruiz", own={"mem_shared": own}),
         "acme": TeamState(role="reader", name="Ana Ruiz"),
     }
     engine._parts.store.apply([], values=TEAMS.change(states))
@@ -57,8 +57,8 @@ def test_joined_teams_are_known_without_a_server_with_the_memories_that_hold_her
     assert answer == {
         **answer,
         "known": [
-            {"team": "acme", "role": "reader", "name": "Ana Ruiz", "memories": 0, "own": []},
-            {"team": CORE, "role": "reviewer", "name": "Ana Ruiz", "memories": 3, "own": [own]},
+            {"team": "acme", "role": "reader", "name": "Ana Ruiz", "memories": 0, "own": [], "lost": []},
+            {"team": CORE, "role": "writer", "name": "Ana Ruiz", "memories": 3, "own": [own], "lost": []},
         ],
     }
     schema = {"$ref": "#/components/schemas/TeamsView", **openapi_document()}
@@ -83,8 +83,8 @@ def test_a_project_is_removed_by_its_folder_or_its_remote(client, named):
 @pytest.mark.parametrize(
     ("method", "path", "body", "expected"),
     [
-        ("PATCH", "/v1/teams", {"team": "acme"}, "either joined or project"),
-        ("PATCH", "/v1/teams", {"team": "acme", "joined": True, "project": {"remote": "x"}}, "either joined or project"),
+        ("PATCH", "/v1/teams", {"team": "acme"}, "either left or project"),
+        ("PATCH", "/v1/teams", {"team": "acme", "left": True, "project": {"remote": "x"}}, "either left or project"),
         ("PUT", "/v1/teams/members", {"team": "acme", "principal": "ci", "service": True}, "for a service account"),
         ("PUT", "/v1/shares", {"id": "mem_1", "cwd": "/w"}, "by together with cwd"),
         ("PUT", "/v1/shares", {"id": "mem_1", "purge": True}, "purge without cwd"),

@@ -84,6 +84,14 @@ def test_what_may_not_leave_is_refused_and_nothing_is_written(tacit, repository)
     assert not (repository / ".tacit").exists()
 
 
+def test_joining_is_about_files_of_this_repository_alone(tacit, repository):
+    nothing = tacit("team", "join", "--yes", "--cwd", str(repository))
+    assert (nothing.code, "nothing to join" in nothing.err) == (3, True)
+    server = tacit("team", "join", "acme", "--yes", "--cwd", str(repository))
+    assert (server.code, "tacit login URL --code CODE" in server.err) == (3, True)
+    assert json.loads(tacit("team", "--cwd", str(repository), "--json").out)["joined"] is False
+
+
 def test_leaving_without_having_joined_is_an_error(tacit, repository):
     done = tacit("team", "leave", "--cwd", str(repository))
     assert (done.code, "You have not joined" in done.err) == (3, True)
@@ -94,7 +102,12 @@ def test_joining_says_what_is_shared(tacit, repository):
     tacit("share", memory, "--git", "--cwd", str(repository))
     for words in (("add", "-A"), ("-c", "user.email=x@example.org", "commit", "-q", "-m", "x")):
         subprocess.run(["git", *words], cwd=repository, check=True)
-    assert "1 memory is shared" in tacit("team", "join", "--cwd", str(repository)).out
+    asked = tacit("team", "join", "--cwd", str(repository))
+    assert (asked.code, "Whoever merges into the default branch" in asked.err) == (3, True), (
+        "nobody trusts later merges unasked"
+    )
+    assert json.loads(tacit("team", "--cwd", str(repository), "--json").out)["joined"] is False
+    assert "1 memory is shared" in tacit("team", "join", "--yes", "--cwd", str(repository)).out
     joined = json.loads(tacit("team", "--cwd", str(repository), "--json").out)
     assert joined["joined"] is True
     # What is mine already stays mine.

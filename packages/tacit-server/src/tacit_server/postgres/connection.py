@@ -27,8 +27,10 @@ _T = TypeVar("_T")
 _Connection = psycopg.Connection[tuple[Any, ...]]
 _SCHEMA = sql.SQL("SELECT version_num FROM alembic_version")
 _TENANT = sql.SQL("SELECT organization FROM tenants WHERE tenant = {tenant}")
-_IS_MEMBER = sql.SQL("SELECT role FROM members WHERE tenant = {tenant} AND principal = {principal}")
-"""What every transaction reads first: whether the database was migrated, whether the tenant is there and a team, and whether the principal is a member of it."""
+_IS_MEMBER = sql.SQL(
+    "SELECT role FROM members WHERE tenant = {tenant} AND principal = {principal} AND ends_at_ms <> 1"
+)
+"""What every transaction reads first: whether the database was migrated, whether the tenant is there and a team, and whether the principal is a member of it. `ends_at_ms = 1` is somebody who was invited and did not accept."""
 WAIT_S = 30.0
 """How long a writer waits for another writer of its tenant, and any transaction for a connection."""
 _PROBE_S = 1.0
@@ -40,8 +42,8 @@ _ADD_TEAM = """
     INSERT INTO tenants (name, organization) VALUES (%(name)s, %(organization)s) ON CONFLICT (name) DO NOTHING
     RETURNING tenant"""
 _ADD_MEMBER = """
-    INSERT INTO members (tenant, principal, name, role, added_by, added_at_ms, joined_at_ms)
-    VALUES (%(tenant)s, %(principal)s, %(name)s, 'admin', %(by)s, %(now_ms)s, %(now_ms)s)"""
+    INSERT INTO members (tenant, principal, name, role, added_by, added_at_ms)
+    VALUES (%(tenant)s, %(principal)s, %(name)s, 'admin', %(by)s, %(now_ms)s)"""
 SERVER = "@server"
 """The principal of the server's own transactions in a team. It is a member of every team."""
 _PRINCIPAL = re.compile(r"[a-z0-9@][a-z0-9/-]{0,99}")
@@ -329,7 +331,7 @@ class Database:
                 "The tenant was removed from the database, or is not shown to the principal.",
                 hint="If the database was restored while the server ran, restart the processes of the server.",
             )
-        if member is not None and may(str(member[0]), "reviewer"):
+        if member is not None and may(str(member[0]), "writer") and "/" not in self._principal:
             connection.execute(_set_local("tacit.reviews", "on"))
         return Transaction(tenant=self.tenant, _connection=connection, _observe=self._connections.observe)
 

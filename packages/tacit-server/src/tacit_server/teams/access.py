@@ -19,15 +19,16 @@ from tacit_server.postgres.transaction import Transaction
 _PART = ACCOUNT.pattern
 SERVICE = re.compile(rf"{_PART}/{_PART}")
 """The principal of a service account, such as `acme/ci`. The name of a person's account has no slash."""
-OTHER_REVIEWERS = """
-    SELECT count(*) FROM members WHERE tenant = %(tenant)s AND role IN ('reviewer', 'admin') AND NOT service
-    AND (ends_at_ms = 0 OR ends_at_ms > %(now_ms)s)
+OTHER_DECIDERS = """
+    SELECT count(*) FROM members WHERE tenant = %(tenant)s AND role IN ('writer', 'admin') AND NOT service
+    AND joined_at_ms IS NOT NULL AND (ends_at_ms = 0 OR ends_at_ms > %(now_ms)s)
     AND principal NOT IN (%(principal)s, %(server)s)"""
-"""Counts the other members who may decide on requests. If there are none, a reviewer may decide on their own requests."""
+"""Counts the other members who may decide on requests and have come in. If there are none, a member may decide on their own requests."""
 
-_ROLE = """
+ROLE = """
     SELECT role, name FROM members
     WHERE tenant = %(tenant)s AND principal = %(principal)s AND (ends_at_ms = 0 OR ends_at_ms > %(now_ms)s)"""
+"""The role and the name of a principal whose membership has not ended."""
 _ENDED = """
     SELECT principal FROM members
     WHERE tenant = %(tenant)s AND principal = %(principal)s AND ends_at_ms > 0 AND ends_at_ms <= %(now_ms)s"""
@@ -44,6 +45,11 @@ class Entered:
     database: Database
     role: str
     name: str
+
+
+def decides(role: str, account: str) -> bool:
+    """Return whether a member with `role` may decide on requests of others: people who may write, and no service account."""
+    return may(role, "writer") and not SERVICE.fullmatch(account)
 
 
 class Access:
@@ -64,7 +70,7 @@ class Access:
         database = self._open(team, who.account)
         try:
             values = {"principal": who.account, "now_ms": self._now_ms()}
-            row = database.reading(lambda transaction: transaction.row(_ROLE, values))
+            row = database.reading(lambda transaction: transaction.row(ROLE, values))
         except TenantUnseen as error:
             raise unknown_team(team) from error
         if row is None or (team != organization_of(team) and self._has_left(who, organization_of(team))):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tacit.capture.bootstrap.team_files import is_name
 from tacit.errors import InvalidInput
-from tacit.model.shared import ROLES, Role, may
+from tacit.model.shared import ROLES, Role
 from tacit_server.logs import check_account_name
 
 
@@ -44,12 +44,10 @@ def check_name(name: str) -> None:
 
 
 def check_service_role(role: Role) -> None:
-    """Refuse to give a service account a role that may decide on share requests.
+    """Refuse to let a service account administer.
 
     Raises:
-        InvalidInput: the role is `reviewer` or has more rights.
+        InvalidInput: the role is `admin`.
     """
-    if may(role, "reviewer"):
-        raise InvalidInput(
-            f"A service account cannot be {role}: people decide.", hint="Use reader or writer."
-        )
+    if role == "admin":
+        raise InvalidInput("A service account cannot be admin: people decide.", hint="Use reader or writer.")

@@ -36,6 +36,13 @@ class OfTeam:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Accept:
+    """The body of a request to accept the invitation of an organization, by its code."""
+
+    code: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PutMember:
     """The body of a request to add or change a member. `role` "" = as it is, for a new member writer; `name` "" = the name that the organization knows, else the account."""
 
@@ -125,7 +132,7 @@ class TeamEndpoints:
         return (
             ("GET", "/teams", self._get(lambda who, _: {"teams": self._members.teams(who)})),
             ("POST", "/teams", self._post(OfTeam, self._add_team)),
-            ("POST", "/join", self._post(OfTeam, self._join)),
+            ("POST", "/accept", self._post(Accept, self._accept)),
             ("GET", "/members", self._get(self._list_members)),
             ("POST", "/members", self._post(PutMember, self._put_member)),
             ("POST", "/members/remove", self._post(RemoveMember, self._remove_member)),
@@ -165,8 +172,8 @@ class TeamEndpoints:
     def _add_team(self, who: Principal, asked: OfTeam) -> None:
         self._members.add_team(who, asked.team, now_ms=self._now_ms())
 
-    def _join(self, who: Principal, asked: OfTeam) -> None:
-        self._members.join(who, asked.team, now_ms=self._now_ms())
+    def _accept(self, who: Principal, asked: Accept) -> None:
+        self._members.accept(who, asked.code, now_ms=self._now_ms())
 
     def _list_members(self, who: Principal, request: Request) -> object:
         return {"members": self._members.members(who, request.query_params.get("team", ""))}

@@ -19,7 +19,6 @@ from tacit.model.shared import (
     MemberView,
     TeamMembership,
     TeamProject,
-    may,
     organization_of,
 )
 from tacit_server.logs import (
@@ -32,11 +31,21 @@ from tacit_server.logs import (
     new_code,
     not_logged_in,
     removed_account,
+    wrong_code,
 )
 from tacit_server.postgres.connection import Connections, Database
 from tacit_server.postgres.transaction import Transaction
 from tacit_server.postgres_logs import account_tenant
-from tacit_server.teams.access import OTHER_REVIEWERS, SERVER, SERVICE, Access, note, team_tenant
+from tacit_server.teams.access import (
+    OTHER_DECIDERS,
+    ROLE,
+    SERVER,
+    SERVICE,
+    Access,
+    decides,
+    note,
+    team_tenant,
+)
 from tacit_server.teams.checks import check_name, check_person, check_service_role, checked_role
 
 MOST_DAYS = 366
@@ -61,7 +70,6 @@ _ASK = """
 _ASKED = """
     SELECT role FROM members
     WHERE tenant = %(tenant)s AND principal = %(principal)s AND NOT service AND token <> '' AND ends_at_ms = 1"""
-_STILL_ASKED = "UPDATE members SET ends_at_ms = 1 WHERE tenant = %(tenant)s AND principal = %(principal)s"
 _ACCEPT = """
     UPDATE members SET token = '', until_ms = 0, ends_at_ms = 0
     WHERE tenant = %(tenant)s AND principal = %(principal)s AND NOT service AND ends_at_ms = 1
@@ -94,7 +102,8 @@ _REMOVE_PROJECT = "DELETE FROM team_projects WHERE tenant = %(tenant)s AND remot
 _CHANGE = "SELECT change FROM tenants WHERE tenant = %(tenant)s"
 _WAITING = f"""
     SELECT count(*) FROM share_requests
-    WHERE tenant = %(tenant)s AND state = 'waiting' AND (author <> %(principal)s OR ({OTHER_REVIEWERS}) = 0)"""
+    WHERE tenant = %(tenant)s AND state = 'waiting' AND (author <> %(principal)s OR ({OTHER_DECIDERS}) = 0)"""
+_OPERATOR = Principal(account=SERVER, device="")
 _AUDITED = """
     SELECT number, at_ms, principal, device, action, subject FROM audit
     WHERE tenant = %(tenant)s AND number < %(before)s ORDER BY number DESC LIMIT %(limit)s"""
@@ -127,6 +136,8 @@ class Members:
         check_account_name(organization, what="an organization")
         check_person(admin, name)
         self._refuse_removed(admin)
+        if self._logs.has_account(admin):
+            self._refuse_second(admin)
         self._add_team(organization, {admin: name}, now_ms=now_ms)
         return self._welcome(admin, organization, now_ms=now_ms)
 
@@ -212,34 +223,20 @@ class Members:
     # --- memberships
 
     def teams(self, who: Principal) -> tuple[TeamMembership, ...]:
-        """Return the teams of a principal, sorted by name."""
+        """Return the teams of a principal, sorted by name. When a device of a member asks for the first time, note that they have joined."""
         found: list[TeamMembership] = []
-        joined: dict[str, bool] = {}
         for team in self.listed(who):
             try:
                 database = self.access.enter(who, team).database
             except NotFound:
                 continue  # the list is only a hint
-            membership = database.reading(
+            membership, joined = database.reading(
                 lambda t, team=team: _membership(t, who.account, team, now_ms=self._now_ms())
             )
-            organization = organization_of(team)
-            if team == organization:
-                joined[organization] = membership.joined
+            if not joined:
+                self._note_joined(who, team)
             found.append(membership)
-        return tuple(
-            TeamMembership(
-                team=each.team,
-                role=each.role,
-                name=each.name,
-                joined=joined.get(organization_of(each.team), False),
-                change=each.change,
-                waiting=each.waiting,
-                projects=each.projects,
-                until_ms=each.until_ms,
-            )
-            for each in found
-        )
+        return tuple(found)
 
     def listed(self, who: Principal) -> tuple[str, ...]:
         """Return the names of the teams in the list of a principal, sorted. The list may name teams that they are not in."""
@@ -248,28 +245,43 @@ class Members:
         rows = database.reading(lambda transaction: transaction.rows(_MEMBERSHIPS, values))
         return tuple(str(row[0]) for row in rows)
 
-    def join(self, who: Principal, organization: str, *, now_ms: int) -> None:
-        """Record that a member accepts the shared memories of the organization and of their teams in it.
-
-        A person whose account is older than their membership names the code that they were given, too: `acme:k2j9x8w7`.
+    def accept(self, who: Principal, code: str, *, now_ms: int) -> None:
+        """Make a person, whose account is older than the invitation, a member of the organization that invited them.
 
         Raises:
-            NotFound: `who` is not a member, or the code is not theirs or has expired.
+            InvalidInput: the person is in an organization already.
+            NotLoggedIn: the code is not theirs, was used, or has expired.
         """
-        organization, _, code = organization.partition(":")
-        if code:
-            given = {"principal": who.account, "token": hash_of(f"{who.account}-{code}"), "now_ms": now_ms}
-            self.access.as_server(organization).writing(
-                lambda transaction: transaction.row(_ACCEPT, given), alone=True
-            )
-        self.access.enter(who, organization)
+        given = {"principal": who.account, "token": hash_of(code), "now_ms": now_ms}
+        organizations = [each for each in self.listed(who) if each == organization_of(each)]
+        self._refuse_second(who.account)
+        for organization in organizations:
+            database = self.access.as_server(organization)
+            if database.writing(lambda transaction: transaction.row(_ACCEPT, given), alone=True):
+                return
+        raise wrong_code()
 
+    def _note_joined(self, who: Principal, team: str) -> None:
         def agree(transaction: Transaction) -> None:
-            values = {"principal": who.account, "now_ms": now_ms}
+            values = {"principal": who.account, "now_ms": self._now_ms()}
             if transaction.execute(_JOIN, values).rowcount:
-                note(transaction, who, "joined", organization, now_ms=now_ms)
+                note(transaction, who, "joined", team, now_ms=self._now_ms())
 
-        self.access.as_server(organization).writing(agree, alone=False)
+        self.access.as_server(team).writing(agree, alone=False)
+
+    def note_recovery(self, account: str, *, now_ms: int) -> None:
+        """Write down in the audit log of a person's organization that the operator lets them begin with a new recovery phrase."""
+        if self._logs.has_account(account):
+            for team in self.listed(Principal(account=account, device="")):
+                self._note(team, _OPERATOR, "new phrase by the operator", account, now_ms=now_ms)
+
+    def appoint(self, organization: str, account: str, *, name: str, now_ms: int) -> str:
+        """Make an account an administrator on behalf of the operator, and write it down in the audit log. Return an invitation as `put_member` does.
+
+        Raises:
+            NotFound: there is no such organization.
+        """
+        return self.put_member(_OPERATOR, organization, account, name=name, role="admin", now_ms=now_ms).code
 
     def members(self, who: Principal, team: str) -> tuple[MemberView, ...]:
         """Return the members of a team, sorted by name."""
@@ -283,8 +295,8 @@ class Members:
         A person who is not in the organization yet also becomes a reader of it. Only an administrator of the organization may do that.
 
         The name of an account says nothing about who has it. So who is new to the organization begins with a code that the administrator gives to the person:
-        with it a new account logs in, and an account that was there already joins. Which of the two it is, the answer does not tell. Only for accounts that
-        `who` meets in another organization no code is needed.
+        with it a new account logs in, and an account that was there already accepts. Which of the two it is, the answer does not tell. If the person did not
+        come yet, each further call of an administrator of the organization makes another code, and the one before ends.
 
         Args:
             who: the principal that asks.
@@ -311,39 +323,47 @@ class Members:
             check_person(principal, name)
             self._refuse_removed(principal)
         code = ""
-        if team != organization and known is None:
-            if not self.access.administers(who, organization):
+        if team != organization and (known is None or not known.joined):
+            if self.access.administers(who, organization):
+                place = known.role if known else "reader"
+                code = self.put_member(
+                    who, organization, principal, name=name, role=place, now_ms=now_ms
+                ).code
+            elif known is None:
                 raise NotPermitted(
                     f"{principal} is not in {organization} yet.",
                     hint=f"An administrator of {organization} can add them.",
                 )
-            code = self.put_member(who, organization, principal, name=name, role="reader", now_ms=now_ms).code
-        elif team == organization and self._is_stranger(who, principal, known):
-            code = new_code(principal)
+        is_stranger = known is None and team == organization and self._logs.has_account(principal)
 
-        def put(transaction: Transaction) -> MemberView:
+        def put(transaction: Transaction) -> tuple[MemberView, str]:
             if checked != "admin":
                 _keep_an_admin(transaction, team, principal)
             values: dict[str, Any] = {"principal": principal, "name": name, "role": checked}
             values |= {"service": bool(SERVICE.fullmatch(principal)), "by": who.account, "now_ms": now_ms}
-            asked = transaction.row(_ASKED, values) is not None
+            is_asked = is_stranger or transaction.row(_ASKED, values) is not None
             transaction.execute(_PUT_MEMBER, values)
-            if asked:
-                transaction.execute(_STILL_ASKED, values)
-            elif code and team == organization:
-                until_ms = now_ms + INVITE_MS
-                transaction.execute(
-                    _ASK, {"principal": principal, "token": hash_of(code), "until_ms": until_ms}
-                )
-            note(transaction, who, f"member {checked}", principal, now_ms=now_ms)
-            return _member(transaction.row(_MEMBER, {"principal": principal}))
+            invitation = new_code(principal) if is_asked else ""
+            if is_asked:
+                values |= {"token": hash_of(invitation), "until_ms": now_ms + INVITE_MS}
+                transaction.execute(_ASK, values)
+            by = " by the operator" if who == _OPERATOR else ""
+            note(transaction, who, f"member {checked}{by}", principal, now_ms=now_ms)
+            return _member(transaction.row(_MEMBER, {"principal": principal})), invitation
 
-        member = database.writing(put, alone=True)
+        member, invitation = database.writing(put, alone=True)
         if team != organization and self._find(self.access.as_server(organization), principal) is None:
             self._forget(principal, team)  # somebody removed them from the organization in the meantime
             raise NotFound(f"{principal} was removed from {organization}.", hint="Add them there first.")
         # Both are repeated, because an earlier call may have been interrupted.
-        code = code or self._welcome(principal, organization, now_ms=now_ms)
+        # An account that the operator or the provider let in, only they let in again.
+        again = (
+            team == organization
+            and known is not None
+            and not known.joined
+            and (who == _OPERATOR or known.added_by != SERVER)
+        )
+        code = code or invitation or self._welcome(principal, organization, again=again, now_ms=now_ms)
         self.remember(principal, team)
         return AddedMember(member=member, code=code)
 
@@ -560,27 +580,30 @@ class Members:
         if self._logs.was_removed(account):
             raise removed_account(account)
 
-    def _is_stranger(self, who: Principal, principal: str, known: MemberView | None) -> bool:
-        """Return whether a person who is new to the organization has an account already, and is in no organization of `who`."""
-        if known is not None or SERVICE.fullmatch(principal) or not self._logs.has_account(principal):
-            return False
-        other = Principal(account=principal, device="")
-        shared = {each for each in self.listed(who) if each == organization_of(each)} & set(
-            self.listed(other)
-        )
-        return not any(self._is_in(who, each) and self._is_in(other, each) for each in shared)
+    def _refuse_second(self, account: str) -> None:
+        """Refuse a person who is in an organization already.
 
-    def _is_in(self, who: Principal, team: str) -> bool:
-        try:
-            self.access.enter(who, team)
-        except NotFound:
-            return False
-        return True
+        Raises:
+            InvalidInput: they are.
+        """
+        values = {"principal": account, "now_ms": self._now_ms()}
+        for organization in self.listed(Principal(account=account, device="")):
+            if organization != organization_of(organization):
+                continue
+            if self.access.as_server(organization).reading(lambda t: t.row(ROLE, values)):
+                raise InvalidInput(
+                    f"{account} is in {organization} already, and a person is in one organization.",
+                    hint=f"`tacit team leave {organization}` first, or use another account.",
+                )
 
-    def _welcome(self, principal: str, team: str, *, now_ms: int) -> str:
-        """Add a team to the list of a principal. Return the code of an invitation for a person who has no account yet, else ""."""
+    def _welcome(self, principal: str, team: str, *, again: bool = False, now_ms: int) -> str:
+        """Add a team to the list of a principal. Return the code of an invitation for a person who has no account yet, else "".
+
+        `again` = also for an account with which no device has logged in yet.
+        """
         code = ""
-        if not SERVICE.fullmatch(principal) and not self._logs.has_account(principal):
+        is_new = again and self._logs.is_new(principal)
+        if not SERVICE.fullmatch(principal) and (is_new or not self._logs.has_account(principal)):
             code = self._logs.add_account(principal, now_ms=now_ms)
         self.remember(principal, team)
         return code
@@ -609,22 +632,24 @@ class Members:
         self._list_of(principal).writing(change, alone=False)
 
 
-def _membership(transaction: Transaction, principal: str, team: str, *, now_ms: int) -> TeamMembership:
+def _membership(
+    transaction: Transaction, principal: str, team: str, *, now_ms: int
+) -> tuple[TeamMembership, bool]:
+    """Return a membership, and whether the member has joined."""
     member = _member(transaction.row(_MEMBER, {"principal": principal}))
     own = team == organization_of(team)
     projects = transaction.rows(_PROJECTS) if own else []
-    decides = may(member.role, "reviewer")
     values = {"principal": principal, "server": SERVER, "now_ms": now_ms}
-    return TeamMembership(
+    membership = TeamMembership(
         team=team,
         role=member.role,
         name=member.name,
-        joined=member.joined,
         change=transaction.number(_CHANGE),
-        waiting=transaction.number(_WAITING, values) if decides else 0,
+        waiting=transaction.number(_WAITING, values) if decides(member.role, principal) else 0,
         projects=_projects(projects),
         until_ms=member.until_ms,
     )
+    return membership, member.joined
 
 
 def _projects(rows: Sequence[tuple[Any, ...]]) -> tuple[TeamProject, ...]:
@@ -658,5 +683,5 @@ def _keep_an_admin(transaction: Transaction, team: str, principal: str) -> None:
     if not transaction.number(_OTHER_ADMINS, {"principal": principal, "server": SERVER}):
         raise InvalidInput(
             f"{principal} is the last administrator of {team}.",
-            hint="Make somebody else an administrator first.",
+            hint=f"Make somebody else an administrator first. The operator of the server can, too: `tacit-server admin {team} ACCOUNT`.",
         )

@@ -1,6 +1,6 @@
-"""What teams share, in PostgreSQL: share requests, decisions of reviewers, shared memories, searches. In: requests of principals. Out: views.
+"""What teams share, in PostgreSQL: share requests, decisions of other members, shared memories, searches. In: requests of principals. Out: views.
 
-Only its author and the reviewers see a request that waits. When it is accepted, the statement becomes a memory in the store of the team. That store
+Only its author and those who may decide see a request that waits. When it is accepted, the statement becomes a memory in the store of the team. That store
 decides for everybody what becomes of the memory: devices apply its states and reconcile nothing. See `statements` for what is refused.
 """
 
@@ -35,7 +35,6 @@ from tacit.model.shared import (
     ShareRequest,
     TeamChanges,
     TeamMemory,
-    may,
     organization_of,
 )
 from tacit.reading.memory_vectors import memory_vectors
@@ -48,7 +47,7 @@ from tacit_server.logs import Principal
 from tacit_server.postgres.feed import Cursor, FeedEntry, changes_after, is_known
 from tacit_server.postgres.memories import QueryVector, TeamMemories, stored_memories
 from tacit_server.postgres.transaction import Transaction
-from tacit_server.teams.access import OTHER_REVIEWERS, SERVER, Entered, note, team_tenant
+from tacit_server.teams.access import OTHER_DECIDERS, SERVER, Entered, decides, note, team_tenant
 from tacit_server.teams.members import Members
 from tacit_server.teams.statements import Reading, scope_of, shared_form, tier_of
 
@@ -150,14 +149,14 @@ class Requests:
         return self._find(entered, who, request_id)
 
     def list(self, who: Principal, team: str, *, every: bool = False) -> tuple[ShareRequest, ...]:
-        """Return the requests that wait, oldest first: the principal's own and, for reviewers, those of everybody. `every` = decided requests as well."""
+        """Return the requests that wait, oldest first: the principal's own and, for those who may decide, those of everybody. `every` = decided requests as well."""
         entered = self._members.access.enter(who, team)
         values = {**_seer(entered, who), "limit": MOST_LISTED}
         rows = entered.database.reading(lambda transaction: transaction.rows(_WAITING, values))
         if every:
             decided = entered.database.reading(lambda transaction: transaction.rows(_DECIDED, values))
             rows = sorted((*rows, *decided), key=lambda row: (row[3], row[0]))
-        alone = self._is_only_reviewer(entered, who)
+        alone = self._decides_alone(entered, who)
         return tuple(
             self._view(entered, who, row, alone=alone, compare=number < MOST_COMPARED)
             for number, row in enumerate(rows)
@@ -179,7 +178,7 @@ class Requests:
     ) -> ShareRequest:
         """Accept, refuse or withdraw a request. Return the decided request.
 
-        A reviewer may decide on their own request only if the team has no other reviewer.
+        Members who may write decide on the requests of others; on their own ones only while nobody else in the team could.
 
         Args:
             who: the principal that decides.
@@ -210,7 +209,7 @@ class Requests:
         if not request.decidable:
             raise NotPermitted(
                 f"You may not decide on {request_id}.",
-                hint="Reviewers of the team decide, each on the requests of others.",
+                hint="Members who may write decide, each on the requests of others.",
             )
         if decision == "refuse":
             return self._close(entered, who, request, "refused", comment=comment, now_ms=now_ms)
@@ -285,15 +284,15 @@ class Requests:
 
         Raises:
             NotFound: the team does not share the memory.
-            NotPermitted: `who` is neither its author nor a reviewer.
+            NotPermitted: `who` is neither its author nor an administrator.
         """
         entered = self._members.access.enter(who, team)
         store = self._store(who, team)
         memory = next(iter(store.get((memory_id,))), None)
         if memory is None or not (purge or memory.status == "active"):
             raise NotFound(f"{team} does not share {memory_id[:40]!r}.")
-        if memory.provenance.source != who.account and not may(entered.role, "reviewer"):
-            raise NotPermitted("Only the author of a memory and reviewers can unshare it.")
+        if memory.provenance.source != who.account and entered.role != "admin":
+            raise NotPermitted("Only the author of a memory and administrators can unshare it.")
         action = "purged" if purge else "unshared"
 
         def noted(transaction: Transaction) -> None:
@@ -461,7 +460,7 @@ class Requests:
                 f"No request {request_id[:40]!r} in {entered.team} that you may see.",
                 hint="`tacit team requests` lists them.",
             )
-        return self._view(entered, who, row, alone=self._is_only_reviewer(entered, who))
+        return self._view(entered, who, row, alone=self._decides_alone(entered, who))
 
     def _view(
         self, entered: Entered, who: Principal, row: tuple[str, str, str, int, str, str, str, str], *, alone: bool, compare: bool = True
@@ -469,7 +468,7 @@ class Requests:
         request_id, author, state, created_at_ms, decided_by, comment, memory_id, raw = row
         body = msgspec.json.decode(raw, type=_Body) if raw else None
         own = author == who.account
-        decidable = state == "waiting" and may(entered.role, "reviewer") and (not own or alone)
+        decidable = state == "waiting" and decides(entered.role, who.account) and (not own or alone)
         statement = body.statement if body else None
         return ShareRequest(
             id=request_id,
@@ -489,7 +488,7 @@ class Requests:
         )
 
     def _near(self, who: Principal, team: str, statement: SharedStatement) -> tuple[NearMemory, ...]:
-        """Return shared memories near the statement, so that a reviewer can decide whether it replaces one of them."""
+        """Return shared memories near the statement, to help decide whether it replaces one of them."""
         store = self._store(who, team)
         scopes = (UNIVERSAL, scope_of(statement))
         try:
@@ -508,17 +507,17 @@ class Requests:
             for memory in store.get(list(near), scopes=scopes)
         )
 
-    def _is_only_reviewer(self, entered: Entered, who: Principal) -> bool:
+    def _decides_alone(self, entered: Entered, who: Principal) -> bool:
         """Return whether nobody else in the team may decide on requests."""
-        if not may(entered.role, "reviewer"):
+        if not decides(entered.role, who.account):
             return False
         values = {"principal": who.account, "server": SERVER, "now_ms": self._reading.clock.now_ms()}
-        return not entered.database.reading(lambda transaction: transaction.number(OTHER_REVIEWERS, values))
+        return not entered.database.reading(lambda transaction: transaction.number(OTHER_DECIDERS, values))
 
 
 def _seer(entered: Entered, who: Principal) -> dict[str, object]:
     """Return the values of `_MAY_SEE` for a principal in a team."""
-    return {"principal": who.account, "reviews": may(entered.role, "reviewer")}
+    return {"principal": who.account, "reviews": decides(entered.role, who.account)}
 
 
 def _close(

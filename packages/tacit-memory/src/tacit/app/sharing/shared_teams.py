@@ -32,10 +32,11 @@ from tacit.model.shared import (
     TeamMembership,
     may,
 )
-from tacit.ports.store import MemoryFilter
+from tacit.ports.store import MemoryFilter, Store
 from tacit.reading.when import stated_when
 from tacit.state.captured import TeamState
-from tacit.state.registry import TEAM_PURGES, TEAMS, TEAMS_HEARD
+from tacit.state.registry import TEAM_ASKED, TEAM_PURGES, TEAMS, TEAMS_HEARD
+from tacit.sync.replicating import own_memory_id
 from tacit.sync.team_server import TeamServer
 from tacit.sync.views import KnownTeam
 
@@ -48,6 +49,8 @@ MOST_PAGES = 5_000
 """Most pages of one team in one exchange, so that a server that sends pages without end cannot delay everything else for long."""
 MAX_CURSOR = 200
 MOST_TEAMS = 1_000
+MOST_ASKED = 1_000
+"""Most requests of this device that are remembered."""
 TRIES, TRY_S = 10, 0.2
 """How often a page that brought nothing new is asked for again, and the pause in seconds. An older transaction can hide a change for a moment."""
 _ASK_OPERATOR = "Ask whoever runs the server, or `tacit logout`."
@@ -88,7 +91,7 @@ class SharedTeams:
         return self.asking(lambda server: server.teams())
 
     def known(self) -> tuple[KnownTeam, ...]:
-        """Return the teams that the user joined, by name, as this home knows them; does not ask the server."""
+        """Return the teams of the user by name, as this home knows them; does not ask the server."""
         store = self._parts.store
         everything = store.scopes()
         theirs = tuple(
@@ -99,7 +102,16 @@ class SharedTeams:
             own = tuple(sorted(set(state.own.values())))
             where = MemoryFilter(source=team_source(team), tiers=theirs)
             count = store.count_memories(where, scope=everything) + len(own)
-            found.append(KnownTeam(team=team, role=state.role, name=state.name, memories=count, own=own))
+            found.append(
+                KnownTeam(
+                    team=team,
+                    role=state.role,
+                    name=state.name,
+                    memories=count,
+                    own=own,
+                    lost=active_lost(store, state),
+                )
+            )
         return tuple(found)
 
     def ask(self, memory: Memory, *, team: str = "") -> ShareRequest:
@@ -116,14 +128,24 @@ class SharedTeams:
             NotPermitted: the user's role in the team does not allow it.
         """
         require_shareable(memory, redactor=self._parts.redactor.at(memory.scope))
-        if memory.provenance.team:
+        if (theirs := memory.provenance.team) and not self._is_lost(theirs, memory.id):
             raise InvalidInput(
                 f"{memory.id} came from {memory.provenance.team}.", hint="It is already shared."
             )
         statement = self._statement(memory)
-        return self.asking(
+        request = self.asking(
             lambda server: server.ask_to_share(team or _team_for(statement, server.teams()), statement)
         )
+        if not memory.provenance.team:
+            store = self._parts.store
+            shared_id = own_memory_id(f"{request.team}\n{request.id}")
+            asked = {**TEAM_ASKED.read(store), shared_id: (memory.id, memory.content_hash)}
+            TEAM_ASKED.write(store, dict(tuple(asked.items())[-MOST_ASKED:]))
+        return request
+
+    def _is_lost(self, team: str, memory_id: str) -> bool:
+        state = TEAMS.read(self._parts.store).get(team)
+        return state is not None and memory_id in state.lost
 
     def unshare(self, memory: Memory, *, purge: bool = False) -> SharedMemory:
         """Stop all teams of the user from sharing a memory, on the server; return the shared memory.
@@ -229,7 +251,7 @@ class SharedTeams:
     # --- taking over
 
     def take_over(self, server: TeamServer) -> int:
-        """Take over all changes of the teams that the user joined; return how many memories changed.
+        """Take over all changes of the user's teams; return how many memories changed.
 
         Raises:
             SyncError: the server cannot be reached or refuses. Changes that were taken over before stay.
@@ -237,7 +259,7 @@ class SharedTeams:
         teams = server.teams_if_any()
         if teams is None:
             return 0
-        joined = {each.team: each for each in teams if each.joined and TEAM.fullmatch(each.team)}
+        joined = {each.team: each for each in teams if TEAM.fullmatch(each.team)}
         if len(joined) > MOST_TEAMS:
             raise SyncError(
                 f"The server says that you are in {len(joined)} teams; Tacit follows at most {MOST_TEAMS}.",
@@ -339,6 +361,12 @@ class SharedTeams:
             tier=memory.provenance.tier.name.lower(),
             said_at_ms=memory.validity.valid_from_ms,
         )
+
+
+def active_lost(store: Store, state: TeamState) -> tuple[str, ...]:
+    """Return the ids of the lost memories of a team that still hold here."""
+    found = store.get(state.lost, scope=store.scopes()) if state.lost else ()
+    return tuple(memory.id for memory in found if memory.status == "active")
 
 
 def _team_for(statement: SharedStatement, teams: Sequence[TeamMembership]) -> str:

@@ -19,8 +19,9 @@ from typing import TypeVar
 import msgspec
 
 from tacit.app.admin.purging import Purger
+from tacit.app.sharing.shared_teams import active_lost
 from tacit.app.values import Parts
-from tacit.errors import InvalidInput, NotLoggedIn, ProviderError, StoreError, TacitError
+from tacit.errors import InvalidInput, NotLoggedIn, ProviderError, StoreError, SyncError, TacitError
 from tacit.model.memory import Memory
 from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.ports.store import MemoryFilter
@@ -53,6 +54,8 @@ LEAST_PAUSE_S, MOST_PAUSE_S = 2.0, 300.0
 """Least and most seconds of the pause after a failure: doubled each time, with a random part so that devices do not come back all at once."""
 _ACCOUNT = "account"
 _JOINING = "joining"
+_ROTATING = "rotating"
+"""Name of the fact that holds the new secret of a rotation until the server has answered."""
 _SIGN_IN_BY = "sign_in_by_ms"
 MAX_NAME = 60
 _T = TypeVar("_T")
@@ -190,11 +193,30 @@ class Syncing:
                     token=done.token,
                     secret=account.secret,
                     device=key.private,
-                    name=_called(name),
+                    name=done.name or _called(name),
                 )
             )
         self.start()
         return LoginResult(account=done.account, device=key.device, phrase="" if phrase else account.phrase)
+
+    def rotate(self) -> LoginResult:
+        """Give the account a new secret, and return it as a new recovery phrase. All other devices have to log in again with it.
+
+        Until the server has answered, nothing is exchanged; another call goes on with the same phrase.
+
+        Raises:
+            InvalidInput: this home is not logged in.
+            SyncError: the server cannot be reached, or does not know this device.
+        """
+        with self._exchanging:
+            member, replica = self._required(), self._opened()
+            account = AccountKey(replica.fact(_ROTATING) or AccountKey.new().secret)
+            replica.put_fact(_ROTATING, account.secret)
+            self._asking(lambda server: server.rotate(account.account))
+            replica.begin_anew({_ACCOUNT: msgspec.json.encode(replace(member, secret=account.secret))})
+        self._wake.set()
+        device = DeviceKey(member.device).device
+        return LoginResult(account=member.account, device=device, phrase=account.phrase)
 
     def begin_sign_in(self, url: str, *, name: str = "") -> SignInBegun:
         """Begin a single sign-on with the provider of a server. If this home is already logged in there, its account is linked, or its teams are renewed.
@@ -288,8 +310,8 @@ class Syncing:
         """Ask the server for an invitation code for one more device."""
         return self._asking(lambda server: server.invite())
 
-    def revoke(self, device: str) -> DeviceView:
-        """Revoke another device, so that the server refuses it from now on. `device` is its name, or the beginning of its key.
+    def revoke(self, device: str, *, dry_run: bool = False) -> DeviceView:
+        """Revoke another device, so that the server refuses it from now on, and return it. `device` is its name, or the beginning of its key.
 
         Raises:
             InvalidInput: if none or several fit, or it is this device.
@@ -309,7 +331,8 @@ class Syncing:
                 f"{fitting[0].name!r} is this device.",
                 hint="`tacit logout` takes it out of the account. A device that you lost is revoked from another one.",
             )
-        self._asking(lambda server: server.revoke(fitting[0].device))
+        if not dry_run:
+            self._asking(lambda server: server.revoke(fitting[0].device))
         return fitting[0]
 
     def ask_teams(self, ask: Callable[[TeamServer], _T]) -> _T:
@@ -332,6 +355,11 @@ class Syncing:
         """
         with self._exchanging:
             member = self._required()
+            if self._opened().fact(_ROTATING) is not None:
+                raise SyncError(
+                    "A new recovery phrase was begun, and the server has not answered yet.",
+                    hint="`tacit key rotate` goes on with it, and shows the phrase.",
+                )
             change = self._parts.store.change()
             self._asked = server = self._server(member)
             try:
@@ -395,6 +423,15 @@ class Syncing:
             synced_at_ms=int(replica.fact("synced_at_ms") or b"0"),
             sign_in_by_ms=int(replica.fact(_SIGN_IN_BY) or b"0"),
             error=self._error,
+            lost=tuple(
+                sorted(
+                    {
+                        name
+                        for state in TEAMS.read(self._parts.store).values()
+                        for name in active_lost(self._parts.store, state)
+                    }
+                )
+            ),
         )
 
     def start(self) -> None:

@@ -88,6 +88,7 @@ class SharedFile:
         kind, by, day: as it says.
         memory_id: the memory that it became, or empty.
         problem: why it cannot be read, or empty.
+        waits: it is merged, and its memory waits until the user confirms it.
     """
 
     path: str
@@ -97,6 +98,7 @@ class SharedFile:
     day: str = ""
     memory_id: str = ""
     problem: str = ""
+    waits: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,6 +137,9 @@ class Team:
                 joined=joined,
                 problem="its default branch is not here; `git fetch` brings it",
             )
+        ids = [state.memory_id for state in states.values() if state.memory_id]
+        stored = self._parts.store.get(ids, scope=self._parts.store.scopes())
+        waiting = {memory.id for memory in stored if memory.status == "quarantined"}
         rows: list[SharedFile] = []
         in_time = reading_time(self._parts.clock)
         for path, file in found.items():
@@ -156,6 +161,7 @@ class Team:
                     by=said.by,
                     day=said.day.isoformat() if said.day else "",
                     memory_id=memory_id,
+                    waits=merged and memory_id in waiting,
                 )
             )
         return TeamFolder(project=project, joined=joined, files=tuple(rows))

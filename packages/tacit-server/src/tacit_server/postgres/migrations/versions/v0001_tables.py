@@ -46,6 +46,7 @@ _TABLES = {
     "invites": f"""
         code {_TEXT} NOT NULL,
         until_ms bigint NOT NULL,
+        anew boolean NOT NULL DEFAULT false,
         PRIMARY KEY (tenant, code)""",
     "devices": f"""
         device {_TEXT} NOT NULL,
