@@ -15,7 +15,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hmac
-import os
 import socket
 import time
 from collections.abc import Callable, Generator, Iterable, Mapping
@@ -34,6 +33,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from tacit.api.problems import problem, problem_of
 from tacit.app.engine import Engine
 from tacit.client.daemon_facts import DaemonFacts
+from tacit.config.environment import search_path
 from tacit.config.home import Home
 from tacit.daemon.counters import Counters
 from tacit.daemon.hooks import (
@@ -330,7 +330,7 @@ def _installed(home: Home) -> dict[str, HostStatus]:
     from tacit.hosts.install import find_executable, installed_for  # noqa: PLC0415 - asked for by the page alone
     from tacit.hosts.registry import BUILT_IN  # noqa: PLC0415 - as above
 
-    folder, path = Path.home(), os.environ.get("PATH", "")
+    folder, path = Path.home(), search_path()
     states = {
         host: installed_for(host, user_home=folder, project_root=folder, home=home) for host in BUILT_IN
     }
