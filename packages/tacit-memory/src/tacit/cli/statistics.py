@@ -63,7 +63,7 @@ def stored(store: dict[str, Any]) -> None:
 
 
 def over_time(series: dict[str, Any]) -> None:
-    """Print injections, silences, tokens and latency over time, a row with bars for each hour or day."""
+    """Print over time what prompts, calls and failures got, with the tokens and the latency of all surfaces; a row with bars for each hour or day."""
     buckets = busy(series)[-MOST_LINES:]
     most = max((max(bucket["injections"], bucket["silences"]) for bucket in buckets), default=0)
     rows = [
@@ -78,7 +78,7 @@ def over_time(series: dict[str, Any]) -> None:
         for bucket in buckets
     ]
     print_line()
-    columns = ("when (UTC)", "injections", "silences", "tokens", "p50", "precision")
+    columns = ("when (UTC)", "given", "silences", "tokens, start too", "p50", "precision")
     print_rows("Over time", columns, rows, empty="No recall in this period.")
     print_line(feedback_text(series))
     if not series["complete"] and buckets:

@@ -178,6 +178,9 @@ class ListEngine:
     def recalls(self):
         return self
 
+    def heard(self):
+        return {}
+
     def traces(self, where, **how):
         self._called("traces", where=where, **how)
         return (TRACE,)

@@ -50,6 +50,7 @@ class FakeDaemon:
         self._reply = reply
         run = home / "run"
         run.mkdir(parents=True, mode=0o700, exist_ok=True)
+        Home(home).socket.parent.mkdir(mode=0o700, exist_ok=True)  # elsewhere where the path is too long for a socket
         self._socket = DaemonSocket(Home(home))
         self._thread = threading.Thread(target=self._serve, daemon=True)
         self._thread.start()
