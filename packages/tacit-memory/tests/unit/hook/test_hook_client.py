@@ -50,7 +50,8 @@ class FakeDaemon:
         self._reply = reply
         run = home / "run"
         run.mkdir(parents=True, mode=0o700, exist_ok=True)
-        Home(home).socket.parent.mkdir(mode=0o700, exist_ok=True)  # elsewhere where the path is too long for a socket
+        # A socket whose path is too long lies elsewhere.
+        Home(home).socket.parent.mkdir(mode=0o700, exist_ok=True)
         self._socket = DaemonSocket(Home(home))
         self._thread = threading.Thread(target=self._serve, daemon=True)
         self._thread.start()
