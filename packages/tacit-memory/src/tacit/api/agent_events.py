@@ -153,7 +153,7 @@ class SentRequests(_Shape):
 
 
 class LibraryMessageEndEvent(MessageEndEvent):
-    """The agent ended its turn, with measurements of the turn's requests to the model. No answer; Tacit may learn from the turn."""
+    """The library reports the end of a turn, with how much of its requests to the model stayed unchanged or was cached. No answer; Tacit may learn from the turn."""
 
     sent: Sequence[SentRequests] = Field(default=(), description="measurements of the requests of the turn")
 
@@ -174,7 +174,10 @@ class PingEvent(_Shape):
 
 
 class AgentReply(_Shape):
-    """The text for the model at this moment; an empty body = no text."""
+    """The answer to an event: the text for the model (`context`), its memories, and a line for the person.
+
+    If there is nothing to say, the HTTP response has no body instead.
+    """
 
     context: str = Field(default="", description="the text for the model, ready to be inserted as it is")
     surface: AnsweredAt = Field(default="prompt", description="the moment that it is for")

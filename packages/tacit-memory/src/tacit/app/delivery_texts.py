@@ -102,7 +102,10 @@ def _is_new_topic(prompts: Sequence[str]) -> bool:
 
 
 def other_sessions_of_project(live: LiveSessions, state: SessionState) -> tuple[SessionState, ...]:
-    """Read the records of the project's other sessions, newest first."""
+    """Return the records of this project's other sessions, running or ended, newest first.
+
+    Only the newest `SESSIONS_READ` sessions of the home are looked at.
+    """
     newest = live.newest(limit=SESSIONS_READ)
     return tuple(s for s in newest if s.project_id == state.project_id and s.key != state.key)
 

@@ -627,7 +627,10 @@ class Engine:
         return Visibility(self.store, speaker=speaker)
 
     def replayed(self, traces: Sequence[Trace], *, threshold: float) -> tuple[Replayed, ...]:
-        """Apply `threshold` to recorded `traces` and return what would be injected; nothing is stored."""
+        """Decide each of the recorded `traces` again at the gate, with `threshold`; nothing is stored.
+
+        Each result holds what was handed over then, and what would be now.
+        """
         return tuple(
             replay(trace, threshold=threshold, most=self.settings.recall.max_items) for trace in traces
         )

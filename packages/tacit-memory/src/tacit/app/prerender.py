@@ -98,7 +98,10 @@ def remove_blocks(home: Home, *, but: Collection[Path] = ()) -> None:
 
 
 class HookDeadline:
-    """Tells the hook client how long a prompt may take, in the file `run/prompt_ms`."""
+    """Lets the hook client wait longer than usual for a prompt, if a recall may take longer.
+
+    `tell` writes the time into `run/prompt_ms`; it only grows.
+    """
 
     def __init__(self, home: Home) -> None:
         self._home = home

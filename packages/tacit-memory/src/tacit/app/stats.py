@@ -63,7 +63,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InjectionStats:
-    """Counts of one recall.
+    """Figures of one recall: memories considered and injected, tokens used and allowed, kinds, relevance.
 
     Attributes:
         memories_considered: candidates that were scored.

@@ -440,15 +440,18 @@ def repeats_command(failed: str, succeeded: str) -> bool:
     if same_command(failed, succeeded):
         return True
     commands = [
-        command for command in _simple(failed) if command.name not in _NOT_WORTH and not command.built
+        command for command in _simple_parts(failed) if command.name not in _NOT_WORTH and not command.built
     ]
-    done = _simple(succeeded)
+    done = _simple_parts(succeeded)
     return bool(commands) and all(any(later.covers(command) for later in done) for command in commands)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Part:
-    """A simple command, taken apart for comparison; no paths = everything, `built` = it runs what was just built."""
+    """A simple command, taken apart to see whether a later one covers it.
+
+    No paths = it runs on everything; `built` = it starts with `./`.
+    """
 
     name: str
     words: frozenset[str]
@@ -462,8 +465,11 @@ class _Part:
         )
 
 
-def _simple(command: str) -> list[_Part]:
-    """Return the simple commands of a line without options and redirections."""
+def _simple_parts(command: str) -> list[_Part]:
+    """Take a command line apart into its simple commands, for comparison (`_Part`).
+
+    Options, a leading `cd`, pipes into filters and what `_bare` removes besides are left out.
+    """
     commands: list[_Part] = []
     for text in _parts(_bare(command)):
         name = main_command(text)

@@ -328,7 +328,10 @@ def checked_text(text: str, redactor: TextRedactor) -> str | Skip:
 
 
 def clean_terms(terms: tuple[str, ...], redactor: TextRedactor) -> tuple[str, ...]:
-    """Return the terms that hold no secret; one with a secret is dropped, since a masked one would match nothing."""
+    """Return the terms redacted.
+
+    One with a secret is dropped; one with personal data stays with a mark in its place.
+    """
     redactions = [redactor.redact(term) for term in terms]
     return tuple(done.text for done in redactions if not done.has_secret)
 

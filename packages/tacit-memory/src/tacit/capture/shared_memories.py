@@ -273,7 +273,10 @@ class SharedMemories:
 
 
 def _tier_of(statement: SharedStatement) -> TrustTier:
-    """Return the trust tier that a statement gets here: at most teammate, `import` if the name is unknown."""
+    """Return the trust tier that a shared statement gets here: its own, but at most teammate.
+
+    `import` if its tier has a name that this version does not know.
+    """
     try:
         return min(TrustTier[statement.tier.upper()], TrustTier.TEAMMATE)
     except KeyError:

@@ -231,9 +231,9 @@ def replaced_on_branch(store: MemoryStore, memory: Memory) -> tuple[Memory, ...]
 def ended_for(
     memory: Memory, old_memories: Sequence[Memory], why: ChangeReason, now_ms: int
 ) -> tuple[list[Change], list[Relation]]:
-    """Return the changes and relations by which `memory` ends `old_memories` on all branches.
+    """Return the changes and relations that end `old_memories` on all branches. Nothing is stored.
 
-    Until now it replaced them only on its own branch.
+    `memory` replaces them there: it held only on its own branch, and now holds everywhere.
     """
     replaced = ChangeReason(cause=ChangeCause.REPLACED_BY, memory_ids=(memory.id,), further=(why,))
     changes: list[Change] = [

@@ -188,7 +188,10 @@ def busy(series: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def latency_rows(series: dict[str, Any]) -> Rows:
-    """Return rows of (surface, recalls, p50, p95, p99)."""
+    """Return table rows of texts, from `latency` of the statistics.
+
+    A row is (surface, recalls, p50, p95, p99 in ms).
+    """
     return [
         (
             row["surface"],

@@ -169,7 +169,7 @@ class Session:
     def finish(
         self, text: str = "", *, messages: Sequence[object] = (), shape: MessageFormat = ROLE_CONTENT
     ) -> None:
-        """Report that the agent's turn is over, so that Tacit may learn from it. Returns at once.
+        """Report that the agent's turn is over, so that Tacit may learn from `messages`. Returns at once.
 
         Args:
             text: the agent's message.
@@ -191,7 +191,11 @@ class Session:
         *,
         sent: Callable[[], Sequence[Mapping[str, object]]] = tuple,
     ) -> None:
-        """Report a finished turn, like `finish` for parsed messages. `sent` is called in the background and returns facts about the turn's requests."""
+        """Report the end of a turn; returns at once.
+
+        `messages` = the whole conversation, `text` = the agent's last message if it may be missing there;
+        `sent` is called in the background and returns facts about the turn's requests.
+        """
         about = {**self._about, "event": "message_end", "final": True}
 
         def tell() -> None:

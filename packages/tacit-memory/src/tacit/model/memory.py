@@ -65,7 +65,10 @@ def team_source(team: str) -> str:
 
 
 class Speaker(Enum):
-    """Who speaks, the user or an agent, as the entry point determines it; no caller may choose it. It decides the trust tier of a statement."""
+    """Whose word a statement is, `USER` or `AGENT`; it decides the statement's trust tier.
+
+    The entry point sets it; nothing in a request may.
+    """
 
     USER = "user"
     AGENT = "agent"

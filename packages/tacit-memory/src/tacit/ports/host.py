@@ -49,7 +49,9 @@ class MemoryFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delivery:
-    """How a host delivers a block of `surface`, in words for people (docs/reference/hosts.md).
+    """Where a block of `surface` arrives with a host, and what keeps it from arriving whole and in time.
+
+    Both are words for people (docs/reference/hosts.md).
 
     Attributes:
         surface: the surface.

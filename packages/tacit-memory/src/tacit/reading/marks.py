@@ -194,7 +194,7 @@ def is_reported(sentence: str) -> bool:
 
 
 def is_requirement(sentence: str) -> bool:
-    """Whether a sentence says what a thing must be, and not what the reader must do."""
+    """Whether a sentence says what a thing must be ("it must be blue"), and not what you or we must do."""
     return any(table.find("requirement", _bare(sentence, table)) for table in _tables(sentence))
 
 
@@ -437,7 +437,7 @@ def _main(body: str, table: _Table) -> str:
 
 def _kept(text: str, said: str, name: str, table: _Table, *, strong: bool, at: int = 0) -> Marked | None:
     """Return the statement `text`; None if its words `said` are for once, doubted, reported, or unclear alone."""
-    before, clause = _clause(said, at)
+    before, clause = _split_clause(said, at)
     head = before + clause
     # An outright mark counts in spite of doubt: "remember that it might fail now".
     weak = name not in ("remember", "remember_last", "label")
@@ -473,8 +473,11 @@ def _kept(text: str, said: str, name: str, table: _Table, *, strong: bool, at: i
     return Marked(text=content, kind=kind, mark=name, everywhere=table.find("everywhere", text) is not None)
 
 
-def _clause(body: str, at: int) -> tuple[str, str]:
-    """Return the text before a mark's clause, and the clause."""
+def _split_clause(body: str, at: int) -> tuple[str, str]:
+    """Split `body` into what stands before the first word from `at` on, and the clause that begins there.
+
+    Text behind the clause is left out.
+    """
     start = at
     while start < len(body) and not body[start].isalnum() and body[start] != "`":
         start += 1

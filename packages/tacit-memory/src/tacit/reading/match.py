@@ -150,7 +150,12 @@ class Match:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatchParts:
-    """The inputs of the score before they are weighted; `where` is a factor of the result."""
+    """The terms of a trigger's score in a situation, before weights.
+
+    `lift` = how much likelier than usual its actions, commands and tools are, `breadth` = that of the
+    trigger, `about` = shared words of objects and topics, `where` = factor for paths and languages (1 = no
+    effect).
+    """
 
     lift: float
     breadth: float

@@ -63,7 +63,12 @@ _PRECEDED = frozenset({"push"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallFacts:
-    """What a tool call does. `changed`, `removed`, `seen` and `read` are paths; `text` is lower case."""
+    """What a tool call does, as facts that a rule's moment is compared with.
+
+    `changed` (contains `removed`), `seen` (listed or looked at) and `read` (the content is shown) are paths;
+    `hosts` = network names in it; `ahead` = acts that usually come next; `text` = its command, or the text
+    of a task or a web request, `written` = what an edit writes, both lower case.
+    """
 
     tool: str = ""
     commands: tuple[Command, ...] = ()

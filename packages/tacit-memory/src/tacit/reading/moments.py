@@ -29,7 +29,11 @@ _SENTENCE = lazy_regex(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)\s+|\n+")
 
 @lru_cache(maxsize=8192)
 def read_moments(statement: str) -> tuple[Moment, ...]:
-    """Return the moments that `statement` names, in order, at most four; empty = none for certain."""
+    """Return the moments that the words of `statement` name, in order, at most four.
+
+    They are the calls before or at which a rule applies, such as `before every commit`. Empty = no moment is
+    named clearly.
+    """
     text = statement[:_CUT].replace("\u2019", "'")
     phrases = Phrases(text)
     moments: dict[Moment, None] = {}

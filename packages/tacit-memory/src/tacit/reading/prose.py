@@ -514,7 +514,10 @@ def _reports(line: str) -> bool:
 
 
 def _paragraphs(text: str) -> list[tuple[str, bool]]:
-    """Return (text, whether it is a list item) of each paragraph, without reported words."""
+    """Return (text, whether it is a list item) of each paragraph and list item, on one line.
+
+    Headings, what is no prose (code, tables, logs) and words that somebody else said are left out.
+    """
     paragraphs: list[tuple[str, bool]] = []
     lines: list[str] = []
     item = False

@@ -17,7 +17,7 @@ from tacit.recall.stage import Outcome, RecallState
 
 # Stage 8: what fits. In: candidates, a budget. Out: a pack that never exceeds it. Pure.
 #
-# Greedy in one of three orders. A preset may keep shares of the budget for kinds, scopes or bands of relevance; what a slot
+# Greedy in one of four orders. A preset may keep shares of the budget for kinds, scopes or bands of relevance; what a slot
 # leaves unused is handed on. A memory that does not fit is shortened at a sentence end, else left out; smaller ones after
 # it may still fit.
 
@@ -42,7 +42,9 @@ Order = Callable[[Sequence[Candidate]], tuple[Candidate, ...]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Allowance:
-    """The limits of a pack: tokens, number of memories, and shares for slots.
+    """The limits of a pack: tokens (its frame included), number of memories, and shares for slots.
+
+    A share is a part of the budget that is kept for a slot: a kind, a scope's kind or a band of relevance.
 
     Attributes:
         tokens: budget of the whole block.
@@ -311,7 +313,11 @@ def as_ranked(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
 
 
 def leaders_first(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Return the candidates in their order, except that a memory which another one ranks behind (`Memory.ranks_behind`) comes right before that one."""
+    """Return the candidates in their order, except for those that others must rank behind.
+
+    Where a memory stands before the one that it must rank behind (`Memory.ranks_behind`), that one is moved
+    right in front of it.
+    """
     ordered = list(candidates)
     by_id = {candidate.memory.id: candidate for candidate in candidates}
     for candidate in candidates:

@@ -44,11 +44,15 @@ def find_absence(state: RecallState, records: Sequence[StageRecord], memory: Mem
                 return Absence(stage=record.stage, why=drop.why)
     if state.pack is not None and any(item.candidate.memory.id == memory.id for item in state.pack.items):
         return Absence(stage="deliver", silence=state.silence)
-    return _never_held(state, memory)
+    return _why_no_candidate(state, memory)
 
 
-def _never_held(state: RecallState, memory: Memory) -> Absence:
-    """Return why the memory never became a candidate: not visible, not in the pool, not found, or cut from the short list."""
+def _why_no_candidate(state: RecallState, memory: Memory) -> Absence:
+    """Return why a memory that is no candidate did not become one.
+
+    It is not visible, not in the pool, not found, or cut from the short list; or the reason is the recall's
+    silence.
+    """
     if (why := why_unseen(state.query, memory)) is not None:
         return Absence(stage="retrieve", why=why)
     if state.nothing_coming and state.silence is not None:

@@ -97,7 +97,9 @@ class FreshnessProbe:
         return tuple(marked)
 
     def look(self, tools: Tools, state: RecallState) -> Outcome[RecallState]:
-        """Return the state with the `freshness` of the files in its `scored` candidates, which is read from the disk.
+        """Set `freshness` on the `scored` candidates, by what the files that they name look like on the disk.
+
+        Only candidates that reach the threshold are checked, at most `MAX_PROBED`, best first.
 
         A memory of a team also gets `heard_at_ms` if the server was not reached for `UNHEARD_MS`.
         """

@@ -638,7 +638,10 @@ class GateModel:
 
 
 def _age(candidate: Candidate, kinds: KindRegistry) -> float:
-    """Return the factor of a memory's age: its freshness if its kind is episodic, else 1."""
+    """Return the factor of a memory's age.
+
+    That is, for an episodic kind, its score in the space `recent` (0 = not measured), else 1.
+    """
     return (candidate.score("recent") or 0.0) if kinds.of_stored(candidate.memory.kind).episodic else 1.0
 
 

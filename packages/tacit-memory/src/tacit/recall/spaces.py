@@ -597,7 +597,10 @@ def _around(places: Mapping[str, SessionPosition], weights: Mapping[str, float])
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnNeighbors:
-    """Pairs of memories (row numbers) one or two turns apart in a session, with 0.7 ** turns as `decay`; all of shape (pairs,)."""
+    """Memories (row numbers) and their neighbors one or two turns away in a session.
+
+    Each pair stands in both directions. `decay` = 0.7 ** turns; all are of shape (pairs,).
+    """
 
     rows: NDArray[np.intp]
     others: NDArray[np.intp]

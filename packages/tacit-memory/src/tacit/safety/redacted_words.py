@@ -21,7 +21,10 @@ _OPAQUE_CHARS = 16
 
 @dataclass(frozen=True, slots=True)
 class RedactedWords:
-    """The words that redaction removed from some texts, in lower case. Empty = nothing was removed."""
+    """Finds in texts what redaction removed from others, or a part of it, and takes it out.
+
+    False = nothing was removed.
+    """
 
     chunks: frozenset[str] = frozenset()
     runs: tuple[str, ...] = ()

@@ -224,7 +224,11 @@ class Verdict:
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
-    """Counts of one session; `without` = it was in the holdout, without memory. Stored as a list of its fields to save space."""
+    """Turns, calls, failures, repeated failures and tokens of one session.
+
+    They compare sessions with memory and without; `without` = it was in the holdout. Stored as a list of its
+    fields to save space.
+    """
 
     without: bool
     at_ms: int

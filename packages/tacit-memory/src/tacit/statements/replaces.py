@@ -466,10 +466,15 @@ class _Comparison:
         theirs, denied_before = self._without_denial(self.old)
         if denied == denied_before or denied + denied_before > 1:
             return False
-        return len(mine) > 1 and not set(self._turned(mine)).isdisjoint(self._turned(theirs))
+        return len(mine) > 1 and not set(self._same_in_other_order(mine)).isdisjoint(
+            self._same_in_other_order(theirs)
+        )
 
-    def _turned(self, words: _Words) -> Iterator[tuple[str, ...]]:
-        """Yield the keys of the words in every word order that says the same, each without a leading "use"."""
+    def _same_in_other_order(self, words: _Words) -> Iterator[tuple[str, ...]]:
+        """Yield the keys of the words as they stand, with a fronted part put back, and in the active voice.
+
+        Each is without a leading "use".
+        """
         for turned in (words, *self._fronted(words), *self._active(words)):
             yield _keys(turned[bool(turned) and turned[0].key == "use" :])
 
@@ -537,7 +542,9 @@ class _Comparison:
         return tuple(kept), count
 
     def _is_forgotten(self, clause: _Words) -> bool:
-        """Whether the old statement is about what the clause tells to forget.
+        """Whether the clause ends the old statement, because it tells to forget what that is about.
+
+        If what the clause names is denied there, the old statement must deny it, too.
 
         If the new statement also goes back to a value, an old one with that value, or with a value of another sort, stays.
         """
@@ -715,9 +722,10 @@ class _Comparison:
                 yield (*plain[:verb], *rest), value, False
 
     def _had_other_value(self, subject: _Words, value: _Words, *, moved: bool, renamed: bool = False) -> bool:
-        """Whether the old statement gives the same subject another value of the same sort.
+        """Whether the old statement gives the same subject a value that `value` can only replace.
 
-        `moved` = a verb says that the value changed; `renamed` = the verb is one of renaming.
+        Less evidence is needed if a verb says that the value changed (`moved`). If the verb is one of
+        renaming (`renamed`), the old statement may say nothing but what the subject is called.
         """
         forms = self.forms
         subject = self._content(subject)

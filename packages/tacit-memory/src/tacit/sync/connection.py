@@ -45,7 +45,7 @@ def checked_url(url: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether a host name is that of this machine."""
+    """Return whether a host is `localhost` or a loopback address."""
     if host == "localhost":
         return True
     try:

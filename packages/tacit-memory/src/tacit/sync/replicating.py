@@ -397,7 +397,10 @@ class Replicating:
         return True
 
     def _withdrawn(self, memory: Memory, before: Settled) -> Memory:
-        """Return what other devices are told of a memory that may no longer leave this one: the state that they know, as retired."""
+        """Return the memory as the other devices know it, but retired; it may no longer leave this device.
+
+        If no state of it can be read from the log, its state here is used.
+        """
         heads = [head for head in self._heads(memory.id) if head.entry in before.heads] or self._heads(
             memory.id
         )

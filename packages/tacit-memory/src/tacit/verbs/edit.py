@@ -56,7 +56,7 @@ class Edit(OfMemory):
 
     @property
     def wanted_sensitivity(self) -> Sensitivity | None:
-        """Return the new sensitivity of the memory; None = it stays as it is."""
+        """The new sensitivity of the memory; None = it stays."""
         return Sensitivity.parse(self.sensitivity) if self.sensitivity else None
 
     @model_validator(mode="after")

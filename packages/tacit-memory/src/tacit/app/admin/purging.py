@@ -200,7 +200,7 @@ class Purger:
                 hint="`tacit list --all --status all` shows all memories.",
             )
         self._settle()
-        words = ForgottenWords(self._texts(purge_target.memories))
+        words = ForgottenWords(self._texts_to_forget(purge_target.memories))
         removal = self._gone(purge_target)
         alike = self._alike(words, removal) if purge_target.memories else ()
         report = self._remove(words, removal, dry_run=dry_run)
@@ -223,8 +223,11 @@ class Purger:
             dry_run=dry_run,
         )
 
-    def _texts(self, memories: Iterable[Memory]) -> list[str]:
-        """Return all texts of all versions of the memories, and the words they were made from; see `words_to_forget`."""
+    def _texts_to_forget(self, memories: Iterable[Memory]) -> list[str]:
+        """Return the texts that a purge searches for; see `words_to_forget`.
+
+        They are the contents of all versions of the memories, and their sources if distinctive.
+        """
         return words_to_forget(
             version
             for memory in memories

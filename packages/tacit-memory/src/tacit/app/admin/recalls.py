@@ -301,8 +301,11 @@ class Recalls:
             ended=True,
         )
 
-    def _named_session(self, key: SessionKey) -> SessionState | None:
-        """Return what the memories of a session tell of it, or None if none names it."""
+    def _session_from_memories(self, key: SessionKey) -> SessionState | None:
+        """Return a bare record of a session of which only memories are left; None = none comes from it.
+
+        It has the first and the last time from which its memories hold.
+        """
         scope = self._store.scopes()
         memories = self._store.list_memories(
             MemoryFilter(statuses=None, session=key), scope=scope, limit=MOST_SESSIONS
@@ -320,7 +323,7 @@ class Recalls:
         """
         self._settle()
         recorded = self._store.load_session(key)
-        state = recorded or self._read_session(key) or self._named_session(key)
+        state = recorded or self._read_session(key) or self._session_from_memories(key)
         if state is None:
             raise NotFound(f"No session is called {key}.", hint="GET /v1/sessions lists them.")
         traces = visibility.traces(self._store.list_traces(session=str(key), limit=TRACES_OF_A_SESSION))

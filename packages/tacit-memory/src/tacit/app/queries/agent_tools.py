@@ -146,7 +146,11 @@ class AgentTools:
         return self._parts.tokens.count(text)
 
     def in_its_session(self, caller: Caller, tool: str, argument: Callable[[str], object]) -> Caller:
-        """Return `caller` with the session that its call of the writing tool `tool` comes from, if that is known."""
+        """Return `caller` with the session that made this call of the tool `tool`; None = unknown.
+
+        It is the one whose hook announced the call, else the only one at work. The announcement is used up.
+        `argument` returns an argument of the call by its name.
+        """
         return replace(
             caller, session=self.queries.session_of_call(caller.cwd, mark_of_write(tool, argument))
         )

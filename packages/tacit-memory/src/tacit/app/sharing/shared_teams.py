@@ -251,7 +251,10 @@ class SharedTeams:
     # --- taking over
 
     def take_over(self, server: TeamServer) -> int:
-        """Take over all changes of the user's teams; return how many memories changed.
+        """Bring this home up to date with the user's teams.
+
+        Take over changes, purge what they purged, and end what came from teams that the user left. Return how
+        many memories changed, without purged ones.
 
         Raises:
             SyncError: the server cannot be reached or refuses. Changes that were taken over before stay.

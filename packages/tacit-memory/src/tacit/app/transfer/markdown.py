@@ -327,7 +327,10 @@ class MarkdownImport:
         return any(same_statement(memory.content, entry.text) for memory in memories)
 
     def take_removed(self, name: str) -> None:
-        """Count a memory whose entry was deleted from the file, and forget it if the options say so."""
+        """Count the live memory with the id `name`, whose entry was deleted from the file.
+
+        With `forget_removed` also retire it, except in a dry run.
+        """
         stored = self._stored(name)
         if stored is None or stored.status not in LIVE:
             return

@@ -98,7 +98,10 @@ class SqliteStore:
         relations: Iterable[Relation] = (),
         expected: Mapping[str, str] | None = None,
     ) -> None:
-        """Write `changes` in one transaction, under a new change id; `Skip` writes nothing. The time of the transaction is the clock's."""
+        """Write `changes` in one transaction, under a new change id; see `MemoryStore.apply`.
+
+        The time of the transaction is the clock's.
+        """
         related = tuple(relations)
         if not (values or related) and all(isinstance(change, Skip) for change in changes):
             return

@@ -65,7 +65,10 @@ class AuthoredLines:
     """All of the file is the user's, and so is every removal."""
 
     def took_out(self, key: str) -> bool:
-        """Whether the user removed this line."""
+        """Whether a line that is gone from the file was removed by the user, and not by somebody else.
+
+        `key` = `line_key` of the line; with `whole` this is always True.
+        """
         return self.whole or key in self.removed
 
 

@@ -305,7 +305,10 @@ def file_source(path: str, raw: bytes, *, project_id: str) -> Source:
 
 
 def history_source(root: Path, *, project_id: str) -> Source | None:
-    """Return the commits of the repository at `root` as a source; None = there are none, or git cannot read them."""
+    """Return a source of statements on how commits are made in the repository at `root`.
+
+    They are read off its newest commits. None = it has no commits, or git cannot read them.
+    """
     git = git_at(root)
     head = next(iter(git.commits("HEAD", most=1) or ()), None) if git is not None else None
     if git is None or head is None:

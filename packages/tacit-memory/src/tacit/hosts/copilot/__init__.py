@@ -157,7 +157,7 @@ class Copilot(HookHost):
         return output, f"Exit code {code[1]}\n{_EXIT.sub('', output).rstrip()}"
 
     def subagent(self, fields: Fields, common: SignalFields) -> SubagentStarted:
-        """Return the signal of a starting subagent. This event has the agent's type in another field than others."""
+        """Return the signal of a starting subagent. Copilot names its type in `agent_type` or `agentName`."""
         agent = fields.identifier("agent_type") or fields.needed_identifier("agentName")
         common["agent"], common["agent_id"] = agent, fields.needed_identifier("agent_id")
         return SubagentStarted(**common, key=f"subagent:{common['agent_id']}", agent_type=agent)

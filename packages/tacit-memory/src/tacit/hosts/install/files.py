@@ -292,7 +292,7 @@ class OwnFile:
     mark: str
 
     def holds(self, text: str) -> bool:
-        """Whether the file is exactly our content."""
+        """Whether `text`, the file's content now, is exactly what we would write: then it is up to date."""
         return text == self.content
 
     def present(self, text: str) -> bool:
@@ -420,7 +420,10 @@ class HookSettings:
         return text
 
     def remove(self, text: str) -> str | None:
-        """Return the text without our handlers and the lists that become empty; handlers of others stay. None = the file is to be deleted."""
+        """Return the text without our handlers and the lists that become empty; handlers of others stay.
+
+        None = nothing but the opening of a new file is left, so the file is to be deleted.
+        """
         touched: set[str] = set()
         while (entry := next(self._ours(text), None)) is not None:
             event, index, group = entry

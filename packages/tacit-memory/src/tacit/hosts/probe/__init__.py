@@ -196,7 +196,10 @@ def prove_client(
     variables: Mapping[str, str] = MappingProxyType({}),
     timeout_s: float = 60.0,
 ) -> ProbeResult:
-    """Run the client once in a throw-away home against a stub model, and return whether the nonce is in its model requests. Blocks until it ends.
+    """Run the client once in a throw-away home against a stub model. Blocks until it ends.
+
+    The result is `ok` if the job's nonce (the text that a memory carries for the test) was in a request to
+    the model that holds no result of a tool.
 
     Args:
         job: what is proven.

@@ -272,7 +272,11 @@ def time_of(value: object) -> int:
 
 
 def tool_use(name: str, call_id: str, raw: object, *, words: str = "") -> ToolUse:
-    """Make the `ToolUse` of a call, without a result, from the host's tool name and input (a mapping, or the text of a patch)."""
+    """Make the `ToolUse` of a call, without a result, from the host's tool name and input.
+
+    `raw` is the input: a mapping, or the text of a patch; `words` = what the assistant said just before the
+    call.
+    """
     arguments: Mapping[str, object] = cast("Mapping[str, object]", raw) if isinstance(raw, Mapping) else {}
     tool = _TOOLS.get(name.lower(), name.lower())
     command = arguments.get("command", arguments.get("cmd", ""))

@@ -308,7 +308,9 @@ def read_sessions(
     subagents: bool = False,
     detected: DetectedFormat | None = None,
 ) -> Iterator[Session]:
-    """Yield the sessions in a file, in order. Sessions of formats with several in one file are read whole, whatever `since` says.
+    """Yield the sessions in a file, each from the position that `since(host, session_id)` gives.
+
+    A format with several sessions in one file is read whole.
 
     Args:
         path: the file.

@@ -88,7 +88,10 @@ def section_of(kind: str) -> str:
 
 
 def sections_frame(surface: Surface) -> str:
-    """Return all delimiters and titles of the fixed sections, so that their tokens are reserved."""
+    """Return the delimiters and all section titles as one text, whose tokens are reserved.
+
+    It is the same for every surface.
+    """
     del surface
     return "\n".join((OPEN, *(f"## {title}" for title, _ in SECTIONS), CLOSE))
 

@@ -322,7 +322,11 @@ def asked_of(words: str) -> str:
 
 
 def pack_scoped(state: RecallState) -> Outcome[Pack]:
-    """Pack universal, language and project memories, each in its own budget, then a reserve; except for an answer, then digest lines."""
+    """Return the pack of this preset.
+
+    Universal, language and project memories have budgets of their own; then comes a reserve for the best of
+    the rest. Digest lines follow, but not in the answer to a question (`on_demand`).
+    """
     query, candidates, budgets = state.query, state.fresh or (), state.settings.scoped
     filling = Filling(costs=_costs(state), total=max(0, query.budget_tokens - state.frame_tokens))
     starts = query.surface is not Surface.ON_DEMAND

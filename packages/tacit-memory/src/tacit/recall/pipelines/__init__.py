@@ -196,7 +196,7 @@ class _Indexer:
         chosen: dict[int, IndexLine] = {}
         opened: set[str] = set()
         for number, candidate in enumerate(ordered):
-            line, topic = self._line(candidate), word_of.get(number, "")
+            line, topic = self._index_line(candidate), word_of.get(number, "")
             opens = 0 if topic in opened or not topics else count(f"{topic or OTHER_TOPIC}:") + 1
             cost = line.tokens + opens
             if cost > left:
@@ -222,8 +222,12 @@ class _Indexer:
         counts[""] += self._unseen
         return by_size(+counts)
 
-    def _line(self, candidate: Candidate) -> IndexLine:
-        """Return the cached index line of a memory, without topic. `whole` is set if its headline says all of it and it still holds."""
+    def _index_line(self, candidate: Candidate) -> IndexLine:
+        """Return a memory's line in the pack's index (headline, short id, tokens), made once.
+
+        The caller sets its topic. `whole` = the headline says all of the memory, and the memory has not
+        ended.
+        """
         memory = candidate.memory
         line = self._lines.get(memory.id)
         if line is None:

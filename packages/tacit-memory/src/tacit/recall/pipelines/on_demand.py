@@ -444,7 +444,11 @@ def cap_unknown(weights: Scores, coverage: Scores) -> Scores:
 
 
 def match_with(asked_words: AskedWords, cosines: Scores, coverage: Scores, weights: Scores) -> Scores:
-    """Return how well each memory matches the question, 0-1, shape (memories,); of a long text the better of text and heading.
+    """Return how well each memory matches the question, 0-1, shape (memories,).
+
+    That is the cosine plus a part of the share of the question's words that it holds, or the share alone
+    without vectors. The heading of a long question is matched, too; the better cosine and the better share
+    count.
 
     Args:
         asked_words: of the question.
