@@ -1168,7 +1168,9 @@ export interface components {
         };
         /**
          * AgentReply
-         * @description The text for the model at this moment; an empty body = no text.
+         * @description The answer to an event: the text for the model (`context`), its memories, and a line for the person.
+         *
+         *     If there is nothing to say, the HTTP response has no body instead.
          */
         AgentReply: {
             /**
@@ -3366,7 +3368,7 @@ export interface components {
         };
         /**
          * InjectionStats
-         * @description Counts of one recall.
+         * @description Figures of one recall: memories considered and injected, tokens used and allowed, kinds, relevance.
          *
          *     Attributes:
          *         memories_considered: candidates that were scored.
@@ -3687,7 +3689,7 @@ export interface components {
         };
         /**
          * LibraryMessageEndEvent
-         * @description The agent ended its turn, with measurements of the turn's requests to the model. No answer; Tacit may learn from the turn.
+         * @description The library reports the end of a turn, with how much of its requests to the model stayed unchanged or was cached. No answer; Tacit may learn from the turn.
          */
         LibraryMessageEndEvent: {
             /**
