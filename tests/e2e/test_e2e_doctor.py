@@ -36,6 +36,7 @@ def test_install_finds_every_host_doctor_proves_each_and_uninstall_leaves_nothin
     for name, each in found.items():
         report(name, each["detail"])
     all_hosts.tacit("uninstall", "--yes")
+    all_hosts.tacit("stop")
     all_hosts.stub.clear()
     assert claude.ask("hello STUB_TEXT fine").text == "fine"
     assert all_hosts.daemon_pid() is None

@@ -403,18 +403,6 @@ def test_all_sections_stand_in_their_order(lab):
     assert found.formatted_context.endswith("</tacit-memory>")
 
 
-@acceptance("multispace", "EXAMPLE-OUTPUT")
-def test_only_the_last_session_is_told_however_well_an_older_one_matches(lab):
-    older = lab.know(
-        "impl: deploy kubernetes helm charts onto production clusters\nnext: helm", "digest", days_ago=9
-    )
-    found = everything(lab)
-    assert "impl:" not in found.formatted_context
-    assert "email verification" in found.formatted_context, "the last session"
-    drops = [drop for stage in lab.last_trace().stages for drop in stage.drops]
-    assert [drop.why.cause.value for drop in drops if drop.memory_id == older.id] == ["older_digest"]
-
-
 @acceptance("multispace", "TC-P5-08", "REQ-P5-06", "VC-7")
 def test_the_result_holds_all_metadata(lab):
     names = [field.name for field in dataclasses.fields(InjectionResult)]

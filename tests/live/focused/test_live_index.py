@@ -53,7 +53,7 @@ def test_a_store_that_does_not_fit_is_shown_as_headlines_and_fetched_by_short_id
     assert _holds(machine.tacit("recall").stdout, name)
 
     async def fetch() -> str:
-        async with client_of(machine, "stdio") as client:
+        async with client_of(machine) as client:
             assert _holds((await data(client, "memory_context"))["text"], name), (
                 "clients without hooks get it, too"
             )

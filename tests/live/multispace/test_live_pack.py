@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 from e2e.drivers.session import Session
-from live.multispace.past import past_of
 from presets.acceptance import acceptance
 
 HEADINGS = (
@@ -20,10 +19,6 @@ BUDGET = 1150
 FLOW = "Designed authentication flow: login -> validate -> issue JWT -> store refresh token."
 PASSWORDS = "Implemented password hashing using bcrypt with cost factor 12 and at least 12 characters."
 PAINT = "The gallery stores watercolor paper flat and in the dark."
-SESSIONS = (
-    (6, "impl: login flow of the admin area, the JWT comes from the consent screen"),
-    (2, "impl: report on the elevator maintenance of the north tower"),
-)
 ASKED = "Implement authentication for the admin area: which login flow and which JWT do we have?"
 
 
@@ -49,21 +44,6 @@ def test_a_prompt_gets_the_memories_of_its_topic_under_the_seeds_headings(live):
     assert headings(block) == [HEADINGS[0], *HEADINGS[2:4]]
     assert len(lines(block)) >= 2
     assert all(re.match(r"- \*\*\[\d{4}-\d\d-\d\d\]\*\* \S", line) for line in lines(block))
-
-
-@acceptance("multispace", "EXAMPLE-OUTPUT")
-def test_of_two_sessions_a_prompt_is_told_of_the_last_one_alone(live):
-    machine = live("preset: multispace")
-    with past_of(machine) as past:
-        for days_ago, told in SESSIONS:
-            past.state(told, kind="digest", days_ago=days_ago)
-        past.state(FLOW, days_ago=1)
-    block = Session(machine, "s1").say(ASKED)
-    assert FLOW.replace(">", "&gt;") in block or FLOW in block
-    assert "Last session focused on" in block
-    assert "elevator" in block
-    assert "consent screen" not in block, "the older session matches the prompt better"
-    assert "impl:" not in block
 
 
 @acceptance("multispace", "REQ-P5-06", "TC-P5-08", "VC-7")

@@ -98,8 +98,8 @@ def test_from_nothing_to_two_machines_with_one_memory(live, trial):
     listed = laptop.tacit("devices").stdout
     assert re.search(r"laptop\s.*\s1\s+0\s*\n", listed)
     assert "synced" in laptop.tacit("status").stdout
-    refused = desktop.said("login", trial.command[1], "--code", "me-00000000", "--first", "--yes", code=3)
-    assert "is logged in" in refused
+    refused = desktop.said("login", trial.command[1], "--code", "me-00000000", "--yes", code=11)
+    assert "code is unknown" in refused, "who is logged in accepts an invitation with a code"
     own = laptop.root / "mine.json"
     laptop.tacit("export", "--teams", "--output", str(own))
     assert own.stat().st_mode & 0o077 == 0

@@ -123,7 +123,7 @@ class DropCause(StrEnum):
     NOT_IN_POOL = "not_in_pool"
     """A start pack is chosen from other memories of its scope."""
     OLDER_DIGEST = "older_digest"
-    """A block holds the newest digest alone."""
+    """A start pack holds the newest digest alone."""
     KIND_OFF = "kind_off"
     """Memories of this kind are not handed over unasked; `detail`: the kind."""
     KIND_NOT_FOR_TASK = "kind_not_for_task"

@@ -83,7 +83,7 @@ def test_any_payload_is_answered_or_named_as_invalid(engine, place, host):
     answered: list[str] = []
     refused: list[InvalidPayload] = []
 
-    @settings(PROPERTY, max_examples=40)
+    @settings(PROPERTY, max_examples=100)
     @given(
         event=st.sampled_from(EVENTS[host]) | ANYTHING,
         fields=st.dictionaries(st.sampled_from(NAMES), ANYTHING, max_size=8),

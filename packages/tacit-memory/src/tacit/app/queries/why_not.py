@@ -605,7 +605,7 @@ _EXPLAINED: dict[DropCause, str] = {
     DropCause.TOO_OLD: "It tells of something that happened too long ago. It is given on demand only.",
     DropCause.CODE_GONE: "The files that it speaks of are gone. It is given on demand only.",
     DropCause.REPLACED_ON_BRANCH: "Another memory replaces it on this branch.",
-    DropCause.OLDER_DIGEST: "A block holds the newest digest alone, and there is a newer one.",
+    DropCause.OLDER_DIGEST: "A start pack holds the newest digest alone, and there is a newer one.",
     DropCause.NOT_IN_POOL: "So many memories of its scope are more important or broader that it is not considered at a start.",
     DropCause.UNCHANGED: "The session goes on and has it already.",
     DropCause.REPEATED: "It stands in the list already.",

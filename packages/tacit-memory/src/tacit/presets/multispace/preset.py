@@ -18,7 +18,6 @@ from tacit.model.pack import DivergenceAlert, Pack, PackItem, Sections, Surface
 from tacit.model.query import Query
 from tacit.model.scope import UNIVERSAL
 from tacit.model.session import SessionState
-from tacit.model.trace import Drop, DropCause, DropReason
 from tacit.ports.models import Vectors
 from tacit.ports.store import MemoryFilter, MemoryStore
 from tacit.presets.multispace.settings import RecencyWeights
@@ -759,7 +758,7 @@ def prompt(kit: Kit, state: RecallState) -> Pipeline:
 
     Its steps raise ProviderError if the prompt could not be embedded.
     """
-    pipeline = search(kit, state, judge=_JUDGE, reach=(("score", drop_older_digests),))
+    pipeline = search(kit, state, judge=_JUDGE)
     if state.nothing_coming:
         return pipeline
     ask, fuse, *measured = pipeline.find
@@ -774,15 +773,6 @@ def prompt(kit: Kit, state: RecallState) -> Pipeline:
         ),
         at_once=False,  # recent work is embedded in between, which no transaction may wait for
     )
-
-
-def drop_older_digests(state: RecallState) -> Outcome[RecallState]:
-    """Return the state with `reached`: the scored candidates without the digests of sessions before the last one, whose open items are out of date."""
-    scored = state.scored or ()
-    kept = tuple(c for c in scored if c.memory.kind != DIGEST or state.last_session in ("", c.memory.id))
-    why = DropReason(cause=DropCause.OLDER_DIGEST)
-    drops = tuple(Drop(memory_id=c.memory.id, why=why) for c in scored if c not in kept)
-    return Outcome(kept=state.changed(reached=kept), drops=drops)
 
 
 def require_vector(state: RecallState) -> Outcome[RecallState]:
