@@ -17,6 +17,8 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -53,6 +55,42 @@ class Server:
     def dsn(self, user: str = APPLICATION, database: str = DATABASE) -> str:
         """How to connect; `postgres` is the superuser."""
         return f"host={self.sockets} user={user} dbname={database}"
+
+
+class OwnServer:
+    """A server for one test, which may stop it and start it again."""
+
+    def __init__(self, folder: Path) -> None:
+        """Start a server whose files lie in `folder`."""
+        self.folder = folder
+        self.start()
+
+    def dsn(self, user: str = APPLICATION) -> str:
+        """How to connect; `postgres` is the superuser."""
+        return f"host={self.folder} user={user} dbname=postgres"
+
+    def start(self) -> None:
+        """Start the server and wait until it answers."""
+        self._process = start_process(self.folder)
+        wait_until_ready(self._process, self.folder)
+
+    def stop(self) -> None:
+        """End the server; does nothing if it has ended."""
+        end_process(self._process)
+
+
+@contextmanager
+def own_server() -> Generator[OwnServer]:
+    """Yield a server with Tacit's tables, and remove it afterwards."""
+    from tacit_server.postgres.roles import create_roles
+    from tacit_server.postgres.schema import migrate
+
+    with tempfile.TemporaryDirectory(prefix="tacit-pg-") as folder, ExitStack() as ending:
+        made = OwnServer(Path(folder))
+        ending.callback(made.stop)
+        create_roles(made.dsn("postgres"))
+        migrate(made.dsn(OWNER))
+        yield made
 
 
 class SharedServer:

@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import psycopg
 import pytest
 
-from postgres_server import OWNER, Server, add, changes_of, check_statement, new_tenant_name, nothing, server
+from postgres_server import (
+    Server,
+    add,
+    changes_of,
+    check_statement,
+    new_tenant_name,
+    nothing,
+    own_server,
+    server,
+)
 from samples import memory_named
 from tacit.errors import InvalidInput, StoreBusy, StoreError
 from tacit.model.changes import Add
 from tacit.providers.clock import FakeClock
 from tacit_server.postgres.connection import Connections, Database
 from tacit_server.postgres.memories import TeamMemories
-from tacit_server.postgres.roles import create_roles
-from tacit_server.postgres.schema import migrate
 from tacit_server.postgres.transaction import Transaction
-from tacit_server.postgres_process import end_process, start_process, wait_until_ready
 
 pytestmark = pytest.mark.postgres
 
@@ -159,28 +163,19 @@ class TestLostConnections:
 
 @pytest.mark.slow
 def test_a_server_that_stops_and_comes_back() -> None:
-    folder = Path(tempfile.mkdtemp(prefix="tacit-pg-"))
-    process = start_process(folder)
-    try:
-        wait_until_ready(process, folder)
-        create_roles(f"host={folder} user=postgres dbname=postgres")
-        migrate(f"host={folder} user={OWNER} dbname=postgres")
-        connections = Connections(f"host={folder} user=tacit_app dbname=postgres")
+    with own_server() as own:
+        connections = Connections(own.dsn())
         memories = opened(connections, "team")
         add(memories, memory_named("mem_a"))
-        end_process(process)
+        own.stop()
         for use in (lambda: count(memories), lambda: add(memories, memory_named("mem_b"))):
             with pytest.raises(StoreError, match="cannot be reached"):
                 use()
-        process = start_process(folder)
-        wait_until_ready(process, folder)
+        own.start()
         assert count(memories) == 1
         add(memories, memory_named("mem_b"))
         assert count(memories) == 2
         connections.close()
-    finally:
-        end_process(process)
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def test_a_number_that_is_too_large_is_said(running: Server, tenant: str) -> None:

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import psycopg
 import pytest
 from starlette.testclient import TestClient
 
-from postgres_server import OWNER, new_tenant_name, server
+from postgres_server import OWNER, new_tenant_name, own_server, server
 from tacit.sync.entry import PurgeBody, append_entry
 from tacit.sync.keys import AccountKey, DeviceKey
 from tacit_server.app import make_app
 from tacit_server.logs import Login, Principal
 from tacit_server.news import News
 from tacit_server.postgres.connection import Connections
-from tacit_server.postgres.roles import create_roles
-from tacit_server.postgres.schema import migrate
 from tacit_server.postgres_logs import PostgresLogs
-from tacit_server.postgres_process import end_process, start_process, wait_until_ready
 from tacit_server.teams import Teams, open_teams
 from unit.sync.devices import NOW
 
@@ -127,29 +121,21 @@ def test_while_the_connection_is_lost_the_database_is_read_and_nothing_is_missed
 
 @pytest.mark.slow
 def test_a_server_without_its_database_is_not_ready_and_says_no_more(caplog) -> None:
-    folder = Path(tempfile.mkdtemp(prefix="tacit-pg-"))
-    process = start_process(folder)
-    try:
-        wait_until_ready(process, folder)
-        create_roles(f"host={folder} user=postgres dbname=postgres")
-        migrate(f"host={folder} user={OWNER} dbname=postgres")
-        connections = Connections(f"host={folder} user=tacit_app dbname=postgres")
+    with own_server() as database:
+        folder = str(database.folder)
+        connections = Connections(database.dsn())
         client = TestClient(make_app(PostgresLogs(connections), database=connections), base_url=URL)
         assert client.get("/ready").status_code == 200
-        end_process(process)
+        database.stop()
         for path in ("/ready", "/sync/v1/heads"):
             reply = client.get(path, headers={"Authorization": "Bearer ana.x"})
-            assert (reply.status_code, str(folder) in reply.text) == (503, False)
-        assert str(folder) in caplog.text
+            assert (reply.status_code, folder in reply.text) == (503, False)
+        assert folder in caplog.text
         assert client.get("/health").status_code == 200
-        process = start_process(folder)
-        wait_until_ready(process, folder)
+        database.start()
         assert client.get("/ready").status_code == 200
-        with psycopg.connect(f"host={folder} user={OWNER} dbname=postgres", autocommit=True) as owner:
+        with psycopg.connect(database.dsn(OWNER), autocommit=True) as owner:
             owner.execute("UPDATE alembic_version SET version_num = '9999'")
         assert client.get("/ready").status_code == 503
         assert "schema 9999" in caplog.text
         connections.close()
-    finally:
-        end_process(process)
-        shutil.rmtree(folder, ignore_errors=True)

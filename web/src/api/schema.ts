@@ -5599,7 +5599,7 @@ export interface components {
         };
         /**
          * Restore
-         * @description A request to replace the store by a backup.
+         * @description A request to replace the present store with the memories of a backup file.
          * @example {
          *       "source": "/home/ana/tacit-2026-11-26.db",
          *       "dry_run": true

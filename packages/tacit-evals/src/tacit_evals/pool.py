@@ -5,7 +5,6 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 from tacit.app.reasons import reason_text
@@ -31,7 +30,7 @@ from tacit.model.signal import (
     ToolFinished,
     ToolStarting,
 )
-from tacit.model.trace import DropCause, DropReason, SilenceReason, Trace, TracedCandidate
+from tacit.model.trace import DropCause, DropReason, SilenceReason, Trace
 from tacit.ports.models import Embedder
 from tacit.presets import preset_of
 from tacit.providers.clock import FakeClock
@@ -44,7 +43,6 @@ from tacit.reading.terms import find_entities
 from tacit.reading.trigger import make_trigger
 from tacit.reading.trigger_model import LocalTriggers, TriggerModel
 from tacit.recall.pipeline import RecallPipeline
-from tacit.recall.pipelines.on_demand import on_demand
 from tacit.recall.query import build_query, surface_for
 from tacit.recall.render import ID_TOKENS
 from tacit.recall.score import ArmedWeights, Gate, NeedModel, PromptTransform
@@ -327,29 +325,15 @@ class Pool:
 
     def search(self, text: str) -> list[str]:
         """Ids in the order in which an answer on demand ranks its short list, best first; asked as `tacit recall` does."""
-        trace = self._question(text, self.settings)
+        trace = self._question(text)
         return list(next(stage.kept for stage in trace.stages if stage.stage == "score"))
 
     def answered(self, text: str) -> tuple[str, ...]:
         """Ids of what `memory_search` answers to these words."""
-        return self._question(text, self.settings, suffix_tokens=ID_TOKENS).injected
+        return self._question(text, suffix_tokens=ID_TOKENS).injected
 
-    def answer_uncut(self, text: str) -> list[TracedCandidate]:
-        """What an answer on demand would hold within its budget without a cut, best first."""
-        thresholds = self.settings.thresholds.model_copy(update={"on_demand": 0.0})
-        pipelines = {**self.preset.pipelines, Surface.ON_DEMAND: partial(on_demand, share=0.0)}
-        uncut = replace(self.preset, pipelines=pipelines)
-        trace = self._question(
-            text, self.settings.model_copy(update={"thresholds": thresholds}), preset=uncut
-        )
-        by_id = {candidate.memory_id: candidate for candidate in trace.candidates}
-        return [by_id[name] for name in trace.injected]
-
-    def _question(
-        self, text: str, settings: RecallSettings, *, suffix_tokens: int = 0, preset: Preset | None = None
-    ) -> Trace:
-        preset = preset or self.preset
-        situation = self._pipeline.read_question(text, settings, preset)
+    def _question(self, text: str, *, suffix_tokens: int = 0) -> Trace:
+        situation = self._pipeline.read_question(text, self.settings, self.preset)
         query = Query(
             surface=Surface.ON_DEMAND,
             text=text[:ASKED_CHARS],
@@ -363,7 +347,7 @@ class Pool:
             matching=self._matching,
         )
         _, trace = self._pipeline.run(
-            query, preset=preset, settings=settings, context=Context(), trace_id="t"
+            query, preset=self.preset, settings=self.settings, context=Context(), trace_id="t"
         )
         return trace
 

@@ -63,7 +63,7 @@ def inject(engine: Service, at: Parameters, request: Inject) -> Answer[shapes.In
 
 
 class Restore(Request):
-    """A request to replace the store by a backup."""
+    """A request to replace the present store with the memories of a backup file."""
 
     source: Folder = Field(
         min_length=1, description="a backup, or a damaged database, on the daemon's machine"

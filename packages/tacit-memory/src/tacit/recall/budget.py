@@ -313,10 +313,10 @@ def as_ranked(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
 
 
 def leaders_first(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Return the candidates in their order, except for those that others must rank behind.
+    """Return the candidates so that no memory stands before one that takes precedence over it.
 
-    Where a memory stands before the one that it must rank behind (`Memory.ranks_behind`), that one is moved
-    right in front of it.
+    `Memory.ranks_behind` names the memory that takes precedence. If it stands later, it is moved to right
+    before the other one; all else keeps its order.
     """
     ordered = list(candidates)
     by_id = {candidate.memory.id: candidate for candidate in candidates}

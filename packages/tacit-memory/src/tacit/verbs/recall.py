@@ -37,7 +37,7 @@ SITUATION = (
     "error",
     "turn",
 )
-"""The fields of a request for a recall that say what the agent is doing: tool, command, files and the like."""
+"""The fields of a recall request that describe what the agent is doing, such as its tool, its command and its files."""
 
 
 class Asked(Request):

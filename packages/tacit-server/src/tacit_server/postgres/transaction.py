@@ -45,7 +45,7 @@ class Transaction:
         return 0 if row is None or row[0] is None else int(row[0])
 
     def tell(self) -> None:
-        """When the transaction is committed, tell everybody who listens that the tenant changed."""
+        """Notify all server processes that data of the tenant changed. PostgreSQL sends it when the transaction is committed."""
         self._connection.execute("SELECT pg_notify(%s, %s)", (CHANNEL, str(self.tenant)))
 
 

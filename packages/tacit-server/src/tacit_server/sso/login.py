@@ -22,7 +22,7 @@ class SsoSettings:
     """The settings of single sign-on.
 
     Attributes:
-        proxy: the proxy that logs people in.
+        proxy: oauth2-proxy, or another proxy that authenticates people and names them in headers.
         grants: who may log in, and with which roles.
         days: days after the last login until a membership from a group ends.
         public_url: the URL at which browsers reach this server.

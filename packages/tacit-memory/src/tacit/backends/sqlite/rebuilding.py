@@ -216,7 +216,9 @@ def _newer(found: Readable, had: Mapping[str, tuple[int, int]]) -> Iterable[Reco
 
 
 def log_is_damaged(path: Path) -> bool:
-    """Return whether SQLite passes over a finished transaction in the log beside the database `path`. No process may be writing.
+    """Return whether the write-ahead log of the database `path` is damaged, so that SQLite ignores a committed transaction in it.
+
+    No process may write to the database meanwhile.
 
     SQLite reads the log up to the first frame whose checksum is wrong, and notes in the `-shm` file how many frames these are
     (https://www.sqlite.org/walformat.html, `mxFrame`). An interrupted transaction leaves frames behind that, but none that ends one.

@@ -109,11 +109,8 @@ WEIGHED = ("lexical", "late", "sequence")
 """Spaces that `answer` measures itself, so that no other stage does."""
 
 
-def on_demand(kit: Kit, state: RecallState, *, share: float = ANSWER_SHARE) -> Pipeline:
-    """Return the pipeline of an answer: embed, search wide, weigh word by word, order by match, guard, cut what is far below the best, pack, render.
-
-    `share` = the share of the best score that a further memory needs; see `cut`.
-    """
+def on_demand(kit: Kit, state: RecallState) -> Pipeline:
+    """Return the pipeline of an answer: embed, search wide, weigh word by word, order by match, guard, cut what is far below the best, pack, render."""
     tools = kit.tools
     return Pipeline(
         ask=_ask_first(kit),
@@ -128,7 +125,7 @@ def on_demand(kit: Kit, state: RecallState, *, share: float = ANSWER_SHARE) -> P
             ("score", partial(kit.files.look, tools)),
             *second_stage(kit),
             ("guard", guard),
-            ("guard", partial(cut_answer, share=share)),
+            ("guard", cut_answer),
             *hand_over(kit, state),
         ),
         at_once=not has_heading(state.query.text),
@@ -598,9 +595,9 @@ def in_order(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
     return tuple(sorted(raised, key=lambda c: (-c.fused, -c.relevance, c.memory.newest_first)))
 
 
-def cut_answer(state: RecallState, *, share: float = ANSWER_SHARE) -> Outcome[RecallState]:
+def cut_answer(state: RecallState) -> Outcome[RecallState]:
     """Return the state whose `passed` is reduced to what is not far below the best; see `cut`."""
-    done = cut(state.passed or (), share=share)
+    done = cut(state.passed or (), share=ANSWER_SHARE)
     return Outcome(kept=state.changed(passed=done.kept), drops=done.drops)
 
 
