@@ -21,7 +21,7 @@ client:
 screenshots: page
     uv run python scripts/picture_page.py
 
-# first paint, scrolling, the graph, memory of the daemon
+# first paint, scrolling, memory of the daemon
 measure-page: page
     uv run python scripts/measure_page.py
 

@@ -1,4 +1,4 @@
-"""How fast the page is: first paint, ten thousand memories under the wheel, five thousand nodes, memory of the daemon.
+"""How fast the page is: first paint, ten thousand memories under the wheel, memory of the daemon.
 
 `python scripts/measure_page.py` prints the figures; it asserts nothing, because clocks of shared machines do not.
 """
@@ -114,14 +114,6 @@ def main() -> None:
         page.locator(f'li[aria-posinset="{last}"] button.memory').wait_for()
         took = page.evaluate("performance.now()") - began
         print(f"jump to the end: row {last} drawn after {took:.0f} ms")
-        page.goto(f"{place.base}/ui/graph?show=all&alone=1&limit=5000")
-        page.get_by_text("5,000 memories,").wait_for()
-        page.locator(".graph-progress").wait_for(state="detached", timeout=120_000)
-        laid = page.evaluate("performance.now()")
-        moved, turn = frames_of(page, 60, -60)
-        print(
-            f"graph of 5,000: laid out by {laid / 1000:.1f} s, zooming {len(moved)} frames, median {moved[len(moved) // 2]:.1f} ms, p95 {moved[int(len(moved) * 0.95)]:.1f} ms (software rendering), {turn:.1f} ms of script each"
-        )
         for path in ("/ui/traces", "/ui/sessions", "/ui/settings", "/ui/review"):
             page.goto(place.base + path)
             settle(page)

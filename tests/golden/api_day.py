@@ -194,7 +194,6 @@ def _remembers(day: Recorder, shop: Path, folder: Path) -> None:
     twin = day.ask("remember", content="Prices are kept as whole cents.", cwd=cwd)["changes"][0]["memory"]
     day.ask("edit_memory", {"id": twin["id"]}, into=cents["id"])
     day.ask("get_memory", {"id": port["id"]}, versions=True, relations=True)
-    day.ask("get_graph", cwd=cwd, limit=100)
     forgotten = day.ask("forget_memory", {"id": cents["id"]}, reason="no longer true")
     day.ask("list_changes", cwd=cwd, limit=2)
     day.ask("undo_change", id=forgotten["change_id"])

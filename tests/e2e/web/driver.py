@@ -97,12 +97,10 @@ def served(home: Path) -> Iterator[Served]:
 
 @contextmanager
 def browser() -> Iterator[Browser]:
-    """A headless browser that draws as one without a graphics card does; WebGL is emulated, so that it works everywhere."""
+    """A headless browser that draws as one without a graphics card does."""
     flags = [
         # Else a driver that is emulated, too, puts every frame together, at 140 ms each: no browser of a user does that.
         "--disable-gpu-compositing",
-        "--use-angle=swiftshader",
-        "--enable-unsafe-swiftshader",
         "--disable-dev-shm-usage",
         "--force-color-profile=srgb",
     ]

@@ -253,7 +253,7 @@ def _session(engine, clock, roots, chance, name, *, least=2) -> None:
 
 
 def fill_many(home: Path, count: int) -> None:
-    """Add `count` short memories with relations, straight into the store: for scrolling and the graph."""
+    """Add `count` short memories with relations, straight into the store, for lists that are long."""
     engine = open_engine(home)
     chance = random.Random(5)
     nouns = "cart order refund invoice label parcel stock price coupon review wishlist search mail queue cache index".split()

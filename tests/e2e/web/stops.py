@@ -58,7 +58,6 @@ def stops(served: Served) -> list[Stop]:
         Stop("team", "/ui/team"),
         Stop("sessions", "/ui/sessions"),
         Stop("session", f"/ui/sessions/{host}/{session}", _start_pack),
-        Stop("graph", "/ui/graph"),
         Stop("try a prompt", "/ui/try"),
         Stop("try a prompt: answered", "/ui/try", _ask, inside="main"),
         Stop("data", "/ui/data"),

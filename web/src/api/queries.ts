@@ -197,20 +197,6 @@ export const useFoundMemories = (text: string, scope?: string) =>
     placeholderData: keepPreviousData,
   });
 
-/** The memory with the most relations among the newest: where the graph begins when nobody chose another. */
-export const useMostRelated = (enabled: boolean) =>
-  useQuery({
-    enabled,
-    queryKey: ["graph", "most related"],
-    queryFn: async () => {
-      const { edges } = (await body(api.GET("/v1/graph", { params: { query: { limit: 1000 } } }))).graph;
-      const counts = new Map<string, number>();
-      for (const id of edges.flatMap((edge) => [edge.source, edge.target])) counts.set(id, (counts.get(id) ?? 0) + 1);
-      return [...counts].sort((a, b) => b[1] - a[1])[0]?.[0] ?? null;
-    },
-    staleTime: 60_000,
-  });
-
 export const useMemory = (id: string | undefined) =>
   useQuery({
     queryKey: ["memory", id],
@@ -245,7 +231,7 @@ export const useExposures = (id: string) =>
   });
 
 export function renewMemories() {
-  for (const key of ["memories", "memory", "review", "graph", "changes", "status", "learned"]) void queryClient.invalidateQueries({ queryKey: [key] });
+  for (const key of ["memories", "memory", "review", "changes", "status", "learned"]) void queryClient.invalidateQueries({ queryKey: [key] });
 }
 
 onTakenBack(renewMemories);
@@ -399,23 +385,6 @@ function takeFromQueue(ids: string[]): void {
     return { ...before, pages: before.pages.map((part, at) => ({ ...part, review: left[at]!, total: part.total - out })) };
   });
 }
-
-export interface GraphFilter {
-  around?: string;
-  scope?: string[];
-  kind?: string[];
-  status?: (Status | "all")[];
-  limit: number;
-}
-
-export const useGraph = (filter: GraphFilter, enabled: boolean) =>
-  useQuery({
-    enabled,
-    queryKey: ["graph", filter],
-    queryFn: async () => (await body(api.GET("/v1/graph", { params: { query: filter } }))).graph,
-    staleTime: 60_000,
-    placeholderData: keepPreviousData,
-  });
 
 // --- sessions
 

@@ -98,26 +98,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/graph": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Get the newest memories and the relations between them.
-         * @description Nodes are the newest memories that match, edges the relations between them. `limit` bounds the nodes.
-         */
-        get: operations["get_graph"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/v1/changes": {
         parameters: {
             query?: never;
@@ -2342,23 +2322,6 @@ export interface components {
             count: number;
         };
         /**
-         * Edge
-         * @description One relation as an edge of the graph.
-         */
-        Edge: {
-            /** Source */
-            source: string;
-            /** Target */
-            target: string;
-            /**
-             * Type
-             * @enum {string}
-             */
-            type: "related_to" | "updates" | "contradicts" | "caused_by" | "result_of" | "part_of";
-            /** Weight */
-            weight: number;
-        };
-        /**
          * Edit
          * @description A request to change a memory. Fields that are left out stay as they are.
          * @example {
@@ -2944,27 +2907,6 @@ export interface components {
             ids: string[];
             /** Unknown */
             unknown: string[];
-        };
-        /**
-         * Graph
-         * @description A bounded graph: nodes, newest or nearest first, and their edges, strongest first. `total` = nodes without the limit.
-         */
-        Graph: {
-            /** Nodes */
-            nodes: components["schemas"]["Node"][];
-            /** Edges */
-            edges: components["schemas"]["Edge"][];
-            /** Total */
-            total: number;
-            /** Truncated */
-            truncated: boolean;
-        };
-        /**
-         * GraphView
-         * @description The answer with a graph: memories as nodes, and the relations between them as edges.
-         */
-        GraphView: {
-            graph: components["schemas"]["Graph"];
         };
         /**
          * GroupCount
@@ -4276,31 +4218,6 @@ export interface components {
             author: string;
             /** Cosine */
             cosine: number;
-        };
-        /**
-         * Node
-         * @description One memory as a node of the graph. `label` = its first words.
-         */
-        Node: {
-            /** Id */
-            id: string;
-            /** Kind */
-            kind: string;
-            /** Label */
-            label: string;
-            /** Scope */
-            scope: string;
-            /**
-             * Status
-             * @enum {string}
-             */
-            status: "active" | "quarantined" | "superseded" | "retired";
-            /** Importance */
-            importance: number;
-            /** Use Count */
-            use_count: number;
-            /** Created At Ms */
-            created_at_ms: number;
         };
         /**
          * NotAsked
@@ -8694,8 +8611,6 @@ export interface operations {
     list_memories: {
         parameters: {
             query?: {
-                /** @description only these states; `all` for any */
-                status?: (("active" | "quarantined" | "superseded" | "retired") | "all")[];
                 /**
                  * @description only memories visible from this folder, or to `user:NAME`; default: all
                  * @example /work/shop
@@ -8717,6 +8632,8 @@ export interface operations {
                 text?: string;
                 /** @description as known and valid at this time */
                 as_of_ms?: number;
+                /** @description only these states; `all` for any */
+                status?: (("active" | "quarantined" | "superseded" | "retired") | "all")[];
                 /** @description only these scopes; a project's stands for its paths and tasks, too */
                 scope?: string[];
                 /** @description only with these trust tiers */
@@ -9015,7 +8932,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory, or its beginning or ending, where that is unique
-                 * @example mem_0000000000000020
+                 * @example mem_0000000000000019
                  */
                 id: string;
             };
@@ -9032,7 +8949,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_0000000000000020",
+                     *         "id": "mem_0000000000000019",
                      *         "kind": "fact",
                      *         "content": "The billing port is 8080.",
                      *         "scope": "project:shop-0000000004",
@@ -9051,7 +8968,7 @@ export interface operations {
                      *         "validity": {
                      *           "valid_from_ms": 1767603600000,
                      *           "valid_to_ms": 1767603600000,
-                     *           "superseded_by": "mem_0000000000000019",
+                     *           "superseded_by": "mem_0000000000000020",
                      *           "offset_ms": 0
                      *         },
                      *         "created_at_ms": 1767603600000,
@@ -9104,7 +9021,7 @@ export interface operations {
                      *       "change_id": null,
                      *       "versions": [
                      *         {
-                     *           "id": "mem_0000000000000020",
+                     *           "id": "mem_0000000000000019",
                      *           "kind": "fact",
                      *           "content": "The billing port is 8080.",
                      *           "scope": "project:shop-0000000004",
@@ -9174,7 +9091,7 @@ export interface operations {
                      *           "etag": "00000000000000000023"
                      *         },
                      *         {
-                     *           "id": "mem_0000000000000020",
+                     *           "id": "mem_0000000000000019",
                      *           "kind": "fact",
                      *           "content": "The billing port is 8080.",
                      *           "scope": "project:shop-0000000004",
@@ -9193,7 +9110,7 @@ export interface operations {
                      *           "validity": {
                      *             "valid_from_ms": 1767603600000,
                      *             "valid_to_ms": 1767603600000,
-                     *             "superseded_by": "mem_0000000000000019",
+                     *             "superseded_by": "mem_0000000000000020",
                      *             "offset_ms": 0
                      *           },
                      *           "created_at_ms": 1767603600000,
@@ -9246,15 +9163,15 @@ export interface operations {
                      *       ],
                      *       "relations": [
                      *         {
-                     *           "source_id": "mem_0000000000000019",
-                     *           "target_id": "mem_0000000000000020",
+                     *           "source_id": "mem_0000000000000020",
+                     *           "target_id": "mem_0000000000000019",
                      *           "type": "updates",
                      *           "weight": 1
                      *         }
                      *       ],
                      *       "related": [
                      *         {
-                     *           "id": "mem_0000000000000019",
+                     *           "id": "mem_0000000000000020",
                      *           "kind": "fact",
                      *           "content": "The billing port is 9090.",
                      *           "scope": "project:shop-0000000004",
@@ -9909,91 +9826,6 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             /** @description No memory has this id, or several have it. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    get_graph: {
-        parameters: {
-            query?: {
-                /** @description only these states; `all` for any */
-                status?: (("active" | "quarantined" | "superseded" | "retired") | "all")[];
-                /**
-                 * @description only memories visible from this folder; default: all
-                 * @example /work/shop
-                 */
-                cwd?: string;
-                /** @description only these scopes */
-                scope?: string[];
-                /** @description only these kinds */
-                kind?: string[];
-                /** @description only this memory and those at most two relations away, nearest first */
-                around?: string;
-                /**
-                 * @description most nodes, the newest
-                 * @example 100
-                 */
-                limit?: number;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "graph": {
-                     *         "nodes": [
-                     *           {
-                     *             "id": "mem_0000000000000019",
-                     *             "kind": "fact",
-                     *             "label": "The billing port is 9090.",
-                     *             "scope": "project:shop-0000000004",
-                     *             "status": "active",
-                     *             "importance": 0.5,
-                     *             "use_count": 0,
-                     *             "created_at_ms": 1767603600000
-                     *           },
-                     *           {
-                     *             "id": "mem_0000000000000015",
-                     *             "kind": "decision",
-                     *             "label": "Amounts are integer cents; never floats.",
-                     *             "scope": "project:shop-0000000004",
-                     *             "status": "active",
-                     *             "importance": 0.8,
-                     *             "use_count": 0,
-                     *             "created_at_ms": 1767603600000
-                     *           }
-                     *         ],
-                     *         "edges": [],
-                     *         "total": 3,
-                     *         "truncated": false
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["GraphView"];
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            /** @description No memory is meant by `around`. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -11292,7 +11124,7 @@ export interface operations {
                      *             ]
                      *           },
                      *           {
-                     *             "memory_id": "mem_0000000000000019",
+                     *             "memory_id": "mem_0000000000000020",
                      *             "kind": "fact",
                      *             "content": "The billing port is 9090.",
                      *             "scores": [
@@ -11905,7 +11737,7 @@ export interface operations {
                      *             ]
                      *           },
                      *           {
-                     *             "memory_id": "mem_0000000000000019",
+                     *             "memory_id": "mem_0000000000000020",
                      *             "kind": "fact",
                      *             "content": "The billing port is 9090.",
                      *             "scores": [
@@ -12256,7 +12088,7 @@ export interface operations {
                      *             "exposures": [
                      *               {
                      *                 "session": "plain/s-41",
-                     *                 "memory_id": "mem_0000000000000019",
+                     *                 "memory_id": "mem_0000000000000020",
                      *                 "surface": "start",
                      *                 "turn": 0,
                      *                 "epoch": 0,
@@ -12311,7 +12143,7 @@ export interface operations {
                      *                 "preset": "focused",
                      *                 "text": "git commit -m 'Fix rounding'",
                      *                 "injected": [],
-                     *                 "candidates": 1,
+                     *                 "candidates": 2,
                      *                 "silence": "everything that passed is in context already",
                      *                 "cause": "in_context",
                      *                 "shadow": false,
@@ -12491,7 +12323,7 @@ export interface operations {
                      *                 "speaker": "user"
                      *               },
                      *               "validity": {
-                     *                 "valid_from_ms": 1766768400000,
+                     *                 "valid_from_ms": 1766761200000,
                      *                 "valid_to_ms": null,
                      *                 "superseded_by": null,
                      *                 "offset_ms": 0
@@ -14298,7 +14130,7 @@ export interface operations {
                      *         "login": "lgn_7",
                      *         "secret": "s3cr3t-of-the-login",
                      *         "code": "ABCD-EFGH",
-                     *         "until_ms": 1761602400000,
+                     *         "until_ms": 1761591600000,
                      *         "browser_url": "https://tacit.example.com/sso/lgn_7"
                      *       },
                      *       "result": null
@@ -15887,14 +15719,14 @@ export interface operations {
                      *         "baseline": null
                      *       },
                      *       "series": {
-                     *         "since_ms": 1765004400000,
+                     *         "since_ms": 1764997200000,
                      *         "until_ms": 1767603600000,
                      *         "bucket_ms": 86400000,
                      *         "recalls": 6,
                      *         "complete": true,
                      *         "buckets": [
                      *           {
-                     *             "at_ms": 1765004400000,
+                     *             "at_ms": 1764997200000,
                      *             "injections": 0,
                      *             "silences": 0,
                      *             "memories": 0,
@@ -15906,7 +15738,7 @@ export interface operations {
                      *             "precision": null
                      *           },
                      *           {
-                     *             "at_ms": 1765090800000,
+                     *             "at_ms": 1765083600000,
                      *             "injections": 0,
                      *             "silences": 0,
                      *             "memories": 0,

@@ -17,7 +17,6 @@ export type Learned = Schemas["LearnedView"];
 export type LearnedStatement = Schemas["LearnedStatement"];
 export type InjectedMemory = Schemas["InjectedMemory"];
 export type Series = Schemas["Series"];
-export type Graph = Schemas["Graph"];
 export type ReviewEntry = Schemas["ReviewEntry"];
 export type ReviewGroups = Schemas["ReviewGroups"];
 export type ChangeEntry = Schemas["ChangeEntry"];

@@ -117,7 +117,6 @@ function useEntries(text: string, { close, openHelp, add }: { close: () => void;
     { group: "Actions", words: "Compare with and without memory", also: "holdout trial", act: go("/data/comparison") },
     { group: "Actions", words: "Check the store", also: "health doctor vectors", act: go("/") },
     { group: "Actions", words: "Try a prompt", also: "playground why not given", act: go("/try") },
-    { group: "Actions", words: "See how memories hang together", also: "graph relations", act: go("/graph") },
     { group: "Actions", words: "Show the keyboard shortcuts", also: "keys help", act: then(openHelp) },
     { group: "Actions", words: dark ? "Switch to light" : "Switch to dark", also: "theme colors", act: then(() => setColorScheme(dark ? "light" : "dark")) },
   ];

@@ -27,7 +27,6 @@ export const PLACES = [
 /** Pages that other pages lead to. */
 const FURTHER = [
   { to: "/try", label: "Try a prompt" },
-  { to: "/graph", label: "Graph" },
   { to: "/api", label: "HTTP API" },
 ];
 

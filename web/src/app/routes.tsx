@@ -12,7 +12,6 @@ const pages: RouteObject[] = [
   { path: "team/:part?", lazy: () => import("../pages/team/Team") },
   { path: "sessions", lazy: () => import("../pages/sessions/Sessions") },
   { path: "sessions/:host/:session", lazy: () => import("../pages/sessions/SessionPage") },
-  { path: "graph", lazy: () => import("../pages/graph/GraphPage") },
   { path: "try", lazy: () => import("../pages/playground/Playground") },
   { path: "settings", lazy: () => import("../pages/settings/SettingsPage") },
   { path: "data/:part?", lazy: () => import("../pages/data/DataPage") },

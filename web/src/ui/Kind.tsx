@@ -5,7 +5,7 @@ export function lifeOf(kind: KindRow | undefined): "standing" | "episodic" | "ag
   return kind?.standing ? "standing" : kind?.episodic ? "episodic" : "aging";
 }
 
-export const LIFE_WORDS = {
+const LIFE_WORDS = {
   standing: "holds until it is superseded",
   aging: "ages slowly",
   episodic: "tells what happened; ages fast",

@@ -149,8 +149,6 @@ export function Relations({ id, open }: { id: string; open: (id: string) => void
         relations.length === 0 ? (
           <p className="sub">It hangs together with nothing yet. Relations come from what is captured: shared files, causes, parts.</p>
         ) : (
-          <>
-          <Link className="chip chip-link" to={`/graph?around=${id}`}>show them in the graph</Link>
           <ul className="related">
             {relations.map(({ relation, other }) => {
               if (other === undefined) return null;
@@ -168,7 +166,6 @@ export function Relations({ id, open }: { id: string; open: (id: string) => void
               );
             })}
           </ul>
-          </>
         )
       }
     </Answer>

@@ -274,7 +274,6 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         _delete(_MEMORY, forget.forget_memory, matched="memory"),
         _send("POST", "/v1/feedback", feedback.rate_memory),
         _get("/v1/exposures", show.list_exposures),
-        _get("/v1/graph", listing.get_graph),
         _get("/v1/changes", undo.list_changes),
         _send("POST", "/v1/undo", undo.undo_change),
         _send("POST", "/v1/purge", upkeep.purge_memories),

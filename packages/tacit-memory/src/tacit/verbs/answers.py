@@ -23,7 +23,6 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, core_schema
 
-from tacit.app.admin.admin import Graph
 from tacit.app.admin.learned import Learned, LearnedStatement, SessionDigest
 from tacit.app.admin.recalls import InjectedMemory, RecallRow, SessionRow, SessionView
 from tacit.app.admin.series import Series
@@ -521,12 +520,6 @@ class DigestPage(Shape):
         description="what was learned from the session; null if it was not asked for, or no session is known",
     )
     next_cursor: NextCursor
-
-
-class GraphView(Shape):
-    """The answer with a graph: memories as nodes, and the relations between them as edges."""
-
-    graph: Graph
 
 
 class ProjectRow(Shape):

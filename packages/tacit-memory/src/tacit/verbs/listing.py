@@ -10,16 +10,16 @@ from pydantic import Field, model_validator
 
 from tacit.app.engine import Engine
 from tacit.app.values import Caller
-from tacit.model.memory import Memory, Sensitivity, SensitivityName, TrustTier
+from tacit.model.memory import Memory, MemoryStatus, Sensitivity, SensitivityName, TrustTier
 from tacit.model.scope import Scope, ScopeFilter
 from tacit.ports.store import MemoryFilter
 from tacit.safety.trust import visible_levels
-from tacit.verbs.answers import GraphView, Hit, KindRow, Kinds, MemoryPage, SpaceRow
+from tacit.verbs.answers import Hit, KindRow, Kinds, MemoryPage, SpaceRow
 from tacit.verbs.cursors import from_cursor, rows_before, to_cursor
-from tacit.verbs.requests import MOST_MS, Folder, NoBody, OfStatus, Place, ScopeText, StoredStatus, scopes_of
+from tacit.verbs.requests import MOST_MS, NoBody, Place, Request, ScopeText, StoredStatus
 
 
-class ListMemories(OfStatus):
+class ListMemories(Request):
     """A request for a page of memories, with filters and order."""
 
     cwd: Place = Field(
@@ -36,6 +36,9 @@ class ListMemories(OfStatus):
     )
     as_of_ms: int | None = Field(
         default=None, ge=0, le=MOST_MS, description="as known and valid at this time"
+    )
+    status: tuple[StoredStatus, ...] = Field(
+        default=("active",), max_length=5, description="only these states; `all` for any"
     )
     scope: tuple[ScopeText, ...] = Field(
         default=(),
@@ -66,6 +69,11 @@ class ListMemories(OfStatus):
         return self
 
     @property
+    def wanted_statuses(self) -> tuple[MemoryStatus, ...] | None:
+        """Return the states asked for; None = any."""
+        return None if "all" in self.status else tuple(status for status in self.status if status != "all")
+
+    @property
     def wanted_sensitivities(self) -> tuple[Sensitivity, ...] | None:
         """Return the sensitivities to list; None = any."""
         return tuple(Sensitivity.parse(level) for level in self.sensitivity) or None
@@ -74,24 +82,6 @@ class ListMemories(OfStatus):
     def wanted_tiers(self) -> tuple[TrustTier, ...] | None:
         """Return the trust tiers to list; None = any."""
         return tuple(TrustTier[tier.upper()] for tier in self.tier) or None
-
-
-class AskGraph(OfStatus):
-    """A request for a part of the graph of memories."""
-
-    cwd: Folder = Field(default="", description="only memories visible from this folder; default: all")
-    scope: tuple[ScopeText, ...] = Field(default=(), max_length=100, description="only these scopes")
-    kind: tuple[str, ...] = Field(default=(), max_length=100, description="only these kinds")
-    status: tuple[StoredStatus, ...] = Field(
-        default=("active", "quarantined"), max_length=5, description="only these states; `all` for any"
-    )
-    around: str | None = Field(
-        default=None,
-        min_length=1,
-        max_length=100,
-        description="only this memory and those at most two relations away, nearest first",
-    )
-    limit: int = Field(default=1000, ge=1, le=5000, description="most nodes, the newest")
 
 
 def list_memories(engine: Engine, caller: Caller, request: ListMemories) -> MemoryPage:
@@ -193,26 +183,6 @@ def _from(where: MemoryFilter, request: ListMemories) -> tuple[MemoryFilter, int
     if _is_newest_first(where):
         return replace(where, after=from_cursor(request.cursor)), 0
     return where, rows_before(request.cursor)
-
-
-def get_graph(engine: Engine, caller: Caller, request: AskGraph) -> GraphView:
-    """Get the newest memories and the relations between them.
-
-    Nodes are the newest memories that match, edges the relations between them. `limit` bounds the nodes.
-
-    Raises:
-        NotFound: no memory is meant by `around`.
-    """
-    where = MemoryFilter(
-        kinds=request.kind or None,
-        statuses=request.wanted_statuses,
-        sensitivities=visible_levels(by_user=caller.by_user),
-    )
-    within = engine.visible(request.cwd) if request.cwd else None
-    scope = engine.admin.scopes(scopes_of(request.scope), within=within)
-    around = engine.show(request.around, speaker=caller.speaker).id if request.around is not None else None
-    graph = engine.admin.graph(where, scope=scope, limit=request.limit, around=around)
-    return GraphView(graph=graph)
 
 
 def list_kinds(engine: Engine, caller: Caller, request: NoBody) -> Kinds:

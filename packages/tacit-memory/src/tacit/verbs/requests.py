@@ -126,25 +126,7 @@ Whens = (
 )
 
 
-class OfStatus(Request):
-    """A request for memories of some states."""
-
-    status: tuple[StoredStatus, ...] = Field(
-        default=("active",), max_length=5, description="only these states; `all` for any"
-    )
-
-    @property
-    def wanted_statuses(self) -> tuple[MemoryStatus, ...] | None:
-        """Return the states asked for; None = any."""
-        return None if "all" in self.status else tuple(status for status in self.status if status != "all")
-
-
 class AtFolder(Request):
     """A request about the project of a folder."""
 
     cwd: Folder = Field(min_length=1, description="working folder")
-
-
-def scopes_of(texts: tuple[str, ...]) -> tuple[Scope, ...]:
-    """Parse the texts of scopes. They must have been checked before."""
-    return tuple(Scope.parse(text) for text in texts)

@@ -123,7 +123,7 @@ def test_a_cursor_of_nobody_is_refused(client, cursor):
     assert ask(client, "GET", f"/v1/traces?cursor={cursor}", status=422)["code"] == "invalid_input"
 
 
-def test_search_relations_graph_exposures(client, shop):
+def test_search_relations_exposures(client, shop):
     folder, ids = shop
     found = ask(client, "GET", f"/v1/memories?text=billing port&cwd={folder}")
     assert (found["memories"][0]["id"], found["hits"][0]["by_words"]) == (ids[1], 1)
@@ -133,16 +133,6 @@ def test_search_relations_graph_exposures(client, shop):
     assert (told["relations"][0]["type"], told["related"][0]["id"]) == ("related_to", ids[1])
     plain = ask(client, "GET", f"/v1/memories/{ids[0]}")
     assert (plain["relations"], plain["related"], plain["versions"]) == ([], [], [])
-    graph = ask(client, "GET", f"/v1/graph?cwd={folder}&limit=3")["graph"]
-    assert (len(graph["nodes"]), graph["total"], graph["truncated"]) == (3, 4, True)
-    whole = ask(client, "GET", f"/v1/graph?cwd={folder}")["graph"]
-    assert {"source": ids[0], "target": ids[1], "type": "related_to", "weight": 0.5} in whole["edges"]
-    around = ask(client, "GET", f"/v1/graph?around={ids[0]}")["graph"]
-    assert ([node["id"] for node in around["nodes"]], len(around["edges"])) == ([ids[0], ids[1]], 1)
-    assert [node["id"] for node in ask(client, "GET", f"/v1/graph?around={ids[2]}")["graph"]["nodes"]] == [
-        ids[2]
-    ]
-    assert ask(client, "GET", "/v1/graph?around=mem_nobody", status=404)
     handed = ask(client, "GET", f"/v1/exposures?memory={ids[1]}")["exposures"]
     assert [one["used"] for one in handed] == [None]
     assert ask(client, "GET", "/v1/exposures?host=plain", status=422)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import pairwise
 
 import pytest
 
 import samples
-from tacit.app.admin.admin import Verdicts, neighborhood_of
+from tacit.app.admin.admin import Verdicts
 from tacit.app.admin.recalls import Recalls
 from tacit.app.admin.series import (
     DAY_MS,
@@ -29,13 +28,11 @@ from tacit.config.home import Home
 from tacit.config.overrides import SettingsTarget, set_values
 from tacit.config.settings import RetentionSettings
 from tacit.errors import InvalidInput, NotFound
-from tacit.model.changes import Add
-from tacit.model.memory import Relation, Speaker
+from tacit.model.memory import Speaker
 from tacit.model.pack import Surface
 from tacit.model.session import Exposure, SessionKey, SessionState
 from tacit.model.signal import PromptSubmitted
 from tacit.model.trace import Trace, TracedCandidate
-from tacit.ports.store import MemoryFilter
 from tacit.providers.clock import FakeClock
 from tacit.providers.embedding import FakeEmbedder
 from tacit.session.transitions import apply_signal
@@ -229,24 +226,6 @@ def test_a_session_turn_by_turn_over_a_compaction():
         Recalls(store, settle=lambda: None).session(
             SessionKey(host="h", session_id="nobody"), visibility=users
         )
-
-
-def test_a_neighborhood_reaches_two_relations_and_no_further():
-    store = SqliteStore.temporary(clock=FakeClock(now_ms=0))
-    names = [f"mem_{n}" for n in range(5)]
-    store.apply([Add(memory=samples.memory(f"Statement {name}.", id=name)) for name in names])
-    store.relate(
-        [Relation(source_id=a, target_id=b, type="related_to", weight=0.5) for a, b in pairwise(names)]
-    )
-    graph = neighborhood_of(store, "mem_0", MemoryFilter(), scope=store.scopes(), limit=10)
-    assert [node.id for node in graph.nodes] == ["mem_0", "mem_1", "mem_2"]
-    assert [(edge.source, edge.target) for edge in graph.edges] == [("mem_0", "mem_1"), ("mem_1", "mem_2")]
-    few = neighborhood_of(store, "mem_2", MemoryFilter(), scope=store.scopes(), limit=2)
-    assert (len(few.nodes), few.total, few.truncated) == (2, 5, True)
-    hidden = MemoryFilter(kinds=("nothing",))
-    assert [
-        node.id for node in neighborhood_of(store, "mem_2", hidden, scope=store.scopes(), limit=9).nodes
-    ] == ["mem_2"]
 
 
 def test_a_session_keeps_its_first_prompt_for_its_name():

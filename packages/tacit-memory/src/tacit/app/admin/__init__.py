@@ -1,1 +1,1 @@
-"""The owner's views and edits: lists, the graph, sessions, charts, settings."""
+"""The owner's views and edits: lists, sessions, charts, settings."""

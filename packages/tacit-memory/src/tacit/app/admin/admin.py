@@ -24,18 +24,13 @@ from tacit.app.values import Parts
 from tacit.app.visibility import MemorySearch
 from tacit.errors import InvalidInput
 from tacit.model.kinds import Kind
-from tacit.model.memory import Memory, MemoryStatus, Relation, RelationType, Sensitivity
+from tacit.model.memory import Memory, Relation, Sensitivity
 from tacit.model.scope import Scope, ScopeFilter, project_scope
 from tacit.model.trace import Trace
-from tacit.ports.store import MemoryFilter, MemoryStore, ProjectRecord, StoreStats, ValueStore
+from tacit.ports.store import MemoryFilter, ProjectRecord, StoreStats, ValueStore
 from tacit.recall.spaces import SPACES, Space
 from tacit.state.counted import Mark, Marks, Verdict
 from tacit.state.registry import MARKS, VERDICTS
-
-LABEL_CHARS = 80
-MOST_EDGES = 20_000
-STEPS = 2
-"""Greatest distance of a memory in a neighborhood, in relations."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,40 +39,6 @@ class ProjectCount:
 
     project: ProjectRecord
     active: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Node:
-    """One memory as a node of the graph. `label` = its first words."""
-
-    id: str
-    kind: str
-    label: str
-    scope: str
-    status: MemoryStatus
-    importance: float
-    use_count: int
-    created_at_ms: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Edge:
-    """One relation as an edge of the graph."""
-
-    source: str
-    target: str
-    type: RelationType
-    weight: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Graph:
-    """A bounded graph: nodes, newest or nearest first, and their edges, strongest first. `total` = nodes without the limit."""
-
-    nodes: tuple[Node, ...]
-    edges: tuple[Edge, ...]
-    total: int
-    truncated: bool
 
 
 class Verdicts:
@@ -221,14 +182,6 @@ class Admin:
         )
         return tuple(relations), self._store.get(list(neighbor_ids), scope=everything)
 
-    def graph(
-        self, where: MemoryFilter, *, scope: ScopeFilter, limit: int, around: str | None = None
-    ) -> Graph:
-        """Return memories and the relations between them; `around` = only memories at most two relations away from this one."""
-        if around is not None:
-            return neighborhood_of(self._store, around, where, scope=scope, limit=limit)
-        return graph_of(self._store, where, scope=scope, limit=limit)
-
     def projects(self, *, levels: tuple[Sensitivity, ...] | None = None) -> tuple[ProjectCount, ...]:
         """List projects by name, each with its active memories; only memories of these `levels` (None = any) count."""
         where = MemoryFilter(sensitivities=levels)
@@ -287,76 +240,6 @@ class Admin:
 def _captures(parts: Parts) -> bool:
     """Whether sessions are learned from when they end."""
     return parts.settings.current().capture.enabled
-
-
-def graph_of(store: MemoryStore, where: MemoryFilter, *, scope: ScopeFilter, limit: int) -> Graph:
-    """Return a graph of the newest `limit` memories of `where` and the relations between them."""
-    memories = store.list_memories(where, scope=scope, limit=limit)
-    total = len(memories) if len(memories) < limit else store.count_memories(where, scope=scope)
-    return _drawn(store, memories, scope=scope, total=total)
-
-
-def neighborhood_of(
-    store: MemoryStore, memory_id: str, where: MemoryFilter, *, scope: ScopeFilter, limit: int
-) -> Graph:
-    """Return a graph of a memory and the memories of `where` at most `STEPS` relations away from it, nearest first."""
-    found = {memory.id: memory for memory in store.get([memory_id], scope=scope)}
-    newest = list(found)
-    for _ in range(STEPS):
-        ends = dict.fromkeys(
-            end
-            for relation in store.relations(newest, scope=scope)
-            if relation.weight > 0
-            for end in (relation.source_id, relation.target_id)
-            if end not in found
-        )
-        near = [memory for memory in store.get(list(ends), scope=scope) if where.fits(memory)]
-        newest = [memory.id for memory in near]
-        found.update(zip(newest, near, strict=True))
-    return _drawn(store, tuple(found.values())[:limit], scope=scope, total=len(found))
-
-
-def _drawn(store: MemoryStore, memories: Sequence[Memory], *, scope: ScopeFilter, total: int) -> Graph:
-    """Build the graph of `memories` and the relations between them."""
-    names = {memory.id for memory in memories}
-    relations = [
-        relation
-        for relation in store.relations(sorted(names), scope=scope)
-        if relation.weight > 0 and {relation.source_id, relation.target_id} <= names
-    ]
-    relations.sort(
-        key=lambda relation: (-relation.weight, relation.source_id, relation.target_id, relation.type)
-    )
-    edges = tuple(
-        Edge(
-            source=relation.source_id,
-            target=relation.target_id,
-            type=relation.type,
-            weight=round(relation.weight, 4),
-        )
-        for relation in relations[:MOST_EDGES]
-    )
-    return Graph(
-        nodes=tuple(_node(memory) for memory in memories),
-        edges=edges,
-        total=total,
-        truncated=total > len(memories) or len(relations) > MOST_EDGES,
-    )
-
-
-def _node(memory: Memory) -> Node:
-    words = " ".join(memory.content[: 4 * LABEL_CHARS].split())
-    label = words if len(words) <= LABEL_CHARS else f"{words[: LABEL_CHARS - 1]}…"
-    return Node(
-        id=memory.id,
-        kind=memory.kind,
-        label=label,
-        scope=str(memory.scope),
-        status=memory.status,
-        importance=memory.importance,
-        use_count=memory.use_count,
-        created_at_ms=memory.created_at_ms,
-    )
 
 
 # --- marks of charts
