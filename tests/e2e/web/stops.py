@@ -52,21 +52,20 @@ def stops(served: Served) -> list[Stop]:
         dialog("memories: remember", "/ui/memories", _press("button", "Remember")),
         Stop("memory", memory),
         *(dialog(f"memory: {tab}", memory, _press("tab", tab)) for tab in ("Versions", "Relations")),
-        dialog("memory: why not given", memory, _why_not),
         *(dialog(f"memory: {name}", memory, _press("button", name)) for name in ("Edit", "Merge")),
         Stop("review", "/ui/review", _choose_waiting),
         Stop("team", "/ui/team"),
         Stop("sessions", "/ui/sessions"),
         Stop("session", f"/ui/sessions/{host}/{session}", _start_pack),
         Stop("try a prompt", "/ui/try"),
-        Stop("try a prompt: answered", "/ui/try", _ask, inside="main"),
+        Stop("try a prompt: answered", f"/ui/try?memory={injected['injected'][0]}", _ask, inside="main"),
         Stop("data", "/ui/data"),
         Stop("data: export", "/ui/data/export"),
         Stop("data: import", "/ui/data/import", _preview_import),
         Stop("data: remove", "/ui/data/remove", _preview_purge),
         dialog("data: purge", "/ui/data/remove", lambda page: page.get_by_role("button", name="Purge ").click()),
         Stop("data: backups", "/ui/data/backups"),
-        Stop("data: comparison", "/ui/data/comparison"),
+        Stop("comparison", "/ui/sessions/comparison"),
         Stop("settings", "/ui/settings?of=agents&name=plan", _layers),
         Stop("api", "/ui/api#list_memories"),
         dialog("palette", "/ui/nowhere", _palette),
@@ -100,13 +99,6 @@ def _start_pack(page: Page) -> None:
         folded.first.click()
 
 
-def _why_not(page: Page) -> None:
-    page.get_by_role("tab", name="Why not given?").click()
-    page.get_by_role("textbox", name="Prompt").fill("what's the weather like in Lisbon")
-    page.get_by_role("button", name="Ask why").click()
-    page.get_by_role("region", name="Why it is not given").wait_for()
-
-
 def _choose(page: Page) -> None:
     boxes = page.locator(".memory-row").get_by_role("checkbox")
     boxes.nth(0).check()
@@ -130,8 +122,9 @@ def _choose_waiting(page: Page) -> None:
 
 
 def _ask(page: Page) -> None:
-    page.get_by_role("textbox", name="Prompt").fill("commit this please")
+    page.get_by_role("textbox", name="Prompt").fill("what's the weather like in Lisbon")
     page.get_by_role("button", name="Ask").click()
+    page.get_by_role("region", name="Why it is not given").get_by_text("before this prompt").wait_for()
     page.locator(".lane").first.wait_for()
 
 

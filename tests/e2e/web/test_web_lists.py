@@ -144,11 +144,29 @@ def test_why_nothing_came_is_read_in_three_clicks_as_one_sentence_with_its_numbe
     expect(said).to_contain_text(
         f"reached {row['best_relevance']:.2f} of the {row['threshold']:.2f} that are needed"
     )
+    trace = web_home.api(f"/v1/traces/{row['id']}")["trace"]
+    projects = [one["project"] for one in web_home.api("/v1/projects")["projects"]]
+    place = next(one["name"] for one in projects if one["id"] == trace["project_id"])
     page.get_by_role("link", name="Try this prompt").click()
-    asked = row["text"]
-    expect(page.get_by_role("textbox", name="Prompt")).to_have_value(asked)
-    expect(page.get_by_role("textbox", name="Preset")).to_have_value("focused")
-    expect(page.get_by_role("textbox", name="Project")).not_to_have_value("")
+
+    def is_as_it_was():
+        expect(page.get_by_role("textbox", name="Prompt")).to_have_value(row["text"])
+        expect(page.get_by_role("textbox", name="Preset")).to_have_value(trace["preset"])
+        expect(page.get_by_role("textbox", name="Project")).to_have_value(place)
+
+    is_as_it_was()
+    page.locator(".lane").first.wait_for()  # asked at once
+    told = page.get_by_role("region", name="Why it is not given")
+    expect(told).to_have_count(0)
+    page.locator(".lane-open").first.click()
+    page.get_by_role("button", name="why not?").click()
+    expect(told).to_contain_text("It is not given before this prompt")
+    is_as_it_was()
+    nearest = trace["candidates"][0]["memory_id"]
+    page = go(f"/ui/memories/{nearest}?why={row['id']}")  # where it was asked once
+    page.wait_for_url(f"**/try?trace={row['id']}&memory={nearest}")
+    expect(told).to_contain_text("In the recorded recall")
+    is_as_it_was()
 
 
 def test_what_is_never_used_is_one_click_away_from_home(go):

@@ -140,12 +140,12 @@ export const useRecall = () => useMutation({ mutationFn: (asked: Question) => re
 
 type WhyNotBody = paths["/v1/why-not"]["post"]["requestBody"]["content"]["application/json"];
 
-/** Why a recall does not give a memory; nothing is stored. */
-export const useWhyNot = () =>
-  useMutation({
-    mutationFn: (asked: { memory: string; trace?: string; text?: string; surface?: Question["surface"]; cwd?: string }) =>
-      body(api.POST("/v1/why-not", { body: asked as WhyNotBody })),
-    meta: { quiet: true },
+/** Why a question does not give a memory; of a recorded recall, `trace`, as its session stood then. Nothing is stored. */
+export const useWhyNot = (memory: string, asked: Question, trace: string | undefined) =>
+  useQuery({
+    queryKey: ["memory", memory, "why not", asked, trace],
+    queryFn: () => body(api.POST("/v1/why-not", { body: { ...asked, memory, ...(trace !== undefined && { trace }) } as WhyNotBody })),
+    staleTime: Infinity,
   });
 
 /** The same question decided at another threshold, without keeping a trace. */

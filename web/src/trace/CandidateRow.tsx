@@ -13,8 +13,8 @@ interface Props {
   threshold: number;
   was: number;
   open: boolean;
-  /** Id of the trace, where it is a recorded one. */
-  recorded?: string | undefined;
+  traceId: string;
+  whyNot: ((memoryId: string) => void) | undefined;
   toggle: () => void;
   verdict: Verdict | undefined;
   onJudge: ((memoryId: string, useful: boolean) => void) | undefined;
@@ -134,7 +134,7 @@ function Judge({ track, verdict, onJudge }: Props) {
 }
 
 /** Everything that is known of one candidate. */
-function Details({ track, best, spaces, recorded }: Props) {
+function Details({ track, best, spaces, traceId, whyNot }: Props) {
   const known = useSpaces();
   const { candidate } = track;
   if (candidate === undefined)
@@ -142,7 +142,7 @@ function Details({ track, best, spaces, recorded }: Props) {
       <div className="lane-details">
         <p className="faint">
           Of this memory the trace kept only why it went: {track.reason}. <Link to={`/memories/${track.id}`}>Open the memory</Link>{" "}
-          {recorded !== undefined && <Link to={`/memories/${track.id}?why=${recorded}`}>Why not?</Link>}
+          <WhyNotLink {...{ track, traceId, whyNot }} />
         </p>
       </div>
     );
@@ -157,9 +157,7 @@ function Details({ track, best, spaces, recorded }: Props) {
           ))}
           <span className="chip">order score {candidate.fused.toFixed(3)}</span>
           <Link className="chip chip-link" to={`/memories/${track.id}`}>open the memory</Link>
-          {recorded !== undefined && track.fate !== "injected" && (
-            <Link className="chip chip-link" to={`/memories/${track.id}?why=${recorded}`}>why not?</Link>
-          )}
+          {track.fate !== "injected" && <WhyNotLink {...{ track, traceId, whyNot }} />}
         </div>
       </div>
       <table className="evidence">
@@ -183,4 +181,15 @@ function Details({ track, best, spaces, recorded }: Props) {
       </table>
     </div>
   );
+}
+
+/** Asks why the memory was not given, here or on the page for it. */
+function WhyNotLink({ track, traceId, whyNot }: Pick<Props, "track" | "traceId" | "whyNot">) {
+  if (whyNot !== undefined)
+    return (
+      <button type="button" className="chip chip-link" onClick={() => whyNot(track.id)}>
+        why not?
+      </button>
+    );
+  return <Link className="chip chip-link" to={`/try?trace=${traceId}&memory=${track.id}`}>why not?</Link>;
 }

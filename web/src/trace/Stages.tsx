@@ -17,6 +17,7 @@ interface Props {
   replaying: boolean;
   problem: unknown;
   onJudge: ((memoryId: string, useful: boolean) => void) | undefined;
+  whyNot: ((memoryId: string) => void) | undefined;
   lit: string | undefined;
   setLit: (id: string | undefined) => void;
 }
@@ -89,7 +90,8 @@ export function Stages(props: Props) {
                 threshold={threshold}
                 was={trace.threshold}
                 open={open === track.id}
-                recorded={props.onJudge === undefined ? undefined : trace.id}
+                traceId={trace.id}
+                whyNot={props.whyNot}
                 toggle={() => setOpen(open === track.id ? undefined : track.id)}
                 verdict={props.verdicts.find((verdict) => verdict.memory_id === track.id)}
                 onJudge={props.onJudge}

@@ -21,10 +21,12 @@ export interface TraceViewProps {
   /** How a trace that was not stored is decided again; left out = the stored one, by its id. A hook, the same on every render. */
   useOtherReplay?: (threshold: number, enabled: boolean) => UseQueryResult<Replayed>;
   aside?: ReactNode;
+  /** Ask why a memory is not given, on this very page; left out = a link asks it of the stored trace. */
+  whyNot?: (memoryId: string) => void;
 }
 
 /** One recall from signal to delivery: what was asked, ten stages with every candidate, the block. */
-export function TraceView({ trace, verdicts, judge = true, useOtherReplay, aside }: TraceViewProps) {
+export function TraceView({ trace, verdicts, judge = true, useOtherReplay, aside, whyNot }: TraceViewProps) {
   const [threshold, setThreshold] = useState(trace.threshold);
   useEffect(() => setThreshold(trace.threshold), [trace.id, trace.threshold]);
   const [asked] = useDebouncedValue(threshold, 120);
@@ -57,6 +59,7 @@ export function TraceView({ trace, verdicts, judge = true, useOtherReplay, aside
         replaying={replay.isFetching}
         problem={moved ? replay.error : null}
         onJudge={judge ? onJudge : undefined}
+        whyNot={whyNot}
         lit={lit}
         setLit={setLit}
       />

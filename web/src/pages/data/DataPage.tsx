@@ -6,7 +6,6 @@ import { useLogin } from "../../api/teams";
 import { Head } from "../../ui/Head";
 import { Backups } from "./Backups";
 import { Changes } from "./Changes";
-import { Comparison } from "./Comparison";
 import { Export } from "./Export";
 import { Import } from "./Import";
 import { Remove } from "./Remove";
@@ -17,7 +16,6 @@ const PARTS = [
   { value: "import", label: "Import", room: Import },
   { value: "remove", label: "Remove", room: Remove },
   { value: "backups", label: "Backups", room: Backups },
-  { value: "comparison", label: "Comparison", room: Comparison },
 ];
 
 export function Component() {

@@ -23,7 +23,7 @@ export function Machine({ data, latency }: { data: StatusView; latency: Series["
         <div className="machine-acts">
           <BeginJobs />
           <Tune />
-          <Anchor component={Link} to="/data/comparison" size="sm">With and without memory</Anchor>
+          <Anchor component={Link} to="/sessions/comparison" size="sm">With and without memory</Anchor>
           <Anchor component={Link} to="/api" size="sm">HTTP API</Anchor>
         </div>
         <p className="sub">

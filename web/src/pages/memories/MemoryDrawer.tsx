@@ -1,7 +1,7 @@
 import { Button, CopyButton, Drawer, Group, Tabs, Tooltip } from "@mantine/core";
-import { IconArrowBackUp, IconArrowMerge, IconPencil, IconPin, IconReplace, IconTrash } from "@tabler/icons-react";
+import { IconArrowBackUp, IconArrowMerge, IconPencil, IconPin, IconReplace, IconTrash, IconZoomQuestion } from "@tabler/icons-react";
 import { useEffect, useState } from "react";
-import { useSearchParams } from "react-router";
+import { Link } from "react-router";
 import { useChangeEach, useForget, useLastChange, useMemory } from "../../api/queries";
 import type { Memory } from "../../api/types";
 import { Answer } from "../../ui/Answer";
@@ -13,7 +13,6 @@ import { sayEach } from "./Bulk";
 import { EditMemory } from "./EditMemory";
 import { About, Exposures, Relations, Versions } from "./MemoryParts";
 import { MergeMemory, SupersedeMemory } from "./ReplaceMemory";
-import { WhyNot } from "./WhyNot";
 
 type Doing = "look" | "edit" | "supersede" | "merge";
 
@@ -47,7 +46,6 @@ function Detail({ memory, open }: { memory: Memory; open: (id: string) => void }
   const last = useLastChange(memory.id).data;
   useEffect(() => setDoing("look"), [memory.id]);
   const look = () => setDoing("look");
-  const recorded = useSearchParams()[0].get("why");
   const holds = memory.status === "active" || memory.status === "quarantined";
   return (
     <>
@@ -102,6 +100,9 @@ function Detail({ memory, open }: { memory: Memory; open: (id: string) => void }
                   </Button>
                 </>
               )}
+              <Button variant="default" leftSection={<IconZoomQuestion size={14} />} component={Link} to={`/try?memory=${memory.id}`}>
+                Why not given?
+              </Button>
               <Sharing memory={memory} />
               {last !== undefined && last !== null && (
                 <Tooltip label={`Take back its last change: ${last.reason}`}>
@@ -120,13 +121,12 @@ function Detail({ memory, open }: { memory: Memory; open: (id: string) => void }
           {doing === "merge" && <MergeMemory memory={memory} done={look} open={open} />}
         </>
       )}
-      <Tabs defaultValue={recorded === null ? "about" : "why"} mt={14} keepMounted={false}>
+      <Tabs defaultValue="about" mt={14} keepMounted={false}>
         <Tabs.List mb={12}>
           <Tabs.Tab value="about">About</Tabs.Tab>
           <Tabs.Tab value="versions">Versions</Tabs.Tab>
           <Tabs.Tab value="relations">Relations</Tabs.Tab>
           <Tabs.Tab value="exposures">Injected</Tabs.Tab>
-          <Tabs.Tab value="why">Why not given?</Tabs.Tab>
         </Tabs.List>
         <Tabs.Panel value="about">
           <About memory={memory} open={open} />
@@ -139,9 +139,6 @@ function Detail({ memory, open }: { memory: Memory; open: (id: string) => void }
         </Tabs.Panel>
         <Tabs.Panel value="exposures">
           <Exposures id={memory.id} />
-        </Tabs.Panel>
-        <Tabs.Panel value="why">
-          <WhyNot id={memory.id} scope={memory.scope} trace={recorded} />
         </Tabs.Panel>
       </Tabs>
     </>

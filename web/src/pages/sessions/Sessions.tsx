@@ -1,5 +1,5 @@
 import "./sessions.css";
-import { Select, TextInput } from "@mantine/core";
+import { Button, Select, TextInput } from "@mantine/core";
 import { IconSearch } from "@tabler/icons-react";
 import { Link } from "react-router";
 import { useProjects, useSessions } from "../../api/queries";
@@ -18,7 +18,11 @@ export function Component() {
   const projects = useProjects();
   return (
     <>
-      <Head title="Sessions" text="Each session of an agent: what it taught, and turn by turn what it asked and was given. Imported ones, too." />
+      <Head title="Sessions" text="Each session of an agent: what it taught, and turn by turn what it asked and was given. Imported ones, too.">
+        <Button variant="default" component={Link} to="/sessions/comparison">
+          With and without memory
+        </Button>
+      </Head>
       <div className="filters" role="search">
         <TextInput data-search aria-label="Search sessions" placeholder="Search: first prompt, project, agent" leftSection={<IconSearch size={14} />} value={text} onChange={(event) => setText(event.currentTarget.value)} w={270} />
         <Select aria-label="Project" placeholder="Every project" clearable data={(projects.data ?? []).map(({ project }) => ({ value: project.root, label: project.name }))} value={cwd} onChange={(value) => put("cwd", value)} w={180} />

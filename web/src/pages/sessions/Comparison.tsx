@@ -4,22 +4,23 @@ import { useHoldout } from "../../api/data";
 import type { Holdout } from "../../api/types";
 import { Answer } from "../../ui/Answer";
 import { Empty } from "../../ui/Empty";
-import { Panel } from "../../ui/Panel";
+import { Head } from "../../ui/Head";
 import { Rows } from "../../ui/Rows";
 import { percentOf, plural } from "../../ui/words";
 
 const DAY_MS = 86_400_000;
 
 /** Sessions with memory beside those that the holdout left without. */
-export function Comparison() {
+export function Component() {
   const [days, setDays] = useState("90");
   const [now] = useState(() => Math.floor(Date.now() / DAY_MS + 1) * DAY_MS);
   const holdout = useHoldout(now - Number(days) * DAY_MS);
   return (
-    <Panel title="With and without memory" sub="The holdout leaves a share of the sessions without memory. What differs between both groups is what memory is worth to you.">
+    <>
+      <Head title="With and without memory" text="The holdout leaves a share of the sessions without memory. What differs between both groups is what memory is worth to you." />
       <SegmentedControl aria-label="Time" value={days} onChange={setDays} data={[{ value: "30", label: "30 days" }, { value: "90", label: "90 days" }, { value: "365", label: "One year" }]} mb={10} />
       <Answer of={holdout}>{(of) => (of.contrasts.length === 0 ? <NoTrial share={of.share} /> : <Contrasts of={of} />)}</Answer>
-    </Panel>
+    </>
   );
 }
 
