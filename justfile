@@ -75,7 +75,7 @@ frameworks *args:
     UV_PROJECT_ENVIRONMENT=.venv-frameworks uv sync --quiet --frozen --no-default-groups --group frameworks
     .venv-frameworks/bin/python -m pytest -p no:cacheprovider packages/tacit-integrations/tests/test_frameworks.py packages/tacit-integrations/tests/test_frameworks_guide.py packages/tacit-integrations/tests/test_langgraph_store.py "$@"
 
-# tests that take minutes each: damage, imports, escaping in every preset, the attacks
+# tests that take minutes each: damage, imports, escaping and weeks in every preset, the attacks
 long *args:
     uv run pytest -m long --timeout 900 "$@"
 

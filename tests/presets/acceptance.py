@@ -3,7 +3,7 @@
 Use in a test file: `@acceptance("typed", "2.3", "9.1-a")` above a test, or `marks=acceptance("typed", "2.3")` in a
 `pytest.param`. An items file holds `title`, a table `[items]` (number = one line) and, for what is shown elsewhere or is
 left out on purpose, a table `[elsewhere]` (number = where or why). The tests stand here or, through hook client, daemon and
-the shipped model, in `tests/live/<preset>`; a week with the real host in `tests/e2e/test_e2e_weeks.py`. `[audit]` says which items show each row of the preset's audit (`rows.py`).
+the shipped model, in `tests/live/<preset>`; a week with the real host in `tests/e2e/test_e2e_weeks_*.py`. `[audit]` says which items show each row of the preset's audit (`rows.py`).
 
 `python tests/presets/acceptance.py` writes the README in the folder of each preset, and docs/reference/presets.md, which leads there.
 """
@@ -86,7 +86,7 @@ def items_of(preset: str) -> Items:
 def shown_by(preset: str) -> dict[str, list[str]]:
     """Item number -> `path::test` of every test that names it, here, among the live scenarios and the weeks with real hosts; paths are those in the repository."""
     found: dict[str, list[str]] = {}
-    for path in sorted([*HERE.glob("test_*.py"), *LIVE.rglob("test_*.py"), E2E / "test_e2e_weeks.py"]):
+    for path in sorted([*HERE.glob("test_*.py"), *LIVE.rglob("test_*.py"), *E2E.glob("test_e2e_weeks_*.py")]):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if not isinstance(node, ast.FunctionDef | ast.ClassDef):
                 continue

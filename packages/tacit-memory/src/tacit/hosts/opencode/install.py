@@ -101,6 +101,7 @@ def configuration(stub_url: str) -> dict[str, object]:
         "small_model": f"{PROVIDER}/{SMALL_MODEL}",
         "autoupdate": False,
         "share": "disabled",
+        "snapshot": False,  # git would run four times a turn
         "enabled_providers": [PROVIDER],
         "provider": {
             PROVIDER: {
