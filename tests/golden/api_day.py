@@ -230,7 +230,7 @@ def _works(day: Recorder, engine: Engine, shop: Path) -> None:
     assert recalled["memories"]
     trace = {"id": recalled["trace"]["id"]}
     lint = recalled["memories"][0]["id"]
-    day.ask("get_memories", ids=[lint], cwd=cwd)
+    day.ask("fetch_memories", ids=[lint], cwd=cwd)
     day.ask("inject", text="Commit the fix of the rounding.", session_id="chat-7", cwd=cwd)
     day.ask("list_traces", session="plain/s-41", surface="prompt", outcome="injected", limit=2)
     day.ask("get_trace", trace)
@@ -341,7 +341,7 @@ def _shares(day: Recorder, site: Site, shop: Path) -> None:
     day.ask("change_team", team=core, project={"remote": "example.org/shop", "allowed": False})
     day.ask("change_team", team=core, left=True)
     day.ask("change_devices", revoked="tablet")
-    day.ask("rotate_key")
+    day.ask("change_devices", new_secret=True)
     day.ask("log_out")
 
 

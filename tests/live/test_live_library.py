@@ -38,7 +38,7 @@ def shown_to(memory: Tacit, session: str) -> dict[str, str]:
         "prompt": str(ready.messages[0]["content"]).removeprefix(ASK)
         + memory.context_for(ASK, session=f"{session}-b").formatted_context,
         "recall": memory.recall("how are payment reminders written?").text,
-        "list": str(memory.list(statuses=["all"])),
+        "list": str(memory.list(status="all")),
         "export": memory.export(),
     }
 

@@ -421,10 +421,10 @@ def test_answers_are_found_by_words_scope_and_category(lab):
     assert "typed errors" in found
     assert "swallow" in found
     assert "garden" not in found
-    assert "swallow" not in ask(lab, "error handling", category="decision").block.text
+    assert "swallow" not in ask(lab, "error handling", kinds=("decision",)).block.text
     lab.know("Error handling: read the log before you guess", "guideline")
     ruled = ask(
-        lab, "error handling", category="rule", session=SessionKey(host="t", session_id="3")
+        lab, "error handling", kinds=("rule",), session=SessionKey(host="t", session_id="3")
     ).block.text
     assert "read the log" in ruled
     assert "typed errors" not in ruled
@@ -433,7 +433,7 @@ def test_answers_are_found_by_words_scope_and_category(lab):
     assert "swallow" in python
     assert "typed errors" not in python
     with pytest.raises(UnknownKind):
-        ask(lab, "error handling", category="decisoin")
+        ask(lab, "error handling", kinds=("decisoin",))
     with pytest.raises(InvalidScope):
         ask(lab, "error handling", scope="project:other-0123456789")
 
@@ -441,7 +441,7 @@ def test_answers_are_found_by_words_scope_and_category(lab):
 @acceptance("scoped", "EXIT-6")
 def test_the_tool_is_registered_with_its_arguments(lab):
     tools = {tool.name: tool for tool in listed_tools("lean")}
-    assert set(tools["memory_context"].input_schema["properties"]) == {"query", "scope", "category"}
+    assert set(tools["memory_context"].input_schema["properties"]) == {"query", "scope", "kind"}
 
 
 @acceptance("scoped", "TASK-scope")

@@ -70,7 +70,7 @@ def test_two_answers_a_session_and_an_empty_one_costs_nothing(machine: Machine) 
     session = Session(machine, "two-answers")
     session.start()
     for question in ("weather in Lisbon", "symphonies by Mahler", "recipes for bread"):
-        assert ask(machine, question) == NOTHING
+        assert ask(machine, question).startswith(NOTHING)
     assert "memory" in ask(machine)  # what a new session gets: free
     assert found(ask(machine, "error handling"))
     assert found(ask(machine, "invoices"))

@@ -61,7 +61,7 @@ def test_codes_of_a_real_session_come_and_go_when_they_are_done() -> None:
         codes = lines(start, "### Session Codes")
         assert [line.partition(":")[0] for line in codes] == ["impl", "next"]
         assert codes[-1:] == ["next: Document the retry flag in the manual"]
-        assert ask(machine, "weather in Lisbon") == NOTHING
+        assert ask(machine, "weather in Lisbon").startswith(NOTHING)
         assert "next: Document the retry flag" in ask(machine, "what is open about the retry flag")
         second = Session(machine, "wednesday")
         second.start()

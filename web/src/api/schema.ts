@@ -235,7 +235,7 @@ export interface paths {
          * Fetch memories whole by their ids, as an agent does with `memory_get`.
          * @description Each comes with since when it holds, who said it, what it replaced, and what is near. It counts as given to the session at work in the folder, and as used.
          */
-        post: operations["get_memories"];
+        post: operations["fetch_memories"];
         delete?: never;
         options?: never;
         head?: never;
@@ -694,26 +694,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/sync/key": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Give the account a new secret and recovery phrase, after the phrase or a device was lost.
-         * @description Account, roles and teams stay. The server deletes what was encrypted with the old secret, and refuses all other devices until they log in again with the new phrase. This device sends everything once more.
-         */
-        post: operations["rotate_key"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/v1/sync/devices": {
         parameters: {
             query?: never;
@@ -724,8 +704,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Make a code with which one more device may log in, once and within seven days; or refuse a device from now on.
+         * Make a code with which one more device may log in, once and within seven days; or refuse a device from now on, or all others.
          * @description Enter the code and the recovery phrase on the new device. From a refused device the server accepts nothing any more. What it received before stays on it. This device leaves the account with `DELETE /v1/sync`.
+         *
+         *     With `new_secret`, after the phrase or a device was lost, the account gets a new secret and recovery phrase, in `login` of the answer. Account, roles and teams stay. The server deletes what was encrypted with the old secret, and refuses all other devices until they log in again with the new phrase. This device sends everything once more.
          */
         post: operations["change_devices"];
         delete?: never;
@@ -1724,7 +1706,7 @@ export interface components {
         ChangeCause: "stored_words" | "hidden" | "new" | "duplicate" | "newer" | "contradicts" | "edited" | "forgotten" | "forgotten_by_agent" | "replaced_by_user" | "not_useful" | "deleted_from_export" | "undone" | "accepted" | "rejected" | "kept" | "other_accepted" | "merged_by_review" | "merged_into" | "faded" | "over_limit" | "consolidated" | "says_same" | "denies" | "replaces" | "gives_other_value" | "may_be_opposite" | "may_replace_words" | "may_give_other_value" | "may_correct" | "may_replace" | "may_contradict" | "replaces_waiting" | "took_over" | "replaced_by" | "said_to_replace" | "settled" | "confirmed_by_words" | "other_kind" | "keeps_its_words" | "captured_already" | "said_before" | "stored_already" | "older" | "quoted" | "own_note" | "lower_tier" | "unconfirmed" | "not_spoken_of" | "holds_elsewhere" | "neither_newer" | "branch_merged" | "branch_gone" | "branch_back" | "branch_renamed" | "holds_on_all" | "read_off" | "confirmed_in_file" | "changed_in_file" | "changed_by_others" | "removed_from_file" | "file_removed" | "session_note" | "session_went_on" | "nothing_left" | "synced" | "shared" | "changed_by_team" | "unshared" | "team_left" | "quotes_ended" | "empty" | "secret" | "too_long" | "tool_kind" | "unwanted_kind" | "rejected_before" | "no_such_message" | "not_quoted" | "wrong_length" | "names_unnamed" | "says_unsaid" | "repeats_given" | "enough_waiting" | "bad_handover" | "headless_run" | "capture_off" | "unreadable_transcript" | "unreadable_file";
         /**
          * ChangeDevices
-         * @description A request to invite one more device to the account, or to refuse one.
+         * @description A request to invite one more device to the account, to refuse one, or to refuse all others by a new secret.
          * @example {
          *       "revoked": "tablet"
          *     }
@@ -1736,6 +1718,12 @@ export interface components {
              * @default
              */
             revoked?: string;
+            /**
+             * New Secret
+             * @description give the account a new secret and recovery phrase; refuses all other devices
+             * @default false
+             */
+            new_secret?: boolean;
             /**
              * Dry Run
              * @description with `revoked`: only say which device that is
@@ -2206,7 +2194,7 @@ export interface components {
         };
         /**
          * DevicesView
-         * @description The answer after a device was invited or refused: the code for the new one, or the devices of the account.
+         * @description The answer after a device was invited or refused: the code for the new one, the devices of the account, or the new login.
          */
         DevicesView: {
             /**
@@ -2219,6 +2207,8 @@ export interface components {
              * @default []
              */
             devices: components["schemas"]["DeviceView"][];
+            /** @default null */
+            login: components["schemas"]["LoginResult"] | null;
         };
         /**
          * DigestLine
@@ -2740,6 +2730,29 @@ export interface components {
             precision: number | null;
         };
         /**
+         * Fetch
+         * @description A request for memories by their ids.
+         * @example {
+         *       "ids": [
+         *         "mem_0000000000000011"
+         *       ],
+         *       "cwd": "/work/shop"
+         *     }
+         */
+        Fetch: {
+            /**
+             * Cwd
+             * @description working folder of the agent; without one only universal memories are seen
+             * @default
+             */
+            cwd?: string;
+            /**
+             * Ids
+             * @description ids, or their beginnings or endings, as an index shows them
+             */
+            ids: string[];
+        };
+        /**
          * FileReport
          * @description Says what was learned from one transcript file.
          *
@@ -2872,29 +2885,6 @@ export interface components {
             };
             /** Reasons */
             reasons: string[];
-        };
-        /**
-         * Get
-         * @description A request for memories by their ids.
-         * @example {
-         *       "ids": [
-         *         "mem_0000000000000011"
-         *       ],
-         *       "cwd": "/work/shop"
-         *     }
-         */
-        Get: {
-            /**
-             * Cwd
-             * @description working folder of the agent; without one only universal memories are seen
-             * @default
-             */
-            cwd?: string;
-            /**
-             * Ids
-             * @description ids, or their beginnings or endings, as an index shows them
-             */
-            ids: string[];
         };
         /**
          * Got
@@ -3425,10 +3415,10 @@ export interface components {
             hint: string;
         };
         /**
-         * Jobs
+         * JobList
          * @description The background jobs with their state: the last one of each name.
          */
-        Jobs: {
+        JobList: {
             /** Jobs */
             jobs: components["schemas"]["Job"][];
         };
@@ -5033,6 +5023,18 @@ export interface components {
              * @default []
              */
             held?: string[];
+            /**
+             * Kind
+             * @description only these kinds
+             * @default []
+             */
+            kind?: string[];
+            /**
+             * Limit
+             * @description most memories; default: as many as fit the budget
+             * @default null
+             */
+            limit?: number | null;
             /**
              * As Of Ms
              * @description answer as of this time
@@ -6680,7 +6682,7 @@ export interface components {
         };
         /**
          * Skipped
-         * @description A statement that was not stored, and the reason; `memory_id` is the memory that already says the same, "" = there is none.
+         * @description A statement that was not stored, and the reason; `memory` is the one that already says the same, null = there is none.
          */
         Skipped: {
             /**
@@ -6693,8 +6695,7 @@ export interface components {
             cause: components["schemas"]["ChangeCause"];
             /** Content */
             content: string;
-            /** Memory Id */
-            memory_id: string;
+            memory: components["schemas"]["MemoryView"] | null;
         };
         /**
          * SpaceRank
@@ -8633,7 +8634,7 @@ export interface operations {
                 /** @description as known and valid at this time */
                 as_of_ms?: number;
                 /** @description only these states; `all` for any */
-                status?: (("active" | "quarantined" | "superseded" | "retired") | "all")[];
+                status?: ("active" | "quarantined" | "superseded" | "retired" | "all")[];
                 /** @description only these scopes; a project's stands for its paths and tasks, too */
                 scope?: string[];
                 /** @description only with these trust tiers */
@@ -8888,6 +8889,15 @@ export interface operations {
             };
             /** @description A memory of `replaces` does not exist. */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Several memories have an id of `replaces`. */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -9249,8 +9259,17 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description No memory has this id, or several have it. */
+            /** @description No memory has this id. */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Several memories have it. */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -9389,8 +9408,17 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No memory has this id, or several have it. */
+            /** @description No memory has this id. */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Several memories have it. */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -9599,8 +9627,17 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No memory has this id, or several have it. */
+            /** @description No memory has this id. */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Several memories have it. */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -9746,8 +9783,17 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No memory has this id, or several have it; or the trace is no longer kept. */
+            /** @description No memory has this id; or the trace is no longer kept. */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Several memories have it. */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -9825,8 +9871,17 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description No memory has this id, or several have it. */
+            /** @description No memory has this id. */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Several memories have it. */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -10188,8 +10243,17 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description No memory has this id, or several have it. */
+            /** @description No memory has this id. */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Several memories have it. */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -10793,7 +10857,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Another number of statements matches than `count`. */
+            /** @description Several memories have one of the ids. Another number of statements matches than `count`. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -11205,13 +11269,21 @@ export interface operations {
             413: components["responses"]["RequestEntityTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
+            /** @description No kind has this name. A value cannot be used; `detail` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             500: components["responses"]["InternalServerError"];
             503: components["responses"]["ServiceUnavailable"];
             507: components["responses"]["InsufficientStorage"];
         };
     };
-    get_memories: {
+    fetch_memories: {
         parameters: {
             query?: never;
             header?: never;
@@ -11220,7 +11292,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Get"];
+                "application/json": components["schemas"]["Fetch"];
             };
         };
         responses: {
@@ -11403,8 +11475,17 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description No memory or recorded recall has this id, or several have it. */
+            /** @description No memory or recorded recall has this id. */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Several memories have it. */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -12404,8 +12485,17 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description No session, or several, begin with this name. */
+            /** @description No session begins with this name. */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Several sessions do. */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -13178,8 +13268,17 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No memory has this id, or several have it; or no team shares it. */
+            /** @description No memory has this id; or no team shares it. */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Several memories have it. */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -14159,54 +14258,6 @@ export interface operations {
             507: components["responses"]["InsufficientStorage"];
         };
     };
-    rotate_key: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "shared": 10,
-                     *       "login": {
-                     *         "account": "ana",
-                     *         "device": "0000000000000000000000000000000000000000000000000000000000000001",
-                     *         "phrase": "00000 00000 00000 00000 00000 00000 00000 00000"
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["LoggedInView"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            /** @description The server does not know this device. Only the user can decide which devices share this memory. On the loopback port: a page of another origin asks. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
-        };
-    };
     change_devices: {
         parameters: {
             query?: never;
@@ -14248,7 +14299,8 @@ export interface operations {
                      *           "entries": 0,
                      *           "behind": 0
                      *         }
-                     *       ]
+                     *       ],
+                     *       "login": null
                      *     }
                      */
                     "application/json": components["schemas"]["DevicesView"];
@@ -15494,7 +15546,7 @@ export interface operations {
                      *       ]
                      *     }
                      */
-                    "application/json": components["schemas"]["Jobs"];
+                    "application/json": components["schemas"]["JobList"];
                 };
             };
             401: components["responses"]["Unauthorized"];

@@ -74,6 +74,11 @@ _WHERE = {
 }
 
 
+def __dir__() -> list[str]:
+    """Return the public names, so that completion shows them before they are loaded."""
+    return list(__all__)
+
+
 def __getattr__(name: str) -> object:
     """Load a public name at its first use."""
     if name not in _WHERE:

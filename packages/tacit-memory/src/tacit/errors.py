@@ -9,6 +9,7 @@ TacitError
  │    └── InvalidPayload     a host payload that cannot be read
  ├── Conflict                a later change touched the same memory
  ├── NotFound                no such memory, session, trace or preset
+ │    └── Ambiguous          several have the name that was given
  ├── RefusedByTrust          the trust tier does not allow this
  ├── RefusedByRedaction      a secret was found and nothing was stored
  ├── StoreError              the store cannot serve
@@ -105,6 +106,12 @@ class NotFound(TacitError):
     """The memory, session, trace, preset or file that was asked for does not exist, or is not visible to the caller."""
 
     code = "not_found"
+
+
+class Ambiguous(NotFound):
+    """Several memories or sessions have the name that was given."""
+
+    code = "ambiguous"
 
 
 class RefusedByTrust(TacitError):

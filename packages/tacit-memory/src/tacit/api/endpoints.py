@@ -41,7 +41,7 @@ from tacit.verbs import (
     upkeep,
     why,
 )
-from tacit.verbs.get import get_memories
+from tacit.verbs.fetch import fetch_memories
 from tacit.verbs.share import share_memory
 from tacit.verbs.why_not import why_not
 
@@ -284,7 +284,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *_group(
         "Recall",
         _send("POST", "/v1/recall", recall.recall),
-        _send("POST", "/v1/fetches", get_memories),
+        _send("POST", "/v1/fetches", fetch_memories),
         _send("POST", "/v1/why-not", why_not),
         _send("POST", "/v1/injections", operations.inject, statuses=(200, 408, 500),
               ahead=True),
@@ -330,7 +330,6 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         _send("PUT", "/v1/sync", sync.log_in),
         _delete("/v1/sync", sync.log_out),
         _send("POST", "/v1/sync/sign-in", sync.sign_in),
-        _send("POST", "/v1/sync/key", sync.rotate_key),
         _send("POST", "/v1/sync/devices", sync.change_devices),
     ),
     *_group(

@@ -7,10 +7,13 @@ nothing of an unexpected error but its class. No other module writes a problem; 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import cast
 
+from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import BaseRoute, Match, Route
+from starlette.types import Receive, Scope, Send
 
 from tacit import errors
 from tacit.errors import TacitError
@@ -26,6 +29,7 @@ STATUS: Mapping[str, int] = {
     "invalid_scope": 422,
     "invalid_payload": 400,
     "not_found": 404,
+    "ambiguous": 409,
     "conflict": 409,
     "refused_by_trust": 403,
     "refused_by_redaction": 403,
@@ -117,6 +121,40 @@ def problem(
     number = STATUS[code] if status is None else status
     body = problem_body(code, detail, hint=hint, status=number)
     return Response(body, status_code=number, headers=dict(headers or {}), media_type=MEDIA_TYPE)
+
+
+class UnknownPath:
+    """The ASGI application for every path and method that no route before it takes."""
+
+    def __init__(self, known_routes: Sequence[BaseRoute]) -> None:
+        """Take the routes before it, to say which methods a path has."""
+        self._known_routes = tuple(known_routes)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer with a problem that says which methods the path has, or that there is no such path."""
+        await self._refused(Request(scope))(scope, receive, send)
+
+    def _refused(self, request: Request) -> Response:
+        allowed = sorted(
+            {
+                method
+                for route in self._known_routes
+                if isinstance(route, Route) and route.matches(request.scope)[0] is not Match.NONE
+                for method in route.methods or ()
+            }
+        )
+        if allowed:
+            return problem(
+                "method_not_allowed",
+                f"{request.url.path} does not take {request.method}.",
+                hint=f"It takes {', '.join(allowed)}.",
+                headers={"Allow": ", ".join(allowed)},
+            )
+        return problem(
+            "no_such_path",
+            f"There is no {request.url.path}.",
+            hint="`GET /v1/openapi.json` describes every operation; all are below /v1.",
+        )
 
 
 def problem_body(code: str, detail: str, *, hint: str = "", status: int | None = None) -> bytes:

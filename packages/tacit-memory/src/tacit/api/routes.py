@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 import traceback
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
@@ -20,14 +19,14 @@ from pydantic_core import from_json, to_json
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
-from starlette.routing import BaseRoute, Match, Route
+from starlette.routing import BaseRoute, Route
 
 from tacit.api.answering import Answer, Parameters, Service
 from tacit.api.conditions import IdempotencyCache, matching
 from tacit.api.encoding import encode, to_bytes
 from tacit.api.endpoints import ENDPOINTS, Endpoint
 from tacit.api.openapi import openapi_document
-from tacit.api.problems import RequestRefused, problem, problem_of
+from tacit.api.problems import RequestRefused, UnknownPath, problem, problem_of
 from tacit.api.stream import Streams
 from tacit.app.engine import Engine
 from tacit.app.values import PROGRAM
@@ -36,6 +35,7 @@ from tacit.model.memory import Speaker
 from tacit.safety.authority import speaker_of
 from tacit.safety.trust import require_user
 from tacit.verbs.asking import ask_verb, has_change_id
+from tacit.verbs.wrong_values import wrong_value
 
 if TYPE_CHECKING:
     from tacit.hosts.install import HostStatus
@@ -43,8 +43,7 @@ if TYPE_CHECKING:
 MAX_PATH_CHARS = 500
 """The most characters of a parameter in a path."""
 
-_SHOULD = re.compile(r"^\w+ should (?:be|have) ")
-"""How pydantic's messages begin: `Input should be less than ...`, `String should have at most ...`."""
+_ONE_OBJECT = "Send one JSON object."
 
 Run = Callable[[Callable[[], Answer[Any]]], Awaitable[Answer[Any]]]
 
@@ -97,13 +96,7 @@ def build_routes(
         )
         for endpoint in ENDPOINTS
     ]
-    known_routes = tuple(routes)
-    methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
-
-    async def unknown(request: Request) -> Response:
-        return _unknown_path(request, known_routes)
-
-    return [*routes, Route("/v1/{rest:path}", unknown, methods=methods)]
+    return [*routes, Route("/v1/{rest:path}", UnknownPath(routes))]
 
 
 def _serve(
@@ -128,7 +121,11 @@ def _serve(
     async def serve(request: Request) -> Response:
         gone: asyncio.Future[Any] | None = None
         try:
-            body = b"" if endpoint.reads == "query" else await _body(request, endpoint.max_bytes)
+            if endpoint.reads == "query":
+                _refuse_body(request)
+                body = b""
+            else:
+                body = await _body(request, endpoint.max_bytes)
             if endpoint.ahead:
                 # What the client did not wait for does not count as given. Behind the body only the end of the connection can follow.
                 gone = asyncio.ensure_future(request.receive())
@@ -239,18 +236,18 @@ def checked_body(body: bytes, endpoint: Endpoint, in_path: Mapping[str, str]) ->
     except ValidationError as error:
         raise _invalid(error, endpoint) from error
     except ValueError as error:
-        raise InvalidPayload(f"The body is not JSON: {error}.", hint="Send one JSON object.") from error
+        raise InvalidPayload(f"The body is not JSON: {error}.", hint=_ONE_OBJECT) from error
 
 
 def _refuse_path_fields(values: Mapping[str, Any], endpoint: Endpoint) -> None:
     for name in endpoint.in_path:
         if name in values:
-            raise InvalidInput(f"There is no field `{name}`.", hint=_known(endpoint))
+            hint = f"Known: {', '.join(_known_names(endpoint)) or 'no fields'}."
+            raise InvalidInput(f"There is no field `{name}`.", hint=hint)
 
 
-def _known(endpoint: Endpoint) -> str:
-    names = [name for name in endpoint.request.model_fields if name not in endpoint.in_path]
-    return f"Known: {', '.join(names) or 'no fields'}."
+def _known_names(endpoint: Endpoint) -> list[str]:
+    return [name for name in endpoint.request.model_fields if name not in endpoint.in_path]
 
 
 def _check_path(values: Mapping[str, str]) -> None:
@@ -281,6 +278,11 @@ def _refuse_query(request: Request) -> None:
         )
 
 
+def _refuse_body(request: Request) -> None:
+    if request.headers.get("content-length", "0") != "0" or "transfer-encoding" in request.headers:
+        raise InvalidInput("The body is not read here.", hint="Put its fields into the query string.")
+
+
 async def _body(request: Request, max_bytes: int) -> bytes:
     declared = request.headers.get("content-length", "")
     too_large = RequestRefused(
@@ -304,50 +306,12 @@ async def _body(request: Request, max_bytes: int) -> bytes:
 
 
 def _invalid(error: ValidationError, endpoint: Endpoint) -> TacitError:
-    first = error.errors(include_url=False)[0]
-    field = ".".join(str(part) for part in first["loc"])
-    message = str(first["msg"])
-    expected = _SHOULD.sub("", message.removeprefix("Value error, ")).rstrip(".")
+    first = error.errors(include_url=False, include_input=False)[0]
     if first["type"] == "json_invalid":
-        return InvalidPayload(f"The body is not JSON: {expected}.", hint="Send one JSON object.")
-    if not field:
-        return InvalidInput(f"The fields do not fit together; expected {expected[:1].lower()}{expected[1:]}.")
-    if first["type"] == "extra_forbidden":
-        return InvalidInput(f"There is no field `{field}`.", hint=_known(endpoint))
-    if first["type"] == "missing":
-        return InvalidInput(f"The field `{field}` is missing.", hint=_known(endpoint))
-    if first["type"] == "string_pattern_mismatch":
-        expected = f"a text that matches {first.get('ctx', {}).get('pattern')}"
-    if first["type"] == "string_too_short":
-        return InvalidInput(f"`{field}` is too short; expected some words.")
-    if message.startswith("Value error, "):  # ours: it says what is wrong and what to do
-        return InvalidInput(f"`{field}`: {expected}.")
-    shown = repr(first["input"])
-    shown = shown if len(shown) <= 80 else f"{shown[:77]}..."
-    return InvalidInput(f"`{field}` is {shown}; expected {expected[:1].lower()}{expected[1:]}.")
-
-
-def _unknown_path(request: Request, known_routes: tuple[BaseRoute, ...]) -> Response:
-    allowed = sorted(
-        {
-            method
-            for route in known_routes
-            if isinstance(route, Route) and route.matches(request.scope)[0] is not Match.NONE
-            for method in route.methods or ()
-        }
-    )
-    if allowed:
-        return problem(
-            "method_not_allowed",
-            f"{request.url.path} does not take {request.method}.",
-            hint=f"It takes {', '.join(allowed)}.",
-            headers={"Allow": ", ".join(allowed)},
-        )
-    return problem(
-        "no_such_path",
-        f"There is no {request.url.path}.",
-        hint="`GET /v1/openapi.json` describes every operation.",
-    )
+        return InvalidPayload(f"The body is not JSON: {str(first['msg']).rstrip('.')}.", hint=_ONE_OBJECT)
+    if first["type"] in ("model_type", "dict_type") and not first["loc"]:
+        return InvalidInput("The body is no JSON object.", hint=_ONE_OBJECT)
+    return wrong_value(error, known=_known_names(endpoint))
 
 
 _BY_PATH = {(endpoint.method, endpoint.path): endpoint for endpoint in ENDPOINTS}

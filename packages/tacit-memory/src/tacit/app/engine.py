@@ -387,6 +387,8 @@ class Engine:
         cwd: str = "",
         surface: Surface = Surface.ON_DEMAND,
         budget_tokens: int | None = None,
+        kinds: Sequence[str] = (),
+        most: int | None = None,
         as_of_ms: int | None = None,
         store_trace: bool = True,
         adjust: Callable[[Settings], Settings] | None = None,
@@ -405,6 +407,8 @@ class Engine:
             cwd: folder whose project is asked; "" = the universal scope only.
             surface: which gate and budget apply.
             budget_tokens: most tokens of the answer; None = the surface's own.
+            kinds: only memories of these kinds; () = of any.
+            most: most memories; None = as many as fit.
             as_of_ms: answer with what was known and held at that moment.
             store_trace: keep the trace for `why`.
             adjust: changes the settings for this question alone.
@@ -439,6 +443,8 @@ class Engine:
             )  # fmt: skip
             query = replace(query, by_user=speaker is Speaker.USER and session is None)
             facts = query.situation.notes
+        only = tuple(self._parts.kinds.get(kind).name for kind in kinds)
+        query = replace(query, kinds=only or query.kinds, most=most)
         preset = preset_of(settings.preset)
         clean, held_ids = self._parts.redactor.cleaner(settings), set(held)
         context = Context(

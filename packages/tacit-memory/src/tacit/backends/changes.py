@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 
 from tacit.backends.codec import clean_text, clean_value
-from tacit.errors import Conflict, InvalidInput, NotFound
+from tacit.errors import Ambiguous, Conflict, InvalidInput, NotFound
 from tacit.model.change_reason import ChangeReason
 from tacit.model.changes import Add, Change, Contradict, Edit, Merge, Retire, Skip, Supersede
 from tacit.model.ids import new_id
@@ -177,7 +177,7 @@ def searched_name(id_or_prefix: str) -> str:
     return wanted
 
 
-def resolution_error(id_or_prefix: str, matches: Sequence[str]) -> NotFound:
+def resolution_error(id_or_prefix: str, matches: Sequence[str]) -> NotFound | Ambiguous:
     """Return (not raise) the error for an id or prefix that names no memory, or several: `matches`."""
     if not matches:
         return NotFound(
@@ -185,7 +185,7 @@ def resolution_error(id_or_prefix: str, matches: Sequence[str]) -> NotFound:
             hint="`tacit list` shows ids; take one as it stands there, or the beginning of a whole one (`mem_...`).",
         )
     some = ", ".join(matches[:5]) + (", ..." if len(matches) > 5 else "")
-    return NotFound(
+    return Ambiguous(
         f"Several memories are called {id_or_prefix!r}: {some}.",
         hint="Give more characters; the last ones tell ids apart.",
     )

@@ -367,7 +367,7 @@ def _change_for_same(memory: Memory, stored: Memory, judgment: Judgment, counted
     proofs = max(stored.proofs, memory.proofs) if repeated else stored.proofs + memory.proofs
     completed = replace(completed, proofs=proofs)
     if repeated and completed == stored:
-        return Skip(content=memory.content, reason=repeated, memory_id=stored.id)
+        return Skip(content=memory.content, reason=repeated, memory=stored)
     completed = replace(completed, updated_at_ms=max(stored.updated_at_ms, memory.updated_at_ms))
     if repeated:
         return Merge(memory=completed, reason=repeated)

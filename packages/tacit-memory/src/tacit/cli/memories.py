@@ -155,8 +155,8 @@ def describe_change(change: dict[str, Any]) -> str:
         case "contradict":
             contradicted = ", ".join((change["other_id"], *change["further"]))
             return f"{stored}\n  contradicts: {contradicted}; {change['reason']}\n  `tacit review` decides"
-        case "skip" if change["memory_id"]:
-            return f"known already {change['memory_id']} {change['content']}"
+        case "skip" if memory:
+            return f"known already {name} {content}"
         case "skip":
             return f"not stored: {change['reason']}"
         case other:

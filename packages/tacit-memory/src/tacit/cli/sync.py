@@ -154,7 +154,7 @@ def key(
     if action != "rotate":
         raise typer.BadParameter(f"{action!r} is not rotate.")
     confirm("Make a new recovery phrase and log out all your other devices?", yes=yes, default=False)
-    done = ask("POST", "/v1/sync/key", {})
+    done = ask("POST", "/v1/sync/devices", {"new_secret": True})
     if as_json:
         print_json(done)
         return

@@ -30,7 +30,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tacit.api.problems import problem, problem_of
+from tacit.api.problems import UnknownPath, problem, problem_of
 from tacit.app.engine import Engine
 from tacit.client.daemon_facts import DaemonFacts
 from tacit.config.environment import search_path
@@ -92,6 +92,7 @@ def build_app(parts: DaemonParts) -> ASGIApp:
         *(Route(path, page) for path in ("/ui", "/ui/{rest:path}")),
         Route("/v1/{rest:path}", _Api(parts)),
     ]
+    routes.append(Route("/{rest:path}", UnknownPath(routes)))
     app = _with_speaker(Starlette(routes=routes), Authority(Home(Path(parts.home))))
     return _counted(_hooks_first(app, parts), parts.counters)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from tacit.library.values import (
     GIVEN,
+    WAITING,
     Considered,
     Found,
     FoundItem,
@@ -24,8 +25,10 @@ def stored_from(change: Mapping[str, Any], change_id: str | None) -> Stored:
     skipped = change.get("change") == "skip"
     return Stored(
         change=str(change.get("change", "")),
-        id="" if skipped else str(memory.get("id") or change.get("memory_id") or ""),
+        id=str(memory.get("id") or change.get("memory_id") or ""),
+        kind=str(memory.get("kind") or ""),
         content=str(memory.get("content") or change.get("content") or ""),
+        waits=memory.get("status") == WAITING,
         reason=str(change.get("reason", "")),
         change_id="" if skipped else change_id or "",
     )
@@ -70,6 +73,7 @@ def recollection_from(answer: Mapping[str, Any]) -> Recollection:
                 created_at_ms=memory["created_at_ms"],
                 valid_from_ms=memory["validity"]["valid_from_ms"],
                 valid_to_ms=memory["validity"]["valid_to_ms"],
+                waits=memory["status"] == WAITING,
             )
             for memory in answer["memories"]
         ),
@@ -138,11 +142,22 @@ def stored_from_edit(answer: Mapping[str, Any]) -> Stored:
     """Convert the API's answer to an edit into a `Stored` with the change "edit"."""
     memory = record_from(answer["memory"])
     change_id = answer["change_id"] or ""
-    return Stored(change="edit", id=memory.id, content=memory.content, reason="edited", change_id=change_id)
+    return Stored(
+        change="edit",
+        id=memory.id,
+        kind=memory.kind,
+        content=memory.content,
+        waits=memory.waits,
+        reason="edited",
+        change_id=change_id,
+    )
 
 
 def stored_from_forget(answer: Mapping[str, Any], reason: str) -> Stored:
     """Convert the API's answer to forgetting a memory into a `Stored` with the change "retire"; `reason` is the one that was given."""
     change_id = answer["change_id"] or ""
     why = reason or "forgotten"
-    return Stored(change="retire", id=answer["memory"]["id"], content="", reason=why, change_id=change_id)
+    ended = answer["memory"]
+    return Stored(
+        change="retire", id=ended["id"], kind=ended["kind"], content="", reason=why, change_id=change_id
+    )

@@ -10,12 +10,12 @@ import logging
 import os
 import secrets
 import warnings
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import wraps
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar, cast
 
 from tacit.config.home import Home
 from tacit.errors import DaemonUnavailable, InvalidInput, NotFound
@@ -31,7 +31,7 @@ from tacit.library.conversions import (
 from tacit.library.engine_access import HOST, EngineAccess, LocalEngine, open_in_process
 from tacit.library.message_formats import ROLE_CONTENT, MessageFormat
 from tacit.library.session import Prepared, Session
-from tacit.library.values import MemoryPage, MemoryRecord, RecallRecord, Recollection, Stored
+from tacit.library.values import WAITING, MemoryPage, MemoryRecord, RecallRecord, Recollection, Stored
 from tacit.model.scope import MAX_USER_CHARS, USER_FOLDER, Scope, is_user_name, project_scope, user_project_id
 from tacit.safety.authority import LEFT_OUT
 
@@ -219,15 +219,15 @@ class Tacit:
             "content": content,
             "kind": kind,
             "scope": self._scope(scope),
-            "when": when if when is None or isinstance(when, str) else list(when),
+            "when": when if when is None or isinstance(when, str) else _texts("when", when),
             "cwd": self._at(cwd),
             "pinned": pinned,
-            "files": _texts(files),
+            "files": _texts("files", files),
             "source": HOST,
             "session": self._session_name(session),
             "sensitivity": sensitivity or None,
             "user_words": user_words,
-            "replaces": [self._own(memory_id) for memory_id in _texts(replaces)],
+            "replaces": [self._own(memory_id) for memory_id in _texts("replaces", replaces)],
         }
         return changes_from(self._way.ask("POST", "/v1/memories", statement))
 
@@ -236,6 +236,8 @@ class Tacit:
         text: str,
         *,
         cwd: str | os.PathLike[str] | None = None,
+        limit: int | None = None,
+        kind: str | Sequence[str] = (),
         budget_tokens: int | None = None,
         agent: str = "",
         session: str = "",
@@ -245,16 +247,21 @@ class Tacit:
         Args:
             text: a question, or words.
             cwd: folder whose project may be seen.
+            limit: most memories; None = as many as fit `budget_tokens`.
+            kind: only this kind, or these; empty = all.
             budget_tokens: most tokens of the block; None = as the settings say (1000).
             agent: name of the agent that asks: it also sees what has its scope (`agent:NAME`), and its settings apply.
             session: id of the conversation that asks: it also sees what has its scope (`session:ID`) or is for it alone.
 
         Raises:
+            UnknownKind, InvalidInput: for a kind that does not exist, an empty text, or a value of a wrong type.
             DaemonUnavailable: without a daemon, where it is needed.
         """
         question = {
             "text": text,
             "cwd": self._at(cwd),
+            "limit": limit,
+            "kind": _texts("kind", kind),
             "budget_tokens": budget_tokens,
             "agent": agent,
             "session": self._session_name(session),
@@ -300,8 +307,10 @@ class Tacit:
             cwd: folder whose project it is about.
             deadline_ms: longest time, as for `context_for`.
         """
-        name = self._named(session or f"once-{secrets.token_hex(8)}")
-        return self._way.inject(prompt, session_id=name, cwd=self._at(cwd), deadline_ms=deadline_ms)
+        name = self._named(_text("session", session) or f"once-{secrets.token_hex(8)}")
+        return self._way.inject(
+            _text("prompt", prompt), session_id=name, cwd=self._at(cwd), deadline_ms=deadline_ms
+        )
 
     def session(
         self,
@@ -322,7 +331,7 @@ class Tacit:
             capture: whether Tacit may learn from it.
         """
         return Session(
-            self._named(session_id or f"s-{secrets.token_hex(8)}"),
+            self._named(_text("session_id", session_id) or f"s-{secrets.token_hex(8)}"),
             hook=self._way.hook,
             later=self._behind.later,
             cwd=self._at(cwd),
@@ -337,9 +346,9 @@ class Tacit:
         self,
         *,
         text: str = "",
-        kinds: Sequence[str] = (),
-        scopes: Sequence[str] = (),
-        statuses: Sequence[str] = ("active",),
+        kind: str | Sequence[str] = (),
+        scope: str | Sequence[str] = (),
+        status: str | Sequence[str] = ("active", WAITING),
         limit: int = 50,
         offset: int = 0,
         cwd: str | os.PathLike[str] | None = None,
@@ -348,9 +357,9 @@ class Tacit:
 
         Args:
             text: words to search for; "" = all memories.
-            kinds: only these kinds; empty = all.
-            scopes: only these scopes, such as `universal`; empty = all.
-            statuses: only these of `active`, `quarantined`, `superseded`, `retired`; `all` = any.
+            kind: only this kind, or these; empty = all.
+            scope: only this scope, or these, such as `universal`; empty = all.
+            status: only these of `active`, `quarantined` (it waits for the user), `superseded`, `retired`; `all` = any.
             limit: most memories, up to 500.
             offset: number of memories to skip.
             cwd: folder whose project may be seen; "" = everything in the store.
@@ -360,10 +369,10 @@ class Tacit:
             DaemonUnavailable: without a daemon, where it is needed.
         """
         wanted = {
-            "text": text.strip() or None,
-            "kind": _texts(kinds),
-            "scope": _texts(scopes),
-            "status": _texts(statuses),
+            "text": _text("text", text).strip() or None,
+            "kind": _texts("kind", kind),
+            "scope": _texts("scope", scope),
+            "status": _texts("status", status),
             "limit": limit,
             "offset": offset,
             "cwd": self._at(cwd),
@@ -616,14 +625,30 @@ class Tacit:
             )
 
 
-def _texts(given: Sequence[str]) -> tuple[str, ...]:
+# A program without types may pass anything: these checks name the argument, as the API names a field.
+
+
+def _text(name: str, given: object) -> str:
+    if isinstance(given, str):
+        return given
+    raise InvalidInput(f"`{name}` is {given!r}; expected a text.")
+
+
+def _texts(name: str, given: object) -> tuple[str, ...]:
     """Return texts as a tuple. A single text counts as one, although it is a sequence of characters in Python."""
-    return (given,) if isinstance(given, str) else tuple(given)
+    if isinstance(given, str):
+        return (given,)
+    if not isinstance(given, Iterable) or isinstance(given, Mapping):
+        raise InvalidInput(f"`{name}` is {given!r}; expected a text, or several.")
+    return tuple(_text(name, one) for one in cast("Iterable[object]", given))
 
 
 def _folder(cwd: str | os.PathLike[str] | None) -> str:
     if cwd is None:
         return os.getcwd()  # noqa: PTH109 - a text is wanted
+    # Programs without types: see above.
+    if not isinstance(cwd, str | os.PathLike):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidInput(f"`cwd` is {cwd!r}; expected a folder.")
     return os.path.abspath(cwd) if os.fspath(cwd) else ""  # noqa: PTH100 - "" must stay ""
 
 
@@ -692,7 +717,7 @@ class UserSpace:
 
 # --- the thread behind
 
-WAITING = 256
+MOST_JOBS = 256
 """The most jobs that wait in the background; further ones are dropped, with a line in the log."""
 
 
@@ -711,7 +736,7 @@ class Background:
     def later(self, job: Callable[[], object]) -> None:
         """Queue `job`. If too many are waiting, or after `close`, it is dropped with a line in the log."""
         with self._lock:
-            if self.closed or self._waiting >= WAITING:
+            if self.closed or self._waiting >= MOST_JOBS:
                 _LOG.warning("a turn is not learned from: %s", "closed" if self.closed else "too many wait")
                 return
             self._waiting += 1

@@ -45,6 +45,11 @@ class MemoryRecord:
     valid_from_ms: int
     valid_to_ms: int | None = None
 
+    @property
+    def waits(self) -> bool:
+        """Whether it waits for the user to confirm it."""
+        return self.status == WAITING
+
     def _repr_html_(self) -> str:
         return html_table(
             ("id", "kind", "content", "status", "scope", "tier"),
@@ -94,6 +99,7 @@ class Found:
         created_at_ms: milliseconds since the Unix epoch.
         valid_from_ms: since when it holds, in milliseconds since the Unix epoch.
         valid_to_ms: until when it held; None = it still does.
+        waits: whether it waits for the user to confirm it.
     """
 
     id: str
@@ -106,6 +112,7 @@ class Found:
     created_at_ms: int
     valid_from_ms: int = 0
     valid_to_ms: int | None = None
+    waits: bool = False
 
     def _repr_html_(self) -> str:
         return html_table(
@@ -146,8 +153,10 @@ class Stored:
 
     Attributes:
         change: add, merge, supersede, contradict, edit, retire, or skip where nothing was stored.
-        id: `mem_...` of the memory that holds it now, or of the one that ended; "" for a skip.
+        id: `mem_...` of the memory that holds it now, also where it was known already, or of the one that ended; "" = there is none.
+        kind: name of its kind; "" = there is no memory.
         content: its words as they are stored, without secrets; "" for a retired one.
+        waits: whether it waits for the user to confirm it.
         reason: why, in words.
         change_id: `chg_...`, what `undo` takes; "" = nothing was written.
     """
@@ -156,11 +165,14 @@ class Stored:
     id: str
     content: str
     reason: str
+    kind: str = ""
+    waits: bool = False
     change_id: str = ""
 
     def _repr_html_(self) -> str:
         return html_table(
-            ("change", "id", "content", "reason"), [(self.change, self.id, self.content, self.reason)]
+            ("change", "id", "kind", "content", "waits", "reason"),
+            [(self.change, self.id, self.kind, self.content, "yes" if self.waits else "no", self.reason)],
         )
 
 
@@ -237,6 +249,8 @@ class FoundItem:
     score: float | None = None
 
 
+WAITING = "quarantined"
+"""The status of a memory that waits for the user."""
 GIVEN = "given"
 """The outcome of a memory that a recall gave."""
 

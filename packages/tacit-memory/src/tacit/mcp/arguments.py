@@ -7,7 +7,7 @@ session of every agent.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Annotated, Any, cast
 
 from pydantic import (
@@ -22,6 +22,7 @@ from pydantic import (
 from tacit.errors import InvalidInput
 from tacit.model.kinds import BUILTIN_KINDS
 from tacit.verbs.requests import MOST_TOKENS
+from tacit.verbs.wrong_values import wrong_value
 
 
 def _as_list(value: object) -> object:
@@ -41,6 +42,8 @@ MaxTokens = Annotated[int, Field(ge=50, le=MOST_TOKENS)]
 KIND_NAMES: list[JsonValue] = [kind.name for kind in BUILTIN_KINDS]
 KindName = Annotated[str, Field(json_schema_extra={"enum": KIND_NAMES})]
 KindNames = Annotated[list[KindName], BeforeValidator(_as_list)]
+DESIGN_NAMES: Mapping[str, str] = {"category": "kind", "memory_types": "kind"}
+"""Names of arguments in the designs that presets are made from, and the one name that they have here. Both are taken."""
 Says = Mapping[str, Mapping[str, Any]]
 """For a tool that asks a verb: its arguments, which are fields of the verb's request, and for each what its schema tells agents instead."""
 A_LIST: Mapping[str, Any] = {"type": "array", "items": {"type": "string"}, "anyOf": ()}
@@ -68,14 +71,14 @@ class Context(Arguments):
     scope: str | None = Field(
         default=None, description="universal, language:X, project:X or project:X:task:Y"
     )
-    category: KindName | None = None
+    kind: str | None = Field(default=None, description="As in memory_add")
 
 
 class Inject(Arguments):
     """Arguments of `inject_context`."""
 
     topic: str | None = Field(default=None, description="none = what the user asked last")
-    memory_types: KindNames | None = None
+    kind: KindNames | None = None
     max_tokens: MaxTokens = 1000
 
 
@@ -169,26 +172,21 @@ def checked(model: type[BaseModel], values: Mapping[str, Any], says: Says | None
         InvalidInput: naming the argument, what is wrong, and what is known.
     """
     names = tuple(model.model_fields if says is None else says)
-    for name in values:
-        if name not in names:
-            raise InvalidInput(f"There is no argument `{name}`.", hint=_known(names))
-    given = {name: value for name, value in values.items() if value is not None}
+    given: dict[str, Any] = {}
+    for name, value in values.items():
+        known_as = name if name in names else DESIGN_NAMES.get(name, name)
+        if known_as not in names:
+            raise InvalidInput(
+                f"There is no argument `{name}`.", hint=f"Known: {', '.join(names) or 'none'}."
+            )
+        if value is not None:
+            given[known_as] = value
     if says is not None:
         given = _as_request(model, given, says)
     try:
         return model.model_validate(given)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-    name = ".".join(str(part) for part in first["loc"])
-    if first["type"] == "missing":
-        raise InvalidInput(f"The argument `{name}` is missing.", hint=_known(names))
-    subject, _, problem = str(first["msg"]).removeprefix("Value error, ").partition(" should ")
-    said = f"should {problem}" if problem else f"cannot be used: {subject[:1].lower()}{subject[1:]}"
-    raise InvalidInput(f"`{name}` {said}.", hint="Call again with another value.")
-
-
-def _known(names: Sequence[str]) -> str:
-    return f"Known: {', '.join(names) or 'none'}."
+        raise wrong_value(error, known=names, noun="argument") from error
 
 
 def _as_request(model: type[BaseModel], given: Mapping[str, Any], says: Says) -> dict[str, Any]:
@@ -205,9 +203,7 @@ def _as_request(model: type[BaseModel], given: Mapping[str, Any], says: Says) ->
             continue
         offered = told.get("enum")
         if offered is not None and offered is not KIND_NAMES and value not in offered:
-            raise InvalidInput(
-                f"`{name}` should be one of {', '.join(offered)}.", hint="Call again with another value."
-            )
+            raise InvalidInput(f"`{name}` is {value!r}; expected {' or '.join(offered)}.")
         types = {option.get("type") for option in fields[name].get("anyOf", (fields[name],))}
         is_list = "array" in types and ("string" not in types or str(value).lstrip().startswith("["))
         request[name] = _as_list(value) if is_list else value

@@ -47,6 +47,7 @@ CHANGES = _object(
         _object(
             change=_STRING,
             id=_STRING,
+            kind=_STRING,
             unconfirmed={"type": "boolean"},
             others=_list(_STRING),
         )
@@ -143,10 +144,11 @@ def changes_data(changes: Sequence[Change], note: str) -> dict[str, Any]:
 def _change(change: Change) -> dict[str, Any]:
     row: dict[str, Any] = {"change": type(change).__name__.lower(), "id": ""}
     match change:
-        case Skip() | Retire():
+        case Retire() | Skip(memory=None):
             row["id"] = change.memory_id
         case _:
-            row["id"] = change.memory.id
+            assert change.memory is not None
+            row |= {"id": change.memory.id, "kind": change.memory.kind}
             if is_marked(change.memory):
                 row["unconfirmed"] = True
     match change:

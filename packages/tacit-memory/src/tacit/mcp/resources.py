@@ -10,7 +10,7 @@ from tacit.app.values import Caller
 from tacit.errors import NotFound
 from tacit.mcp import arguments as ask
 from tacit.mcp.texts import framed, memory_line
-from tacit.mcp.tools import NOTHING_KNOWN, profile
+from tacit.mcp.tools import nothing_known, profile
 
 if TYPE_CHECKING:
     from tacit.app.engine import Engine
@@ -29,7 +29,7 @@ class Resource:
 
 
 def _context(engine: Engine, caller: Caller) -> str:
-    return engine.context_answer(caller.cwd).block.text or NOTHING_KNOWN
+    return engine.context_answer(caller.cwd).block.text or nothing_known(engine, caller)
 
 
 def _preferences(engine: Engine, caller: Caller) -> str:

@@ -5,7 +5,7 @@ In: memories, changes, traces, counts. Out: text, escaped, within the tokens of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from tacit.app.queries.agent_tools import AgentStats
 from tacit.app.reasons import change_text, silence_text
@@ -22,6 +22,8 @@ MORE_HINT = "ask more narrowly or raise max_tokens"
 SHORTEST = 40
 LINE_CHARS = 400
 SILENCES = 3
+NOTHING_FITS = "Nothing fits this question."
+KINDS_SHOWN = 6
 
 
 def framed(
@@ -101,8 +103,8 @@ def _outcome(change: Change) -> str:
             return f"Ended: {memory_line(change.memory)[2:]} {change.memory.validity.superseded_by} holds."
         case Edit():
             return f"Changed: {memory_line(change.memory)[2:]}"
-        case Skip() if change.memory_id:
-            return f"Known already as {change.memory_id}."
+        case Skip() if change.memory is not None:
+            return f"Known already as {_named(change.memory)}."
         case Skip():
             return f"Not stored: {escape_text(change_text(change.reason))}."
         case _:
@@ -146,6 +148,36 @@ def trace_lines(trace: Trace, memory_id: str = "") -> list[str]:
     if memory_id and not shown and memory_id in why:
         lines.append(f"  - {memory_id}: {escape_text(why[memory_id])}")
     return lines
+
+
+def nothing_text(record: AgentStats, *, kinds: Collection[str] = ()) -> str:
+    """Say that nothing fits, and what is on record all the same, so that nobody takes silence for an empty memory.
+
+    Args:
+        record: what may be seen where the question was asked.
+        kinds: the kinds that were asked for; empty = all.
+    """
+    told = [NOTHING_FITS]
+    if record.kinds:
+        wanted = [(kind, number) for kind, number in record.kinds if not kinds or kind in kinds]
+        if kinds and not wanted:
+            told.append(f"No {' or '.join(sorted(kinds))} is on record here.")
+        listed = ", ".join(f"{number} {kind}" for kind, number in (wanted or record.kinds)[:KINDS_SHOWN])
+        how = "" if kinds and wanted else "; `kind` of memory_context shows those of one"
+        told.append(f"On record here: {listed}{how}.")
+    elif not record.unconfirmed:
+        told.append("No memory is on record here.")
+    if record.unconfirmed:
+        told.append(f"{record.unconfirmed} wait for the user to confirm them.")
+    return " ".join(told)
+
+
+def too_long_text(ids: Sequence[str]) -> str:
+    """Say which memories fit the question but not the size of the answer, and how to get them."""
+    shown = ", ".join(ids[:KINDS_SHOWN])
+    return (
+        f"On record, but too long for this answer: {shown}. memory_get gives them whole; or raise max_tokens."
+    )
 
 
 def stats_text(stats: AgentStats) -> str:

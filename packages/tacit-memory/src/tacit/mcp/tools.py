@@ -26,9 +26,11 @@ from tacit.mcp.texts import (
     TAIL_TOKENS,
     framed,
     memory_line,
+    nothing_text,
     outcome,
     rival_line,
     stats_text,
+    too_long_text,
     trace_lines,
     with_more,
 )
@@ -41,15 +43,13 @@ from tacit.verbs.answers import Changed, OneMemory
 from tacit.verbs.asking import AnswerT, Verb, ask_verb
 from tacit.verbs.edit import Update, update_memory
 from tacit.verbs.feedback import MemoryFeedback, Rated, rate_memory
+from tacit.verbs.fetch import Fetch, Got, fetch_memories
 from tacit.verbs.forget import Forget, forget_memory
-from tacit.verbs.get import Get, Got, get_memories
 from tacit.verbs.remember import Remember, remember
 
 if TYPE_CHECKING:
     from tacit.app.engine import Engine
 
-NOTHING_FITS = "Nothing fits this question."
-NOTHING_KNOWN = "Nothing is known of this project yet."
 OFFSET_HINT = "ask more narrowly, raise max_tokens or use offset"
 ERRORS = ("error_pattern", "anti_pattern")
 FILES = ("file_context",)
@@ -108,7 +108,7 @@ def search(engine: Engine, caller: Caller, arguments: ask.Search) -> ToolAnswer:
     answer = engine.agents.answer(caller, arguments.query, budget_tokens=arguments.max_tokens - TAIL_TOKENS)
     further = () if answer.refused else engine.agents.matching(caller, arguments.query, besides=answer)
     if not further:
-        return _answer(answer)
+        return _answer(engine, caller, answer)
     count = engine.agents.count
     remaining = arguments.max_tokens - count(answer.block.text)
     if answer.block.text and remaining < LEAST_FURTHER:
@@ -133,13 +133,20 @@ def _found(text: str, memories: Sequence[Memory] = (), *, more: int = 0) -> Tool
     return ToolAnswer(text=text, data=say.memories_data(text, memories, more=more))
 
 
-def _answer(answer: ContextAnswer) -> ToolAnswer:
+def _answer(
+    engine: Engine, caller: Caller, answer: ContextAnswer, *, scope: str = "", kinds: Sequence[str] = ()
+) -> ToolAnswer:
+    """Return the answer, or why it is empty: refused, too long, or nothing that fits beside what is on record."""
+    if answer.block.empty and answer.refused:
+        return _found(answer.refused)
+    if answer.block.empty and answer.too_long:
+        return _found(too_long_text(answer.too_long), more=answer.more)
     if answer.block.empty:
-        return _found(answer.refused or NOTHING_FITS)
+        return _found(nothing_text(engine.agents.on_record(caller, scope=scope), kinds=kinds))
     return _found(with_more(answer.block.text, answer.more, MORE_HINT), answer.memories, more=answer.more)
 
 
-def _tell_fetched(engine: Engine, caller: Caller, request: Get, got: Got) -> ToolAnswer:  # noqa: ARG001 - one shape for all
+def _tell_fetched(engine: Engine, caller: Caller, request: Fetch, got: Got) -> ToolAnswer:  # noqa: ARG001 - one shape for all
     found = {memory.id: memory for memory in engine.store.get(got.ids, scope=engine.store.scopes())}
     return _found(got.text, [found[name] for name in got.ids])
 
@@ -173,25 +180,31 @@ def _changed(changes: Sequence[Change], text: str) -> ToolAnswer:
 
 def context(engine: Engine, caller: Caller, arguments: ask.Context) -> ToolAnswer:
     """Return the start pack of a new session in the folder. With any argument, answer the question; the answer then counts as given to the session."""
-    if not (arguments.query or arguments.scope or arguments.category):
+    if not (arguments.query or arguments.scope or arguments.kind):
         start = engine.context_answer(caller.cwd)
-        return _found(start.block.text or NOTHING_KNOWN, start.memories)
-    answer = engine.agents.answer(
-        caller, arguments.query or "", scope=arguments.scope or "", category=arguments.category or ""
-    )
-    return _answer(answer)
+        return _found(start.block.text or nothing_known(engine, caller), start.memories)
+    scope, kinds = arguments.scope or "", (arguments.kind,) if arguments.kind else ()
+    answer = engine.agents.answer(caller, arguments.query or "", scope=scope, kinds=kinds)
+    return _answer(engine, caller, answer, scope=scope, kinds=engine.agents.kinds_of(caller, kinds))
+
+
+def nothing_known(engine: Engine, caller: Caller) -> str:
+    """Say that a session in the caller's folder starts with nothing, and what is on record all the same."""
+    record = engine.agents.on_record(caller)
+    if record.active:
+        return f"No rule, decision or task is on record for the start of a session here; {record.active} memories can be searched."
+    waiting = f" {record.unconfirmed} statements wait for the user to confirm them; memory_search finds them."
+    return f"Nothing confirmed is on record here yet.{waiting if record.unconfirmed else ''}"
 
 
 def inject(engine: Engine, caller: Caller, arguments: ask.Inject) -> ToolAnswer:
     """Return what is known about a topic, by default about the user's last prompt. Source: section 3.2 of the typed seed."""
     words = arguments.topic or engine.agents.last_words(caller)
+    kinds = tuple(arguments.kind or ())
     answer = engine.agents.answer(
-        caller,
-        words,
-        kinds=tuple(arguments.memory_types or ()),
-        budget_tokens=arguments.max_tokens - TAIL_TOKENS,
+        caller, words, kinds=kinds, budget_tokens=arguments.max_tokens - TAIL_TOKENS
     )
-    return _answer(answer)
+    return _answer(engine, caller, answer, kinds=engine.agents.kinds_of(caller, kinds))
 
 
 def task(engine: Engine, caller: Caller, arguments: ask.Task) -> ToolAnswer:
@@ -207,7 +220,7 @@ def task(engine: Engine, caller: Caller, arguments: ask.Task) -> ToolAnswer:
         budget_tokens=arguments.max_tokens - TAIL_TOKENS,
         for_task=True,
     )
-    return _answer(answer)
+    return _answer(engine, caller, answer)
 
 
 def list_some(engine: Engine, caller: Caller, arguments: ask.ListSome) -> ToolAnswer:
@@ -221,34 +234,34 @@ def list_some(engine: Engine, caller: Caller, arguments: ask.ListSome) -> ToolAn
         offset=arguments.offset,
     )
     heading = "On record, best match first." if arguments.text else "On record, newest first."
-    return _listed(
-        engine,
-        listing,
-        heading,
-        "No memory of this sort may be seen from here.",
-        arguments.max_tokens,
-        how=OFFSET_HINT,
-    )
+    kinds = (arguments.kind,) if arguments.kind else ()
+    if not listing.memories and arguments.offset:
+        return _found(f"No further memory: `offset` {arguments.offset} is past the last one.")
+    if not listing.memories:
+        record = engine.agents.on_record(caller, scope=arguments.scope or "")
+        return _found(nothing_text(record, kinds=kinds))
+    return _listed(engine, listing, heading, arguments.max_tokens, how=OFFSET_HINT)
 
 
 def profile(engine: Engine, caller: Caller, arguments: ask.Profile) -> ToolAnswer:
     """Return what is known of the user and their standing rules, the most important first."""
     heading = "What the user prefers and wants to be kept to, the most important first."
     listing = engine.agents.profile(caller)
-    return _listed(engine, listing, heading, "No preference of the user is known yet.", arguments.max_tokens)
+    if not listing.memories:
+        waiting = engine.agents.on_record(caller).unconfirmed
+        told = f" {waiting} statements wait for them to confirm." if waiting else ""
+        return _found(f"No preference that the user confirmed is on record yet.{told}")
+    return _listed(engine, listing, heading, arguments.max_tokens)
 
 
 def _listed(
     engine: Engine,
     listing: MemoryListing,
     heading: str,
-    none: str,
     max_tokens: int,
     *,
     how: str = MORE_HINT,
 ) -> ToolAnswer:
-    if not listing.memories:
-        return _found(none)
     lines = [memory_line(memory) for memory in listing.memories]
     text = framed(
         heading, lines, max_tokens=max_tokens, more=listing.more, count=engine.agents.count, how=how
@@ -264,8 +277,14 @@ def why(engine: Engine, caller: Caller, arguments: ask.Why) -> ToolAnswer:
     count = engine.agents.count
     data = say.recalls_data(traces, name, max_tokens=arguments.max_tokens, count=count)
     if not traces:
-        of = f" looked at {arguments.id}" if arguments.id else ""
-        return ToolAnswer(text=f"No recall of a session at work here{of}.", data=data)
+        at_work = engine.agents.queries.newest(caller.cwd) is not None
+        of = f" that looked at {arguments.id}" if arguments.id else ""
+        told = (
+            f"The session at work here has had no recall{of} yet."
+            if at_work
+            else "No session is at work here."
+        )
+        return ToolAnswer(text=told, data=data)
     lines = [line for trace in traces for line in trace_lines(trace, name)]
     text = framed(
         "The last recalls of this session, newest first.",
@@ -310,10 +329,10 @@ TOOLS: tuple[Tool, ...] = (
         name="memory_get",
         title="Fetch memories",
         about="Fetch memories whole by the ids before their headlines, several at once: before a step that a headline may change.",
-        takes=Get,
+        takes=Fetch,
         says={"ids": {"description": "As before the headlines"}},
         gives=say.MEMORIES,
-        answer=_asking(get_memories, _tell_fetched),
+        answer=_asking(fetch_memories, _tell_fetched),
         lean=True,
         always=True,
     ),

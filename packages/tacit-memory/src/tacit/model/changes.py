@@ -124,11 +124,16 @@ class Retire:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Skip:
-    """The decision not to store a draft, with the reason. `memory_id` = the memory that already says it, "" = none does."""
+    """The decision not to store a draft, with the reason. `memory` = the memory that already says it; None = none does."""
 
     content: str
     reason: ChangeReason
-    memory_id: str = ""
+    memory: Memory | None = None
+
+    @property
+    def memory_id(self) -> str:
+        """Return the id of the memory that already says it; "" = none does."""
+        return self.memory.id if self.memory is not None else ""
 
 
 Change = Add | Merge | Supersede | Contradict | Edit | Retire | Skip

@@ -40,6 +40,7 @@ class Query:
         entities: what the words and recent files name.
         files: paths at hand, relative to the project root.
         kinds: names of the kinds that are searched; None = any.
+        most: most memories that are given; None = as many as fit.
         error_signature: normalized signature of a failure, or empty.
         at_ms: the moment it is asked for; nothing later may be read.
         budget_tokens: most that may be handed over.
@@ -70,6 +71,7 @@ class Query:
     entities: tuple[Entity, ...] = ()
     files: tuple[str, ...] = ()
     kinds: tuple[str, ...] | None = None
+    most: int | None = None
     error_signature: str = ""
     session: str = ""
     by_user: bool = False

@@ -82,9 +82,15 @@ def budget(state: RecallState) -> Outcome[RecallState]:
 
     The layout's own function chooses, else `pack_start`.
     """
+    fresh, most = state.fresh or (), state.query.most
+    too_many: tuple[Drop, ...] = ()
+    if most is not None and len(fresh) > most:
+        why = DropReason(cause=DropCause.TOO_MANY, bound=most)
+        too_many = tuple(Drop(memory_id=candidate.memory.id, why=why) for candidate in fresh[most:])
+        state = state.changed(fresh=fresh[:most])
     done = state.layout.pack(state) if state.layout.pack else pack_start(state, state.fresh or ())
     pack = replace(done.kept, pairs=state.pairs)
-    return Outcome(kept=state.changed(pack=pack), drops=done.drops, facts=done.facts)
+    return Outcome(kept=state.changed(pack=pack), drops=(*too_many, *done.drops), facts=done.facts)
 
 
 def pack_start(state: RecallState, candidates: Sequence[Candidate]) -> Outcome[Pack]:

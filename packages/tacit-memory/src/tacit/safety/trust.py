@@ -49,7 +49,7 @@ USERS_ALONE: Mapping[str, str] = {
     "decide_reviews": _REVIEW,
     "put_folder_project": _SHARING,
     **dict.fromkeys(
-        ("sync", "log_in", "sign_in", "log_out", "rotate_key", "change_devices"),
+        ("sync", "log_in", "sign_in", "log_out", "change_devices"),
         _DEVICES,
     ),
     **dict.fromkeys(

@@ -243,13 +243,13 @@ class Retired(Shape):
 
 
 class Skipped(Shape):
-    """A statement that was not stored, and the reason; `memory_id` is the memory that already says the same, "" = there is none."""
+    """A statement that was not stored, and the reason; `memory` is the one that already says the same, null = there is none."""
 
     change: Literal["skip"]
     reason: str
     cause: ChangeCause
     content: str
-    memory_id: str
+    memory: MemoryAnswer | None
 
 
 ChangeView = Written | Superseded | Contradicted | Retired | Skipped
@@ -260,7 +260,7 @@ def _change_view(change: Change) -> ChangeView:
     match change:
         case Skip():
             return Skipped(
-                change="skip", reason=reason, cause=cause, content=change.content, memory_id=change.memory_id
+                change="skip", reason=reason, cause=cause, content=change.content, memory=change.memory
             )
         case Retire():
             return Retired(
@@ -576,10 +576,11 @@ class SignInView(Shape):
 
 
 class DevicesView(Shape):
-    """The answer after a device was invited or refused: the code for the new one, or the devices of the account."""
+    """The answer after a device was invited or refused: the code for the new one, the devices of the account, or the new login."""
 
     code: str = ""
     devices: Sequence[DeviceView] = ()
+    login: LoginResult | None = None
 
 
 class TeamView(Shape):
@@ -790,7 +791,7 @@ class OneJob(Shape):
     job: Job
 
 
-class Jobs(Shape):
+class JobList(Shape):
     """The background jobs with their state: the last one of each name."""
 
     jobs: Sequence[Job]

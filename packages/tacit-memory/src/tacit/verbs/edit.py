@@ -93,7 +93,8 @@ def edit_memory(engine: Engine, caller: Caller, request: Edit) -> Edited:
     back. Send `If-Match` so that you do not overwrite a change that somebody else made meanwhile.
 
     Raises:
-        NotFound: no memory has this id, or several have it.
+        NotFound: no memory has this id.
+        Ambiguous: several memories have it.
         RefusedByRedaction: the text holds a secret.
     """
     memory = engine.show(request.id)

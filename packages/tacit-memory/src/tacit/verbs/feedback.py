@@ -63,7 +63,8 @@ def rate_memory(engine: Engine, caller: Caller, request: Feedback) -> Rated:
     of one client through a tool counts once.
 
     Raises:
-        NotFound: no memory has this id, or several have it; or the trace is no longer kept.
+        NotFound: no memory has this id; or the trace is no longer kept.
+        Ambiguous: several memories have it.
         RefusedByTrust: an agent asks where nothing is noted.
     """
     memory = find(engine, caller, request.id) if request.id else None

@@ -30,7 +30,8 @@ def forget_memory(engine: Engine, caller: Caller, request: Forget) -> OneMemory:
     words: `user_words` quotes them.
 
     Raises:
-        NotFound: no memory has this id, or several have it.
+        NotFound: no memory has this id.
+        Ambiguous: several memories have it.
         RefusedByTrust: an agent may not forget this memory.
     """
     memory = find(engine, caller, request.id)

@@ -110,6 +110,10 @@ class Asked(Request):
 class Recall(Asked):
     """A request for a recall."""
 
+    kind: tuple[str, ...] = Field(default=(), max_length=100, description="only these kinds")
+    limit: int | None = Field(
+        default=None, ge=1, le=500, description="most memories; default: as many as fit the budget"
+    )
     as_of_ms: int | None = Field(default=None, ge=0, le=MOST_MS, description="answer as of this time")
     store_trace: bool = Field(default=True, description="keep the trace for `why`; false = a dry run")
     replay_at: tuple[Annotated[float, Field(ge=0.0, le=1.0)], ...] = Field(
@@ -133,6 +137,7 @@ def recall(engine: Engine, caller: Caller, request: Recall) -> RecalledView:
 
     Raises:
         NotFound: no session or preset has this name.
+        UnknownKind: no kind has this name.
     """
     trial: dict[str, Any] = {}
     if request.threshold is not None or request.preset is not None:
@@ -144,6 +149,8 @@ def recall(engine: Engine, caller: Caller, request: Recall) -> RecalledView:
         cwd=request.cwd,
         surface=request.wanted_surface,
         budget_tokens=request.budget_tokens,
+        kinds=request.kind,
+        most=request.limit,
         as_of_ms=request.as_of_ms,
         store_trace=request.store_trace,
         given=request.given,

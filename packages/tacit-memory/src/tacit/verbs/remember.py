@@ -73,6 +73,7 @@ def remember(engine: Engine, caller: Caller, request: Remember) -> Changed:
         RefusedByRedaction: the statement holds a secret; nothing was stored.
         RefusedByTrust: an agent asks where `privacy.incognito` is on.
         NotFound: a memory of `replaces` does not exist.
+        Ambiguous: several memories have an id of `replaces`.
     """
     cwd = request.cwd or caller.cwd
     one = request.headline or request.replaces

@@ -67,7 +67,7 @@ UserWords = Annotated[
     ),
 ]
 AskedSurface = Literal["start", "prompt", "action", "failure", "compaction", "subagent", "on_demand"]
-StoredStatus = MemoryStatus | Literal["all"]
+StoredStatus = Literal[MemoryStatus, "all"]
 
 
 class Request(BaseModel):

@@ -135,6 +135,7 @@ def decide_reviews(engine: Engine, caller: Caller, request: Decide) -> Decided:
 
     Raises:
         NotFound: one of the memories does not exist.
+        Ambiguous: several memories have one of the ids.
         InvalidInput: one of several `ids` belongs to a pair.
         RefusedByRedaction: `content` holds a secret.
         Conflict: another number of statements matches than `count`.

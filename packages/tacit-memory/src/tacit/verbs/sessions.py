@@ -111,7 +111,8 @@ def list_digests(engine: Engine, caller: Caller, request: ListDigests) -> Digest
     requests nor the counts of dropped statements.
 
     Raises:
-        NotFound: no session, or several, begin with this name.
+        NotFound: no session begins with this name.
+        Ambiguous: several sessions do.
     """
     reader, visibility = engine.admin.digests, engine.visibility(caller.speaker)
     if request.session is not None:

@@ -54,7 +54,8 @@ def share_memory(engine: Engine, caller: Caller, request: Share) -> SharedView:
     Raises:
         NotLoggedIn: the server does not know this device.
         NotPermitted: the role of the user in the team does not allow it.
-        NotFound: no memory has this id, or several have it; or no team shares it.
+        NotFound: no memory has this id; or no team shares it.
+        Ambiguous: several memories have it.
         RefusedByTrust: the memory is restricted, or belongs to one session.
         RefusedByRedaction: the memory holds a secret.
     """

@@ -68,7 +68,8 @@ def get_memory(engine: Engine, caller: Caller, request: ShowMemory) -> ShownMemo
     memory updates, contradicts, extends or resembles another one.
 
     Raises:
-        NotFound: no memory has this id, or several have it.
+        NotFound: no memory has this id.
+        Ambiguous: several memories have it.
     """
     memory = find(engine, caller, request.id)
     if request.as_of_ms is not None:
@@ -101,7 +102,8 @@ def list_exposures(engine: Engine, caller: Caller, request: ListExposures) -> Ex
     An exposure is one memory in one injection. Filter by a session (`host` and `session_id`) or by a memory.
 
     Raises:
-        NotFound: no memory has this id, or several have it.
+        NotFound: no memory has this id.
+        Ambiguous: several memories have it.
     """
     key = None
     if request.host is not None and request.session_id is not None:

@@ -49,14 +49,24 @@ class SignIn(Request):
 
 
 class ChangeDevices(Request):
-    """A request to invite one more device to the account, or to refuse one."""
+    """A request to invite one more device to the account, to refuse one, or to refuse all others by a new secret."""
 
     revoked: str = Field(
         default="",
         max_length=64,
         description="the device to refuse: its name, or the beginning of its key; left out = invite one",
     )
+    new_secret: bool = Field(
+        default=False,
+        description="give the account a new secret and recovery phrase; refuses all other devices",
+    )
     dry_run: bool = Field(default=False, description="with `revoked`: only say which device that is")
+
+    @model_validator(mode="after")
+    def _does_one(self) -> Self:
+        if self.new_secret and (self.revoked or self.dry_run):
+            raise ValueError("either revoked or new_secret; new_secret has no dry run")
+        return self
 
 
 class AskSync(LongPage):
@@ -139,18 +149,6 @@ def sign_in(engine: Engine, caller: Caller, request: SignIn) -> SignInView:
     return SignInView(begun=engine.sync.begin_sign_in(request.url, name=request.name))
 
 
-def rotate_key(engine: Engine, caller: Caller, request: NoBody) -> LoggedInView:
-    """Give the account a new secret and recovery phrase, after the phrase or a device was lost.
-
-    Account, roles and teams stay. The server deletes what was encrypted with the old secret, and refuses all
-    other devices until they log in again with the new phrase. This device sends everything once more.
-
-    Raises:
-        NotLoggedIn: the server does not know this device.
-    """
-    return LoggedInView(shared=engine.sync.count_shared(), login=engine.sync.rotate())
-
-
 def log_out(engine: Engine, caller: Caller, request: NoBody) -> SyncView:
     """Log this device out of its account. Memories that teams share end on this device; all others stay.
 
@@ -161,14 +159,20 @@ def log_out(engine: Engine, caller: Caller, request: NoBody) -> SyncView:
 
 
 def change_devices(engine: Engine, caller: Caller, request: ChangeDevices) -> DevicesView:
-    """Make a code with which one more device may log in, once and within seven days; or refuse a device from now on.
+    """Make a code with which one more device may log in, once and within seven days; or refuse a device from now on, or all others.
 
     Enter the code and the recovery phrase on the new device. From a refused device the server accepts nothing any
     more. What it received before stays on it. This device leaves the account with `DELETE /v1/sync`.
 
+    With `new_secret`, after the phrase or a device was lost, the account gets a new secret and recovery phrase, in `login` of
+    the answer. Account, roles and teams stay. The server deletes what was encrypted with the old secret, and refuses all
+    other devices until they log in again with the new phrase. This device sends everything once more.
+
     Raises:
         NotLoggedIn: the server does not know this device.
     """
+    if request.new_secret:
+        return DevicesView(login=engine.sync.rotate())
     if not request.revoked:
         return DevicesView(code=engine.sync.invite())
     found = engine.sync.revoke(request.revoked, dry_run=request.dry_run)

@@ -95,7 +95,8 @@ def list_changes(engine: Engine, caller: Caller, request: ListChanges) -> Change
     were written together and are undone together.
 
     Raises:
-        NotFound: no memory has this id, or several have it.
+        NotFound: no memory has this id.
+        Ambiguous: several memories have it.
     """
     scope = engine.visible(request.cwd) if request.cwd else None
     if request.scope:

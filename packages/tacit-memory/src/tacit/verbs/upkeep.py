@@ -15,7 +15,7 @@ from tacit.app.stats import Holdout
 from tacit.app.tuning import TuneReport
 from tacit.app.values import Caller
 from tacit.upkeep.rescan import Rescan
-from tacit.verbs.answers import Jobs, OneJob, Stats
+from tacit.verbs.answers import JobList, OneJob, Stats
 from tacit.verbs.requests import Folder, Millis, NoBody, Request, SessionName
 
 
@@ -208,9 +208,9 @@ def begin_job(engine: Engine, caller: Caller, request: BeginJob) -> OneJob:
     return OneJob(job=jobs.run(request.name) if request.wait else jobs.begin(request.name))
 
 
-def list_jobs(engine: Engine, caller: Caller, request: NoBody) -> Jobs:
+def list_jobs(engine: Engine, caller: Caller, request: NoBody) -> JobList:
     """List the background jobs, with their progress or result.
 
     There is one job of each name: the last one since the daemon started.
     """
-    return Jobs(jobs=engine.maintenance.jobs.all())
+    return JobList(jobs=engine.maintenance.jobs.all())

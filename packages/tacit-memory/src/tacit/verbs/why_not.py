@@ -93,7 +93,8 @@ def why_not(engine: Engine, caller: Caller, request: WhyNotRequest) -> WhyNotVie
     that leaves the memory out and the numbers that decided. Each change in `remedies` was tried with the same recall.
 
     Raises:
-        NotFound: no memory or recorded recall has this id, or several have it.
+        NotFound: no memory or recorded recall has this id.
+        Ambiguous: several memories have it.
     """
     from tacit.app.queries.why_not import sentences  # noqa: PLC0415 - hardly ever asked
     from tacit.app.values import RecallAsked  # noqa: PLC0415 - as above

@@ -18,15 +18,15 @@ def document() -> dict[str, Any]:
 
 OPERATIONS = """
     add_team begin_job change_agent change_devices change_settings change_team create_backup
-    decide_reviews decide_share_request delete_item edit_memory export_memories forget_memory
-    get_memories get_memory get_metrics get_openapi get_repository_team get_session
+    decide_reviews decide_share_request delete_item edit_memory export_memories fetch_memories forget_memory
+    get_memory get_metrics get_openapi get_repository_team get_session
     get_settings get_stats get_status get_sync get_trace import_memories import_project_rules
     import_transcripts inject list_agents list_audit list_backups list_changes list_digests
     list_exposures list_jobs list_kinds list_members list_memories list_projects list_review
     list_sessions list_share_requests list_teams list_traces list_transcripts log_in log_out
     mute_session purge_memories put_folder_project put_item put_member put_repository_team
     rate_memory recall remember report_event report_library_event rescan restore_backup
-    rotate_key search_items share_memory sign_in stream_traces sync tune undo_change why_not write_up_session
+    search_items share_memory sign_in stream_traces sync tune undo_change why_not write_up_session
 """
 """The ids by which generated clients call the API: a name that goes away or changes breaks them, see docs/reference/api-conventions.md."""
 

@@ -288,7 +288,7 @@ def test_every_change_is_told(client, engine):
     assert (told[3]["old_id"], told[3]["at_ms"]) == ("mem_0", 4)
     assert told[4]["other_id"] == "mem_9"
     assert told[5]["memory_id"] == "mem_5"
-    assert told[6] == {"change": "skip", "reason": "empty", "cause": "empty", "content": "x", "memory_id": ""}
+    assert told[6] == {"change": "skip", "reason": "empty", "cause": "empty", "content": "x", "memory": None}
 
 
 def test_nothing_stored_is_200(client, engine):
@@ -309,7 +309,7 @@ def test_recall_answers_with_block_memories_and_trace(client, engine):
     ).json()
     assert engine.calls[0][1] == {
         "text": "how do I commit", "cwd": FOLDER, "surface": Surface.PROMPT, "budget_tokens": 100, "as_of_ms": 9,
-        "store_trace": True, "given": None, "session": None, "agent": "", "held": (), "speaker": Speaker.USER,
+        "store_trace": True, "given": None, "session": None, "agent": "", "held": (), "speaker": Speaker.USER, "kinds": (), "most": None,
     }  # fmt: skip
     assert body["block"]["text"] == "<memory>"
     first = body["memories"][0]
@@ -461,7 +461,7 @@ def test_a_name_in_a_path_that_is_too_long_is_told_by_its_own_name(engine):
     [
         ({}, ["`content`", "missing"]),
         ({"content": ""}, ["`content`", "expected some words"]),
-        ({"content": 5}, ["`content`", "5", "string"]),
+        ({"content": 5}, ["`content`", "5", "a text"]),
         ({"content": "x", "knd": "fact"}, ["`knd`", "kind"]),
         ({"content": "x", "scope": "planet"}, ["`scope`", "'planet'", "universal"]),
         ({"content": "x", "scope": "language"}, ["`scope`", "language:python"]),
@@ -491,6 +491,21 @@ def test_a_body_that_is_no_json_object_is_refused(client, engine, raw):
     answer = client.post("/v1/memories", content=raw, headers={"content-type": "application/json"})
     assert answer.status_code in {400, 422}
     assert answer.json()["code"] in {"invalid_payload", "invalid_input"}
+    assert engine.calls == []
+
+
+def test_a_field_that_may_be_of_two_types_is_refused_in_one_sentence(client, engine):
+    told = problem(client.post("/v1/memories", json={"content": "x", "when": {"a": 1}}), 422, "invalid_input")
+    assert told["detail"] == "`when` is {'a': 1}; expected a text or a list."
+    told = problem(client.get("/v1/memories?status=dead"), 422, "invalid_input")
+    assert told["detail"].startswith("`status.0` is 'dead'; expected 'active', ")
+    assert "'all'" in told["detail"]
+
+
+def test_a_body_where_the_query_string_is_read_is_refused(client, engine):
+    for method, path in (("GET", "/v1/memories"), ("DELETE", "/v1/memories/mem_1")):
+        told = problem(client.request(method, path, json={"limit": 1}), 422, "invalid_input")
+        assert "query string" in told["hint"]
     assert engine.calls == []
 
 

@@ -201,7 +201,7 @@ def test_changes_are_filtered_by_cause_scope_and_time(client, place):
 
 def test_a_wrong_import_is_told_in_a_sentence(client):
     both = client.post("/v1/import", json={"path": "/x", "content": "x"}).json()
-    assert both["detail"] == "The fields do not fit together; expected either path or content."
+    assert both["detail"] == "The request needs either path or content."
     slash = client.post("/v1/import", json={"content": "x", "name": "a/b"}).json()
     assert "expected a text that matches ^" in slash["detail"]
     plain = client.post("/v1/import", json={"content": "x"}).json()

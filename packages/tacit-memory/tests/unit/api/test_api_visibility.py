@@ -78,7 +78,7 @@ def test_an_id_that_begins_a_visible_and_a_hidden_memory_is_the_visible_one(engi
     store.apply([Add(memory=memory(1)), Add(memory=memory(2, Sensitivity.RESTRICTED))])
     assert engine.show(memory(1).id[:6], speaker=Speaker.AGENT) == memory(1)
     with client_of(engine, Speaker.USER) as users:
-        assert users.get(f"/v1/memories/{memory(1).id[:6]}").status_code == 404
+        assert users.get(f"/v1/memories/{memory(1).id[:6]}").status_code == 409
 
 
 @pytest.mark.parametrize("number", range(12))

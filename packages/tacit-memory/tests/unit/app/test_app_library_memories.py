@@ -70,7 +70,7 @@ def test_a_memory_is_listed_read_changed_ended_and_brought_back(opened: Open) ->
         "The printer in the hallway is called Ada.",
         "Invoices are numbered by hand.",
     ]
-    assert [one.id for one in memory.list(kinds=["decision"])] == [first.id]
+    assert [one.id for one in memory.list(kind="decision")] == [first.id]
     assert [one.id for one in memory.list(text="invoices by hand").memories[:1]] == [first.id]
     assert memory.list(limit=1, offset=1).memories[0].id == first.id
     assert memory.list(limit=1, offset=1).total == 2
@@ -102,8 +102,8 @@ def test_a_memory_is_listed_read_changed_ended_and_brought_back(opened: Open) ->
     gone = memory.forget(first.id, reason="moved to the accountant")
     assert (gone.change, gone.id) == ("retire", first.id)
     assert memory.list().total == 1
-    assert [one.id for one in memory.list(statuses=["retired"])] == [first.id]
-    assert memory.list(statuses=["all"]).total == 2
+    assert [one.id for one in memory.list(status=["retired"])] == [first.id]
+    assert memory.list(status="all").total == 2
     memory.undo(gone.change_id)
     assert memory.get(first.id).status == "active"
 
@@ -195,7 +195,7 @@ def test_a_program_without_authority_may_not_change_the_users_words(opened: Open
 def test_one_text_counts_as_a_list_of_one(opened: Open) -> None:
     memory = opened()
     (stored,) = memory.remember("Invoices are numbered by hand.", kind="decision", files="src/invoices.py")
-    page = memory.list(kinds="decision", statuses="active")
+    page = memory.list(kind="decision", status="active")
     assert page[0].id == stored.id
     assert page[0].files == ("src/invoices.py",)
 
@@ -209,7 +209,7 @@ def test_wrong_calls_say_what_is_wrong(opened: Open) -> None:
         (lambda: memory.undo(stored.id), InvalidInput),
         (lambda: memory.undo("chg_nowhere"), NotFound),
         (lambda: memory.list(limit=0), InvalidInput),
-        (lambda: memory.list(statuses=["alive"]), InvalidInput),
+        (lambda: memory.list(status="alive"), InvalidInput),
         (lambda: memory.for_user(""), InvalidInput),
         (lambda: memory.for_user(None), InvalidInput),
         (lambda: memory.for_user(3), InvalidInput),
@@ -266,3 +266,59 @@ def test_an_export_says_what_it_leaves_out(opened: Open, form: str) -> None:
     assert "left out" in text.partition("\n")[0]
     assert "9090" in text
     assert "Heron" not in text
+
+
+def test_results_say_kind_id_and_whether_it_waits_also_where_it_was_known(opened: Open) -> None:
+    memory = opened()
+    (first,) = memory.remember("We chose PostgreSQL for the shop.", kind="decision")
+    (again,) = memory.remember("We chose PostgreSQL for the shop.", kind="decision")
+    assert (first.kind, first.waits) == ("decision", False)
+    assert (again.id, again.kind, again.waits) == (first.id, "decision", False)
+    ended = memory.forget(first.id)
+    assert (ended.id, ended.kind) == (first.id, "decision")
+
+
+def test_what_a_program_without_the_users_word_states_waits_and_is_listed(opened: Open) -> None:
+    memory = opened(token="")
+    (stored,) = memory.remember("Deploys go out on Tuesdays.")
+    assert stored.waits
+    (listed,) = memory.list()
+    assert (listed.id, listed.waits) == (stored.id, True)
+    (found,) = memory.recall("when do deploys go out?").memories
+    assert (found.id, found.waits) == (stored.id, True)
+    assert memory.list(status="active").total == 0
+
+
+def test_a_recall_is_held_to_kinds_and_to_a_number(opened: Open) -> None:
+    memory = opened()
+    for number in range(3):
+        memory.remember(f"The importer of the shop reads file number {number}.", kind="fact")
+    memory.remember("We chose a streaming importer for the shop.", kind="decision")
+    assert len(memory.recall("the importer of the shop", limit=2).memories) == 2
+    kinds = {one.kind for one in memory.recall("the importer of the shop", kind="decision").memories}
+    assert kinds == {"decision"}
+
+
+def test_a_value_of_a_wrong_type_is_named(opened: Open) -> None:
+    memory: Any = opened()
+    for name, call in (
+        ("content", lambda: memory.remember(5)),
+        ("when", lambda: memory.remember("x y z", when=5)),
+        ("files", lambda: memory.remember("x y z", files=5)),
+        ("text", lambda: memory.recall(5)),
+        ("limit", lambda: memory.recall("x", limit="a")),
+        ("kind", lambda: memory.recall("x", kind=5)),
+        ("text", lambda: memory.list(text=5)),
+        ("cwd", lambda: memory.list(cwd=5)),
+        ("prompt", lambda: memory.context_for(5)),
+        ("session_id", lambda: memory.session(5)),
+    ):
+        with pytest.raises(InvalidInput, match=f"`{name}` is "):
+            call()
+
+
+def test_completion_finds_the_names() -> None:
+    import tacit
+
+    assert {"Tacit", "Stored", "TacitError"} <= set(dir(tacit))
+    assert "annotations" not in dir(tacit)

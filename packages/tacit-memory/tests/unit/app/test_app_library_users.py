@@ -38,7 +38,7 @@ def everything_of(memory: Tacit, session: str) -> str:
             recalled.text,
             str(recalled.memories),
             injected.formatted_context,
-            str(memory.list(statuses=["all"])),
+            str(memory.list(status="all")),
             str(memory.list(text=ASK)),
             memory.export(),
             memory.export("markdown"),
@@ -102,10 +102,10 @@ def test_what_one_user_says_in_a_conversation_is_learned_for_them_alone(opened: 
     talk.prepare(said)
     talk.finish("Gern.", messages=said)
     ana.flush()
-    learned = _wait_for(lambda: ana.list(statuses=["all"]).memories)
+    learned = _wait_for(lambda: ana.list(status="all").memories)
     assert any("German" in one.content for one in learned)
     assert {one.scope for one in learned} == {f"project:{user_project_id(ANA)}"}
-    assert bob.list(statuses=["all"]).total == 0
+    assert bob.list(status="all").total == 0
     assert "German" not in everything_of(bob, "chat-1")
     assert "German" not in str(memory.recall("in which language do I want answers"))
 

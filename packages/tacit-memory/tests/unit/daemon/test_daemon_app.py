@@ -89,6 +89,22 @@ def test_a_hook_gets_the_engines_text_and_the_version():
     assert parts.counters.values()["injections"] == 1
 
 
+def test_every_unknown_path_and_method_gets_a_problem_document():
+    async def talk(client: httpx.AsyncClient) -> None:
+        for method, path, status in (
+            ("GET", "/", 404),
+            ("GET", "/v1", 404),
+            ("POST", "/v2/memories", 404),
+            ("TRACE", "/v1/memories", 405),
+            ("DELETE", "/health", 405),
+        ):
+            reply = await client.request(method, path)
+            assert (reply.status_code, reply.headers["content-type"]) == (status, "application/problem+json")
+            assert reply.json()["hint"]
+
+    ask(parts_of(EngineDouble(lambda *_: "never")), talk)
+
+
 def test_a_hook_that_is_not_posted_is_told_what_to_do():
     async def talk(client: httpx.AsyncClient) -> None:
         for method in ("GET", "PUT", "DELETE"):

@@ -14,15 +14,18 @@ import pytest
 from mcp import Client, MCPError
 
 from tacit.app.engine import Engine
+from tacit.app.queries.session_answers import ContextAnswer
 from tacit.app.values import Caller
 from tacit.app.wiring import open_engine
 from tacit.errors import InvalidInput, NotFound, RefusedByTrust, UnknownKind
+from tacit.mcp import tools as mcp_tools
 from tacit.mcp.resources import read
 from tacit.mcp.server import build_server, listed_tools
 from tacit.mcp.tools import BY_NAME, TOOLS, call
 from tacit.model.changes import Edit
 from tacit.model.kinds import BUILTIN_KINDS
-from tacit.model.memory import TrustTier
+from tacit.model.memory import Speaker, TrustTier
+from tacit.model.pack import Block, Surface
 from tacit.ports.store import MemoryFilter
 from tacit.providers.clock import FakeClock
 from tacit.providers.embedding import FakeEmbedder
@@ -144,11 +147,38 @@ def test_an_answer_stays_within_the_tokens_and_says_how_many_more_there_are(desk
 
 def test_nothing_found_is_said_in_words(desk):
     assert "Nothing fits" in desk.ask("memory_search", query="quantum chromodynamics")
-    assert "Nothing is known" in desk.ask("memory_context")
-    assert "No memory of this sort" in desk.ask("memory_list")
+    assert "Nothing confirmed is on record here yet." in desk.ask("memory_context")
+    assert "No memory is on record here." in desk.ask("memory_list")
     assert "No preference" in desk.ask("memory_profile")
-    assert "No recall" in desk.ask("memory_why")
+    assert "No session is at work" in desk.ask("memory_why")
     assert "0 memories" in desk.ask("memory_stats")
+
+
+def test_silence_says_what_is_on_record_all_the_same(desk):
+    desk.know("Port the importer to asyncio.", "todo")
+    asked = desk.ask("memory_search", query="quantum chromodynamics")
+    assert "On record here: 1 todo" in asked
+    other = desk.ask("memory_context", kind="decision")
+    assert "No decision is on record here." in other
+    assert "1 todo" in other
+    assert "past the last one" in desk.ask("memory_list", offset=50)
+
+
+def test_silence_names_what_is_too_long_for_the_answer(desk):
+    long = "The release is tagged, built, signed, uploaded and announced, " + "step after step " * 40
+    name = desk.know(f"{long}with the changelog.", "guideline")
+    answer = ContextAnswer(block=Block(surface=Surface.ON_DEMAND), too_long=(name,))
+    told = mcp_tools._answer(desk.engine, desk.caller, answer)
+    assert name in told.text
+    assert "memory_get" in told.text
+    assert told.data["more"] == 1
+
+
+def test_silence_says_what_waits_for_the_user(desk):
+    desk.engine.remember("Deploys go out on Tuesdays.", cwd=desk.caller.cwd, speaker=Speaker.AGENT)
+    told = desk.ask("memory_context")
+    assert "1 statements wait" in told
+    assert "1 wait for the user" in desk.ask("memory_search", query="quantum chromodynamics")
 
 
 def test_kinds_are_chosen_and_left_out(desk):
@@ -329,11 +359,11 @@ def test_what_one_of_two_sessions_was_told_does_not_count_as_known_to_either(des
         (
             "memory_search",
             {"query": "x", "max_tokens": 3},
-            "`max_tokens` should be greater than or equal to 50.",
+            "`max_tokens` is 3; expected at least 50.",
         ),
         ("memory_add", {"content": "   "}, "empty"),
-        ("memory_search", {"query": ""}, "`query` should have at least 1 character."),
-        ("memory_list", {"limit": 0}, "`limit` should be"),
+        ("memory_search", {"query": ""}, "`query` is too short; expected some words."),
+        ("memory_list", {"limit": 0}, "`limit` is 0; expected at least 1."),
     ],
 )
 def test_a_wrong_call_is_told_what_is_wrong(desk, tool, given, says):
@@ -442,5 +472,12 @@ def test_arguments_for_kinds_name_the_known_kinds():
     known = [kind.name for kind in BUILTIN_KINDS]
     assert schemas["memory_add"]["kind"]["enum"] == known
     assert schemas["memory_list"]["kind"]["enum"] == known
-    assert schemas["memory_context"]["category"]["enum"] == known
-    assert schemas["inject_context"]["memory_types"]["items"]["enum"] == known
+    assert schemas["inject_context"]["kind"]["items"]["enum"] == known
+
+
+def test_a_kind_is_called_kind_and_by_the_names_of_the_designs(desk):
+    desk.know("Port the importer to asyncio.", "todo")
+    for name in ("kind", "category"):
+        assert "asyncio" in desk.ask("memory_context", **{name: "todo"})
+    for name in ("kind", "memory_types"):
+        assert "asyncio" not in desk.ask("inject_context", topic="the importer", **{name: ["fact"]})

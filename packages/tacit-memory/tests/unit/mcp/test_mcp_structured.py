@@ -70,7 +70,9 @@ def test_writing_tools_say_what_changed_and_what_takes_it_back(desk):
     assert change["unconfirmed"]
     assert added["undo"].startswith("chg_")
     updated = data_of(desk, "memory_update", id=change["id"], kind="file_context")
-    assert updated["changes"] == [{"change": "edit", "id": change["id"], "unconfirmed": True}]
+    assert updated["changes"] == [
+        {"change": "edit", "id": change["id"], "kind": "file_context", "unconfirmed": True}
+    ]
     assert "Changed" in updated["note"]
     forgotten = data_of(desk, "memory_forget", id=change["id"])
     assert [(one["change"], one["id"]) for one in forgotten["changes"]] == [("retire", change["id"])]

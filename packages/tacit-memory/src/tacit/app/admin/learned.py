@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from tacit.app.reasons import ShownRequest, outcome_text, request_in_words
 from tacit.app.visibility import Visibility
 from tacit.capture.digest import open_tasks
-from tacit.errors import NotFound
+from tacit.errors import Ambiguous, NotFound
 from tacit.model.ids import content_hash
 from tacit.model.kinds import DIGEST
 from tacit.model.memory import Memory, TrustTier
@@ -187,7 +187,7 @@ class DigestReader:
             return matches[0]
         hint = "Name it as host/id: `tacit sessions --project` and `tacit why` show sessions."
         if matches:
-            raise NotFound(f"{len(matches)} sessions begin with {name!r}.", hint=hint)
+            raise Ambiguous(f"{len(matches)} sessions begin with {name!r}.", hint=hint)
         raise NotFound(f"No session is called {name!r}.", hint=hint)
 
     def _is_told_of(self, key: SessionKey) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -23,7 +23,7 @@ from tacit.app.sessions import LiveSessions
 from tacit.app.values import Caller, Parts
 from tacit.app.visibility import MemorySearch, Visibility
 from tacit.config.settings import Settings
-from tacit.errors import InvalidInput, NotFound
+from tacit.errors import Ambiguous, InvalidInput, NotFound
 from tacit.model.evidence import Candidate
 from tacit.model.kinds import DIGEST
 from tacit.model.memory import Memory, Speaker, TrustTier
@@ -161,7 +161,6 @@ class AgentTools:
         query: str,
         *,
         scope: str = "",
-        category: str = "",
         kinds: Sequence[str] = (),
         without: Sequence[str] = (),
         budget_tokens: int | None = None,
@@ -173,7 +172,6 @@ class AgentTools:
             caller: who asks.
             query: the words; "" = the best there is.
             scope: as `SessionAnswers.memory_context`.
-            category: one kind, or "".
             kinds: only these, or () = all.
             without: none of these.
             budget_tokens: most tokens of the answer; None = as the settings say.
@@ -186,13 +184,20 @@ class AgentTools:
             caller.cwd,
             query=query,
             scope=scope,
-            category=category,
             kinds=kinds,
             without=without,
             client=caller.client,
             budget_tokens=budget_tokens,
             for_task=for_task,
         )
+
+    def kinds_of(self, caller: Caller, names: Sequence[str]) -> frozenset[str]:
+        """Return the kinds that these names stand for in the caller's preset; empty for no names.
+
+        Raises:
+            UnknownKind: naming what is wrong.
+        """
+        return self.queries.selection(names, (), preset_of(self._settings_at(caller.cwd).preset)).only
 
     def last_words(self, caller: Caller) -> str:
         """Return the last prompt of the active session, or ""."""
@@ -254,16 +259,18 @@ class AgentTools:
             if memory.id not in answered_ids and _holds_most(memory.content, query)
         )
 
-    def fetch(self, caller: Caller, ids: Sequence[str]) -> tuple[tuple[FetchedMemory, ...], tuple[str, ...]]:
-        """Return the memories of these ids that the caller may see, and the ids that name none; what is returned counts as given and used."""
+    def fetch(
+        self, caller: Caller, ids: Sequence[str]
+    ) -> tuple[tuple[FetchedMemory, ...], Mapping[str, str]]:
+        """Return the memories of these ids that the caller may see, and why each other id names none; what is returned counts as given and used."""
         found: dict[str, Memory] = {}
-        unknown: list[str] = []
+        unknown: dict[str, str] = {}
         for name in ids:
             try:
                 memory = self.seen(caller, name)
                 found.setdefault(memory.id, memory)
-            except (InvalidInput, NotFound):
-                unknown.append(name)
+            except (InvalidInput, NotFound) as error:
+                unknown[name] = str(error) if isinstance(error, Ambiguous) else error.message
         memories = tuple(found.values())
         beside = self._beside(caller, memories)
         session = self.session_of(caller)
@@ -279,7 +286,7 @@ class AgentTools:
                 near=self._clean(caller, beside[memory.id][1]),
             )
             for memory in clean
-        ), tuple(unknown)
+        ), unknown
 
     def _beside(
         self, caller: Caller, memories: Sequence[Memory]
@@ -380,19 +387,27 @@ class AgentTools:
         # A memory may have been restricted since, or the user have asked for it by hand.
         return self._visibility(caller).traces(with_memory_contents(self._store, shown))
 
-    def stats(self, caller: Caller) -> AgentStats:
-        """Count what may be seen from the caller's folder, and the recalls of the session at work."""
-        scope = self._visible(caller.cwd, "")
+    def on_record(self, caller: Caller, *, scope: str = "") -> AgentStats:
+        """Count the memories that may be seen from the caller's folder.
+
+        Raises:
+            InvalidScope: naming what is wrong.
+        """
+        visible = self._visible(caller.cwd, scope)
         levels = self._visibility(caller).levels
         live = self._store.list_memories(
-            MemoryFilter(statuses=("active", "quarantined"), sensitivities=levels), scope=scope, limit=2000
+            MemoryFilter(statuses=("active", "quarantined"), sensitivities=levels), scope=visible, limit=2000
         )
         kinds = Counter(memory.kind for memory in live if memory.status == "active")
-        counts = AgentStats(
-            active=self._store.count_memories(MemoryFilter(sensitivities=levels), scope=scope),
+        return AgentStats(
+            active=self._store.count_memories(MemoryFilter(sensitivities=levels), scope=visible),
             kinds=tuple(sorted(kinds.items(), key=lambda entry: (-entry[1], entry[0]))),
             unconfirmed=sum(memory.status == "quarantined" for memory in live),
         )
+
+    def stats(self, caller: Caller) -> AgentStats:
+        """Count what may be seen from the caller's folder, and the recalls of the session at work."""
+        counts = self.on_record(caller)
         key = self.queries.newest(caller.cwd)
         state = self._sessions.load(key) if key else None
         if key is None or state is None:
@@ -430,7 +445,10 @@ class AgentTools:
         """
         if not id_or_prefix.strip():
             raise InvalidInput("No memory was named.", hint="memory_list and memory_search show ids.")
-        memory = self._store.resolve(id_or_prefix.strip(), scope=self._visible(caller.cwd, ""))
+        levels = self._visibility(caller).levels
+        memory = self._store.resolve(
+            id_or_prefix.strip(), scope=self._visible(caller.cwd, ""), sensitivities=levels
+        )
         if not self._allowed(caller, (memory,)):
             raise NotFound(f"No memory is called {id_or_prefix.strip()!r}.", hint="memory_list shows ids.")
         return memory

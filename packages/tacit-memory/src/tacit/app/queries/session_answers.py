@@ -69,15 +69,20 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextAnswer:
-    """An answer: a block, or an empty one with the reason in `refused`. `more` memories fitted the question but not the budget.
+    """An answer: a block, or an empty one with the reason in `refused`. `too_long` = ids of memories that fitted the question but not the budget.
 
     `memories` = those of the block in its order, each with its words in the block as content.
     """
 
     block: Block
     refused: str = ""
-    more: int = 0
+    too_long: tuple[str, ...] = ()
     memories: tuple[Memory, ...] = ()
+
+    @property
+    def more(self) -> int:
+        """Return how many memories fitted the question but not the budget."""
+        return len(self.too_long)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,7 +180,6 @@ class SessionAnswers:
         *,
         query: str = "",
         scope: str = "",
-        category: str = "",
         session: SessionKey | None = None,
         kinds: Sequence[str] = (),
         without: Sequence[str] = (),
@@ -187,9 +191,8 @@ class SessionAnswers:
 
         Args:
             cwd: folder whose project is asked.
-            query: the words; "" = the best there is of that scope and category.
+            query: the words; "" = the best there is of that scope and kind.
             scope: `universal`, `language:X`, `project:X` or `project:X:task:Y`; "" = all that may be seen.
-            category: name of a kind; "" = all of them.
             session: who asks; None = the newest session of the project.
             kinds: names of kinds that alone are wanted; () = all.
             without: names of kinds that are not.
@@ -204,7 +207,7 @@ class SessionAnswers:
         preset = preset_of(settings.preset)
         if for_task and preset.task_kinds is not None:
             kinds = preset.task_kinds(query, settings.recall, self._parts.kinds) or kinds
-        selection = self._wanted((*kinds, category) if category else kinds, without, preset)
+        selection = self.selection(kinds, without, preset)
         project = self._projects.of(cwd)
         answer_of = partial(
             self._answer, query, self._visible(project, scope, settings), selection, settings,
@@ -313,8 +316,12 @@ class SessionAnswers:
 
         return here(self._sessions.states) or here(self._parts.store.list_sessions(limit=SESSIONS_READ))
 
-    def _wanted(self, kinds: Sequence[str], without: Sequence[str], preset: Preset) -> KindSelection:
-        """Return the filter for these kinds; a name stands for all kinds that the preset takes for cases of it."""
+    def selection(self, kinds: Sequence[str], without: Sequence[str], preset: Preset) -> KindSelection:
+        """Return the filter for these kinds; a name stands for all kinds that the preset takes for cases of it.
+
+        Raises:
+            UnknownKind: naming what is wrong.
+        """
         registry = self._parts.kinds
         only = [registry.get(CATEGORIES.get(kind, kind)).name for kind in kinds]
         only = [kind.name for kind in registry if preset.enabled(kind.name, only)] if only else []
@@ -373,12 +380,12 @@ class SessionAnswers:
             epoch=state.epoch if state else 0,
             at_ms=now,
         )
-        over_budget = {
+        over_budget = (
             drop.memory_id for stage in trace.stages if stage.stage == "budget" for drop in stage.drops
-        }
+        )
         answer = ContextAnswer(
             block=replace(delivered.block, surface=Surface.ON_DEMAND),
-            more=len(over_budget),
+            too_long=tuple(dict.fromkeys(over_budget)),
             memories=memories_of(delivered.pack, clean),
         )
         if text and not settings.privacy.incognito:

@@ -21,7 +21,7 @@ from tacit.verbs.answers import Shape
 from tacit.verbs.requests import Folder, Request
 
 
-class Get(Request):
+class Fetch(Request):
     """A request for memories by their ids."""
 
     cwd: Folder = Field(
@@ -42,7 +42,7 @@ class Got(Shape):
     unknown: Sequence[str]
 
 
-def get_memories(engine: Engine, caller: Caller, request: Get) -> Got:
+def fetch_memories(engine: Engine, caller: Caller, request: Fetch) -> Got:
     """Fetch memories whole by their ids, as an agent does with `memory_get`.
 
     Each comes with since when it holds, who said it, what it replaced, and what is near. It counts as given to the session at work
@@ -58,10 +58,10 @@ def get_memories(engine: Engine, caller: Caller, request: Get) -> Got:
         replace(caller, by_tool=True, cwd=request.cwd or caller.cwd), names
     )
     lines = [line for one in fetched for line in _lines(one)]
+    lines += [escape_text(reason) for reason in unknown.values()]
     if unknown:
-        missing = ", ".join(escape_text(name) for name in unknown)
-        lines.append(f"No memory here has the id {missing}. memory_search finds memories by their words.")
-    return Got(text="\n".join(lines), ids=tuple(one.memory.id for one in fetched), unknown=unknown)
+        lines.append("memory_search finds memories by their words.")
+    return Got(text="\n".join(lines), ids=tuple(one.memory.id for one in fetched), unknown=tuple(unknown))
 
 
 def _lines(fetched: FetchedMemory) -> list[str]:
