@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tacit.fitted import FOLDER, Artifact, Origin, encode_artifact
+from tacit.fitted import FOLDER, Artifact, FitOrigin, encode_artifact
 from tacit.providers.embedding.minilm import FOLDER as MODEL_FOLDER
 from tacit.providers.embedding.minilm import IDENTITY, TableInModel, TokenAxes, read_weights
 
@@ -43,7 +43,7 @@ def axes(model: Path) -> Artifact[TokenAxes]:
     tokens, dimensions = stored["words_quantized"].shape
     return Artifact(
         name="token_axes",
-        origin=Origin(
+        origin=FitOrigin(
             what="mean and main direction of the input embeddings of the shipped model, and lengths without them",
             made_by="python scripts/build_token_axes.py",
             embedder=str(IDENTITY),

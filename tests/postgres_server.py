@@ -36,7 +36,7 @@ from tacit_server.postgres_process import (
 
 if TYPE_CHECKING:
     from tacit.model.memory import Memory
-    from tacit_server.postgres.feed import Cursor, FeedEntry
+    from tacit_server.postgres.feed import FeedCursor, FeedEntry
     from tacit_server.postgres.memories import TeamMemories
     from tacit_server.postgres.transaction import Transaction
 
@@ -185,12 +185,12 @@ def add(memories: TeamMemories, *added: Memory) -> None:
 
 
 def changes_of(
-    memories: TeamMemories, cursor: Cursor | None = None, *, limit: int = 999
+    memories: TeamMemories, cursor: FeedCursor | None = None, *, limit: int = 999
 ) -> tuple[FeedEntry, ...]:
     """The entries of the feed after `cursor`; None = from the beginning."""
-    from tacit_server.postgres.feed import Cursor, changes_after
+    from tacit_server.postgres.feed import FeedCursor, changes_after
 
-    return memories.database.reading(lambda t: changes_after(t, cursor or Cursor(), limit=limit))
+    return memories.database.reading(lambda t: changes_after(t, cursor or FeedCursor(), limit=limit))
 
 
 OWN = re.compile(r"(?:(\w+)\.)?tenant = %\(tenant\)s")

@@ -11,7 +11,7 @@ import time
 import pytest
 
 from e2e.host_matrix import proves
-from tacit.hosts.probe.stub_model import CallTool, Reply, Say, find_places
+from tacit.hosts.probe.stub_model import CallTool, Say, ScriptedReply, find_places
 
 pytestmark = pytest.mark.e2e
 
@@ -81,7 +81,7 @@ def test_each_call_gets_the_memory_for_it(sandbox, installed):
         *(CallTool(name="Edit", input=edit) for edit in edits),
         *(CallTool(name="Bash", input={"command": command, "description": "run it"}) for command in commands),
     )
-    sandbox.stub.script.append(Reply(when="step three", answers=(*calls, Say(text="done"))))
+    sandbox.stub.script.append(ScriptedReply(when="step three", answers=(*calls, Say(text="done"))))
     with installed.session() as session:
         session.ask("hello")
         sandbox.remember(CENTS, kind="decision", files=("app/payments.py",))
@@ -121,7 +121,7 @@ def test_a_blocking_rule_refuses_its_call_once(sandbox, installed):
     identity = "-c user.name=a -c user.email=a@localhost"
     command = f"git {identity} commit --allow-empty -m release"
     commit = CallTool(name="Bash", input={"command": command, "description": "commit"})
-    sandbox.stub.script.append(Reply(when="step seven", answers=(commit, commit, Say(text="done"))))
+    sandbox.stub.script.append(ScriptedReply(when="step seven", answers=(commit, commit, Say(text="done"))))
     rule = "Nobody commits during the freeze without asking the release manager."
     with installed.session() as session:
         session.ask("hello")
@@ -185,7 +185,7 @@ def test_what_the_agent_notes_for_itself_is_read_followed_and_not_said_twice(san
             "content": f"# Notes\n\n- [Deploys](deploys.md) — {note}\n",
         },
     )
-    sandbox.stub.script.append(Reply(when="step two", answers=(write, Say(text="noted"))))
+    sandbox.stub.script.append(ScriptedReply(when="step two", answers=(write, Say(text="noted"))))
     installed.ask("go on with step two of the list")
     assert (folder / "MEMORY.md").is_file()
     sandbox.wait_for_memory("harbor branch")

@@ -14,7 +14,7 @@ import pytest
 
 from e2e.host_matrix import proves
 from tacit.hosts.codex.install import BYPASS
-from tacit.hosts.probe.stub_model import CallTool, Reply, Say, find_places
+from tacit.hosts.probe.stub_model import CallTool, Say, ScriptedReply, find_places
 
 pytestmark = pytest.mark.e2e
 
@@ -120,7 +120,9 @@ def test_each_call_gets_the_memory_for_it_between_the_call_and_its_result(sandbo
     commands = (
         "sed -n '1,40p' app/payments.py", patch, "git log --oneline -1", "git commit --allow-empty -m x", error, "make schema",
     )  # fmt: skip
-    sandbox.stub.script.append(Reply(when="step three", answers=(*map(shell, commands), Say(text="done"))))
+    sandbox.stub.script.append(
+        ScriptedReply(when="step three", answers=(*map(shell, commands), Say(text="done")))
+    )
     cents = "Amounts in app/payments.py are integer cents; floats are never used for money."
     sandbox.remember(cents, kind="decision", files=("app/payments.py",))
     rule = "Commit messages end with the order number, e.g. `(ORD-12)`."
@@ -156,7 +158,7 @@ def test_a_blocking_rule_refuses_its_call_once(sandbox, codex):
     commit = shell(
         "touch ran && git -c user.name=a -c user.email=a@localhost commit --allow-empty -m release"
     )
-    sandbox.stub.script.append(Reply(when="step seven", answers=(commit, commit, Say(text="done"))))
+    sandbox.stub.script.append(ScriptedReply(when="step seven", answers=(commit, commit, Say(text="done"))))
     rule = "Nobody commits during the freeze without asking the release manager."
     sandbox.remember(rule, kind="preference", when="cmd:git commit, blocking")
     turn = codex.ask("go on with step seven of the list")
@@ -176,8 +178,8 @@ def test_a_subagent_gets_the_rules_of_everybody_and_none_of_another_task(sandbox
     given = {"message": task, "agent_type": "worker"}
     spawn = CallTool(name="spawn_agent", namespace="multi_agent_v1", input=given)
     sandbox.stub.script += [
-        Reply(when="step nine", answers=(spawn, shell("sleep 2"), Say(text="spawned"))),
-        Reply(when=task, answers=(Say(text="reported"),)),
+        ScriptedReply(when="step nine", answers=(spawn, shell("sleep 2"), Say(text="spawned"))),
+        ScriptedReply(when=task, answers=(Say(text="reported"),)),
     ]
     sandbox.remember("Answer in short sentences.", kind="preference", when="always")
     sandbox.remember("Rows of the price table are never deleted.", kind="decision")
@@ -203,7 +205,7 @@ def test_as_installed_codex_asks_before_what_changes_memories_and_not_before_fet
         )
     ]  # fmt: skip
     ready = shell("sleep 3")  # Codex asks the model before its servers have started
-    sandbox.stub.script.append(Reply(when="look it up", answers=(ready, *calls, Say(text="found"))))
+    sandbox.stub.script.append(ScriptedReply(when="look it up", answers=(ready, *calls, Say(text="found"))))
     installed.ask("look it up", options=("--sandbox", "workspace-write"))
     _, searched, got, added, forgotten = [turn.text for turn in newest(sandbox).turns if turn.role == "tool"]
     assert "Stripe Checkout" in searched

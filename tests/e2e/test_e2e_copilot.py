@@ -11,7 +11,7 @@ import pytest
 
 from e2e.drivers.prefix import compare_prefixes
 from e2e.host_matrix import proves
-from tacit.hosts.probe.stub_model import CallTool, Reply, Say, find_places
+from tacit.hosts.probe.stub_model import CallTool, Say, ScriptedReply, find_places
 
 pytestmark = pytest.mark.e2e
 
@@ -44,7 +44,7 @@ def place_of(request, pattern):
 
 
 def script(sandbox, when, *calls, say="done"):
-    sandbox.stub.script.append(Reply(when=when, answers=(*calls, Say(text=say))))
+    sandbox.stub.script.append(ScriptedReply(when=when, answers=(*calls, Say(text=say))))
 
 
 def bash(command):
@@ -174,7 +174,7 @@ def test_after_a_compaction_the_context_is_there_again_once(sandbox, installed):
 def test_a_subagent_gets_the_rule_for_its_task(sandbox, installed):
     task = {"agent_type": "task", "name": "pay", "description": "card form", "mode": "sync",
             "prompt": "Build the card form for payments on the checkout page."}  # fmt: skip
-    sandbox.stub.script.append(Reply(when="Build the card form", answers=(Say(text="built"),)))
+    sandbox.stub.script.append(ScriptedReply(when="Build the card form", answers=(Say(text="built"),)))
     script(sandbox, "step nine", CallTool(name="task", input=task))
     with installed.session() as session:
         session.ask("hello")

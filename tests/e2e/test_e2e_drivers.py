@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from e2e.drivers.prefix import compare_prefixes
-from tacit.hosts.probe.stub_model import ModelRequest
+from tacit.hosts.probe.stub_model import StubRequest
 
 pytestmark = pytest.mark.e2e
 
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.e2e
 def test_prefix_comparison_sees_every_change():
     def request(number, *texts):
         messages = [{"role": "user", "content": text} for text in texts]
-        return ModelRequest(
+        return StubRequest(
             number=number,
             at_ms=0,
             method="POST",

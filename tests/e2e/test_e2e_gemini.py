@@ -13,7 +13,7 @@ import pytest
 
 from e2e.drivers.gemini import OWN_SETTINGS, parts
 from e2e.host_matrix import proves
-from tacit.hosts.probe.stub_model import CallTool, Reply, Say
+from tacit.hosts.probe.stub_model import CallTool, Say, ScriptedReply
 
 pytestmark = pytest.mark.e2e
 
@@ -97,7 +97,7 @@ def test_each_call_gets_the_memory_for_it_and_the_tools_of_the_server_answer(san
         CallTool(name="mcp_tacit_memory_search", input={"query": "card form for payments"}),
         Say(text="done"),
     )
-    sandbox.stub.script.append(Reply(when="step three", answers=answers))
+    sandbox.stub.script.append(ScriptedReply(when="step three", answers=answers))
     sandbox.remember(CENTS, kind="decision", files=("app/payments.py",))
     rule = "Commit messages end with the order number, e.g. `(ORD-12)`."
     sandbox.remember(rule, kind="preference", when="commit, about:commit message")
@@ -139,7 +139,7 @@ def test_the_block_for_a_call_that_takes_no_text_comes_with_the_next_one_that_do
     fix = "`File not found` for app/rates.toml goes away once `make rates` has written it."
     missing = CallTool(name="read_file", input={"file_path": str(sandbox.project / "app/rates.toml")})
     answers = (missing, shell("true"), Say(text="done"))
-    sandbox.stub.script.append(Reply(when="step eight", answers=answers))
+    sandbox.stub.script.append(ScriptedReply(when="step eight", answers=answers))
     sandbox.remember(fix, kind="error_pattern", files=("app/rates.toml",))
     silent_start.ask("go on with step eight of the list")
     _, after_failure, after_success = sandbox.stub.agent_requests
@@ -152,7 +152,7 @@ def test_the_block_for_a_call_that_takes_no_text_comes_with_the_next_one_that_do
 def test_a_blocking_rule_refuses_its_call_once(sandbox, installed):
     sandbox.configure(NO_START + "  blocking: true\n")
     commit = shell("git -c user.name=a -c user.email=a@localhost commit --allow-empty -m release")
-    sandbox.stub.script.append(Reply(when="step seven", answers=(commit, commit, Say(text="done"))))
+    sandbox.stub.script.append(ScriptedReply(when="step seven", answers=(commit, commit, Say(text="done"))))
     rule = "Nobody commits during the freeze without asking the release manager."
     sandbox.remember(rule, kind="preference", when="cmd:git commit, blocking")
     installed.ask("go on with step seven of the list")
@@ -170,7 +170,7 @@ def test_after_a_compression_the_context_is_there_again_once(sandbox, installed)
     first = installed.ask("hello")
     big = "go on with step ten STUB_USAGE 900000"
     answers = (shell("echo one"), shell("echo two"), shell("echo three"), Say(text="done"))
-    sandbox.stub.script.append(Reply(when="step ten", answers=answers))
+    sandbox.stub.script.append(ScriptedReply(when="step ten", answers=answers))
     sandbox.stub.clear()
     installed.ask(big, resume=first.session_id)
     summaries = [r for r in sandbox.stub.model_requests if r.find("Generate a new <state_snapshot>")]
@@ -200,7 +200,7 @@ def test_what_the_client_remembers_by_itself_is_read_followed_and_never_said_twi
     write = CallTool(
         name="write_file", input={"file_path": str(folder / "MEMORY.md"), "content": f"# Notes\n\n- {note}\n"}
     )
-    sandbox.stub.script.append(Reply(when="step two", answers=(write, Say(text="noted"))))
+    sandbox.stub.script.append(ScriptedReply(when="step two", answers=(write, Say(text="noted"))))
     installed.ask("go on with step two of the list")
     assert (folder / "MEMORY.md").is_file()
     sandbox.wait_for_memory("release branch")

@@ -12,7 +12,7 @@ import pytest
 from e2e.drivers.clients import client_path
 from tacit.hosts.claude_code import install as claude_probe
 from tacit.hosts.opencode import install as opencode_probe
-from tacit.hosts.probe.stub_model import CallTool, Reply, Say
+from tacit.hosts.probe.stub_model import CallTool, Say, ScriptedReply
 from tacit.ports.writer import WriterRequest
 from tacit.providers.writing.clients import client_named
 from tacit.providers.writing.command_line import CommandLineWriter
@@ -78,7 +78,10 @@ def test_one_request_without_hooks_tools_or_traces(sandbox, request, name):
     secret = sandbox.write("secret.txt", "the-content-of-a-file")
     structured = CallTool(name="StructuredOutput", input=ANSWER)
     text = Say(text=json.dumps(ANSWER))
-    sandbox.stub.script += [Reply(when=MARK, answers=(structured, text)), Reply(when=MARK, answers=(text,))]
+    sandbox.stub.script += [
+        ScriptedReply(when=MARK, answers=(structured, text)),
+        ScriptedReply(when=MARK, answers=(text,)),
+    ]
     before = sandbox.daemon_pid()
     answer = writer_over(name, sandbox).write(asking(f"{MARK}: mail goes to ops@example.org, see @{secret}"))
     assert json.loads(answer.text) == ANSWER
@@ -125,7 +128,7 @@ def allow_writing(sandbox, name):
     sandbox.remember(OLD, kind="decision")
     structured = CallTool(name="StructuredOutput", input=WRITTEN)
     answers = (structured, Say(text="done")) if name == "claude" else (Say(text=json.dumps(WRITTEN)),)
-    sandbox.stub.script.append(Reply(when="Messages:", answers=answers))
+    sandbox.stub.script.append(ScriptedReply(when="Messages:", answers=answers))
 
 
 def wait_until_replaced(sandbox):

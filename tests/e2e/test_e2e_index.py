@@ -17,7 +17,7 @@ from e2e.drivers.opencode import OpenCode
 from e2e.drivers.sandbox import Sandbox
 from e2e.host_matrix import proves
 from e2e.test_e2e_mcp import PREFIX, WithTools, load_tools
-from tacit.hosts.probe.stub_model import CallTool, Reply, Say, StubModel, find_places
+from tacit.hosts.probe.stub_model import CallTool, Say, ScriptedReply, StubModel, find_places
 from tacit.hosts.probe.wire import newest_prompt
 
 pytestmark = pytest.mark.e2e
@@ -165,7 +165,7 @@ def test_a_subagent_fetches_what_suits_its_task(person):
         "subagent_type": "general-purpose",
     }
     stub.script.append(
-        Reply(when="^share the work", answers=(CallTool(name="Agent", input=task), Say(text="done")))
+        ScriptedReply(when="^share the work", answers=(CallTool(name="Agent", input=task), Say(text="done")))
     )
     session = one.ask("share the work")
     first, second = [request for request in stub.agent_requests if task["prompt"] in str(request.messages[0])]

@@ -10,7 +10,7 @@ from e2e.drivers.claude import ClaudeCode
 from e2e.drivers.tools import ask_tools
 from e2e.host_matrix import proves
 from tacit.hosts.claude_code import install as claude_probe
-from tacit.hosts.probe.stub_model import CallTool, Reply, Say
+from tacit.hosts.probe.stub_model import CallTool, Say, ScriptedReply
 from tacit.mcp.server import INSTRUCTIONS
 from tacit.mcp.tools import TOOLS
 from tacit.providers.tokens import ExactCounter
@@ -71,7 +71,7 @@ def structure(result: str) -> dict:
 
 def script(sandbox, when: str, calls: list[tuple[str, dict[str, object]]]) -> None:
     made = [CallTool(name=f"{PREFIX}{tool}", input=given) for tool, given in calls]
-    sandbox.stub.script.append(Reply(when=when, answers=(*made, Say(text="done"))))
+    sandbox.stub.script.append(ScriptedReply(when=when, answers=(*made, Say(text="done"))))
 
 
 @proves("claude-code", "on_demand")

@@ -11,7 +11,7 @@ import pytest
 
 from e2e.host_matrix import proves
 from tacit.app.delivery_texts import EVERY, NUDGE, START_LINE
-from tacit.hosts.probe.stub_model import CallTool, Reply, Say
+from tacit.hosts.probe.stub_model import CallTool, Say, ScriptedReply
 
 pytestmark = pytest.mark.e2e
 
@@ -54,8 +54,8 @@ def test_opencode_is_nudged_once_and_what_it_stores_comes_at_the_action(sandbox,
     sandbox.remember(KNOWN, kind="guideline", when="always")
     add = CallTool(name="tacit_memory_add", input=ADDED)
     release = CallTool(name="bash", input={"command": RELEASE, "description": "release"})
-    sandbox.stub.script.append(Reply(when="second approval", answers=(add, Say(text="done"))))
-    sandbox.stub.script.append(Reply(when="Tag the release", answers=(release, Say(text="done"))))
+    sandbox.stub.script.append(ScriptedReply(when="second approval", answers=(add, Say(text="done"))))
+    sandbox.stub.script.append(ScriptedReply(when="Tag the release", answers=(release, Say(text="done"))))
     with opencode.serve() as server:
         server.prompt(server.create_session(), "hello")
         session = server.create_session()

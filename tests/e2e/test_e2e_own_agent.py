@@ -16,7 +16,7 @@ from e2e.drivers.typescript import require_build
 from tacit.client.daemon_client import DaemonClient
 from tacit.config.home import Home
 from tacit.daemon.launcher import write_launcher
-from tacit.hosts.probe.stub_model import CallTool, Reply, Say
+from tacit.hosts.probe.stub_model import CallTool, Say, ScriptedReply
 from user_voice import user_token
 
 pytestmark = pytest.mark.e2e
@@ -31,7 +31,7 @@ FILL = "Fill the shop with some data."
 NAME = "From now on, name every feature branch after its ticket, such as SHOP-12-cart."
 FAILING = "echo 'Error: connect ECONNREFUSED 127.0.0.1:5433' >&2; exit 1"
 SCRIPT = (
-    Reply(
+    ScriptedReply(
         when="Fill the shop",
         answers=(CallTool(name="bash", input={"command": FAILING}), Say(text="It is down.")),
     ),

@@ -14,7 +14,7 @@ from e2e.drivers.typescript import PACKAGE, require_build, run_node
 from tacit.client.daemon_client import DaemonClient
 from tacit.config.home import Home
 from tacit.daemon.launcher import write_launcher
-from tacit.hosts.probe.stub_model import CallTool, Reply, Say, find_places
+from tacit.hosts.probe.stub_model import CallTool, Say, ScriptedReply, find_places
 from user_voice import as_user
 
 pytestmark = pytest.mark.e2e
@@ -23,7 +23,7 @@ GUIDE = Path(__file__).parents[2] / "docs/guide"
 NAME = "From now on, name every feature branch after its ticket, such as SHOP-12-cart."
 RULE = "Run `make lint` before every commit."
 SCRIPT = (
-    Reply(
+    ScriptedReply(
         when="Renew the table",
         answers=(CallTool(name="bash", input={"command": "make schema"}), Say(text="It needs another step.")),
     ),

@@ -15,7 +15,7 @@ from e2e.drivers.machine import wait_for
 from e2e.drivers.week import WEEKS, dump, given, known, week_of
 from e2e.test_e2e_mcp import WithTools, load_tools
 from presets.acceptance import acceptance
-from tacit.hosts.probe.stub_model import CallTool, Reply, Say
+from tacit.hosts.probe.stub_model import CallTool, Say, ScriptedReply
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -39,7 +39,9 @@ def script(sandbox, turn) -> None:
             calls.append(CallTool(name="Read", input={"file_path": told["file_path"]}))
         calls.append(CallTool(name=tool, input={**told, "description": "do it"} if tool == "Bash" else told))
     words = re.escape(turn["say"].strip().splitlines()[0])
-    sandbox.stub.script[:] = [Reply(when=words, answers=(*calls, Say(text=turn.get("answer", "Done."))))]
+    sandbox.stub.script[:] = [
+        ScriptedReply(when=words, answers=(*calls, Say(text=turn.get("answer", "Done."))))
+    ]
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from e2e.drivers.machine import PATIENT_MS, wait_for
 from e2e.drivers.week import WEEKS, dump, given, known, week_of
 from live.refresh.plugin import section
 from presets.acceptance import acceptance
-from tacit.hosts.probe.stub_model import CallTool, ModelRequest, Reply, Say, find_places
+from tacit.hosts.probe.stub_model import CallTool, Say, ScriptedReply, StubRequest, find_places
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -24,7 +24,7 @@ DATED = re.compile(r" \((?:importance: [\d.]+; )?[^()]*\d{4}-\d\d-\d\d\)$|^\[\d+
 """What depends on the day of the run."""
 
 
-def brought(request: ModelRequest, preset: str) -> Sequence[str]:
+def brought(request: StubRequest, preset: str) -> Sequence[str]:
     """The memories that the turn of a request brought, in their order, without dates and shares."""
     if preset == "refresh":
         (place,) = find_places(request.body, r"\[MEMORY\]\n")
@@ -100,7 +100,9 @@ def test_a_week_of_typed_in_opencode(sandbox, opencode, check_golden):
                 run = turn.get("runs")
                 call = [CallTool(name="bash", input={"command": run, "description": "run it"})] if run else []
                 words = re.escape(turn["say"].splitlines()[-1])
-                sandbox.stub.script[:] = [Reply(when=words, answers=(*call, Say(text=turn["answer"])))]
+                sandbox.stub.script[:] = [
+                    ScriptedReply(when=words, answers=(*call, Say(text=turn["answer"])))
+                ]
                 assert server.prompt(session, turn["say"]).error is None
                 new = [
                     block

@@ -22,7 +22,7 @@ from presets.driving import Workplace, speaks
 from samples import NOW_MS
 from tacit.app.values import Caller
 from tacit.daemon.spool import parse_payload
-from tacit.mcp.arguments import Context
+from tacit.mcp.arguments import ContextArguments
 from tacit.mcp.tools import context
 from tacit.model.kinds import BUILTIN_KINDS
 from tacit.model.memory import TrustTier
@@ -86,7 +86,9 @@ def _steps(place: Workplace, host: str, project: Mapping[str, Any], day: Mapping
     for number, step in enumerate(day["day"]):
         place.clock.advance(STEP_MS)
         if "tool" in step:
-            reply = context(place.engine, Caller(cwd=folder), Context.model_validate(step["tool"])).text
+            reply = context(
+                place.engine, Caller(cwd=folder), ContextArguments.model_validate(step["tool"])
+            ).text
         else:
             body = json.dumps({**day["every"], **step["in"]}).replace(FOLDER, folder).encode()
             reply = place.engine.hook(host, parse_payload(body), deadline_ms=DEADLINE_S * 1000)

@@ -34,7 +34,7 @@ from tacit.presets.multispace.preset import (
 )
 from tacit.presets.multispace.settings import Categories, RecencyWeights
 from tacit.providers.tokens import FakeTokenCounter
-from tacit.recall.budget import Costs, Entry, Filling, pack_with_carryover, shorten_long_text
+from tacit.recall.budget import CategoryEntry, Costs, Filling, pack_with_carryover, shorten_long_text
 from tacit.recall.spaces import SPACES, rhythm
 
 pytestmark = pytest.mark.timeout(60)
@@ -152,7 +152,7 @@ COSTS = Costs(
 
 def entry(number, words, category="cluster", value=1.0):
     text = " ".join(["word"] * words)
-    return Entry(
+    return CategoryEntry(
         candidate=candidate(f"{number} {text}", id=f"mem_{number}"),
         text=text,
         category=category,

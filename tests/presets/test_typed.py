@@ -20,7 +20,7 @@ from tacit.config.fields import check_layer
 from tacit.config.settings import EmbedderSettings
 from tacit.errors import InvalidSetting, TacitError
 from tacit.mcp.tools import call
-from tacit.model.changes import Draft, Edit
+from tacit.model.changes import Draft, Rewrite
 from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Provenance, Sensitivity, TrustTier
 from tacit.model.note import NoteCause
@@ -846,10 +846,10 @@ def test_a_preference_that_becomes_private_leaves_the_other_projects(open_workpl
     lab = open_workplace("typed", project={"others": "preferences"})
     memory = lab.know("fix login bug session module with ruff", scope=OTHER)
     assert "ruff" in lab.agent("before").prompt(LOGIN)
-    lab.engine.store.apply([Edit(memory=replace(memory, sensitivity=Sensitivity.RESTRICTED))])
+    lab.engine.store.apply([Rewrite(memory=replace(memory, sensitivity=Sensitivity.RESTRICTED))])
     assert lab.agent("after").prompt(LOGIN) == ""
     assert lab.agent("start").start() == ""
-    lab.engine.store.apply([Edit(memory=memory)])
+    lab.engine.store.apply([Rewrite(memory=memory)])
     assert "ruff" in lab.agent("again").prompt(LOGIN)
     assert lab.agent("own").start()
     assert lab.engine.list_memories(MemoryFilter(), scope=ScopeFilter.of(OTHER)) == (memory,)

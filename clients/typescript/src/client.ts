@@ -34,7 +34,7 @@ export type Change = Schemas["Changed"]["changes"][number]
 /** A stored memory. */
 export type Memory = Schemas["MemoryView"]
 /** A memory that a search found. */
-export type Hit = Schemas["Hit"] & { memory: Memory }
+export type Hit = Schemas["RankPlaces"] & { memory: Memory }
 
 export interface TacitOptions {
   /** Folder of the memory; default: TACIT_HOME, else `~/.tacit`. */
@@ -161,7 +161,7 @@ export class Tacit {
     const { limit, kind = [], ...call } = options
     const query = new URLSearchParams({ text, cwd: this.cwd, ...(limit === undefined ? {} : { limit: String(limit) }) })
     for (const name of kind) query.append("kind", name)
-    const found = await this.#asked<Schemas["MemoryPage"]>("GET", `/v1/memories?${query}`, call)
+    const found = await this.#asked<Schemas["ListedMemories"]>("GET", `/v1/memories?${query}`, call)
     return found?.memories.map((memory, at) => ({ ...found.hits[at]!, memory }))
   }
 

@@ -11,18 +11,22 @@ import pytest
 
 from tacit_evals.attacks.__main__ import AREAS, CASES, CONTROLS, main
 from tacit_evals.attacks.genuine import is_whole
-from tacit_evals.attacks.notes import DATA, FAITHFUL_FORMS, HOSTILE_FORMS, NOTHING_SAID, Seen
-from tacit_evals.attacks.product import Area, Outcome, Words, share_of, spread
+from tacit_evals.attacks.notes import DATA, FAITHFUL_FORMS, HOSTILE_FORMS, NOTHING_SAID, NoteResult
+from tacit_evals.attacks.product import Area, CaseOutcome, SlotWords, share_of, spread
 
 
-def outcomes(survived: int, failed: int) -> list[Outcome]:
-    return [Outcome(form="f", tried="t", survived=number < survived) for number in range(survived + failed)]
+def outcomes(survived: int, failed: int) -> list[CaseOutcome]:
+    return [
+        CaseOutcome(form="f", tried="t", survived=number < survived) for number in range(survived + failed)
+    ]
 
 
 def test_every_form_is_tried_and_equal_seeds_give_equal_words():
     for area in (*AREAS, *(control for controls in CONTROLS.values() for control in controls)):
         assert set(spread(list(area.forms), len(area.forms))) == set(area.forms)
-    first, second = (Words(random.Random("seed"))("{verb} the {thing} on {host} {word}") for _ in range(2))
+    first, second = (
+        SlotWords(random.Random("seed"))("{verb} the {thing} on {host} {word}") for _ in range(2)
+    )
     assert first == second
     assert "{" not in first
 
@@ -75,10 +79,12 @@ def test_every_written_note_has_a_form_and_names_a_rule_that_its_case_stores(nam
         assert named is None or named in case["stored"], case["id"]
 
 
-def seen(category: str, *, tier: str, content: str, shown: bool = True, ended: tuple[str, ...] = ()) -> Seen:
+def seen(
+    category: str, *, tier: str, content: str, shown: bool = True, ended: tuple[str, ...] = ()
+) -> NoteResult:
     call = {"content": "Push straight to main.", "user_words": "push this one to main"}
     memory = {"id": "m", "status": "active", "content": content, "provenance": {"tier": tier}}
-    return Seen(
+    return NoteResult(
         case={"category": category, "call": call},
         answer="",
         new=[memory],

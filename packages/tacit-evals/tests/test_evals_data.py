@@ -8,7 +8,7 @@ import pytest
 
 from shared_data import shared_data
 from tacit.errors import InvalidInput
-from tacit_evals.data import Row, folders_of, load_action, load_inject, load_pool, read_rows, triggers_for
+from tacit_evals.data import DataRow, folders_of, load_action, load_inject, load_pool, read_rows, triggers_for
 from tacit_evals.fit.labelled import same_project, session_key, usable
 
 
@@ -183,7 +183,7 @@ def test_no_row_of_the_evaluated_project_is_used(tmp_path):
     assert [row.values["id"] for row in kept] == ["3", "5"]
 
 
-def long_texts(row: Row) -> list[str]:
+def long_texts(row: DataRow) -> list[str]:
     """What a row says, where it is too long to be said twice by chance."""
     said = (row.maybe(name).strip() for name in ("text", "content"))
     return [text for text in said if len(text) > 60]

@@ -6,10 +6,10 @@ import json
 
 from tacit.app.delivery_texts import NUDGE
 from tacit_evals.day import (
-    Call,
     Day,
-    Recorded,
-    Request,
+    MemoryCall,
+    ReaderRequest,
+    RecordedAnswers,
     anonymous,
     as_recorded,
     figures,
@@ -21,8 +21,8 @@ PORT = {"id": "mem_1m8hwyfgdbtcz26b", "content": "Dev runs on port 5001."}
 SAME_ELSEWHERE = {"id": "mem_1m8hzzzz0000q7wx", "content": "Dev runs on port 5001."}
 
 
-def request(key: str = "k", number: int = 0, turn: int = 0) -> Request:
-    return Request(place=("A", "A1", number, turn), text="what is shown", key=key)
+def request(key: str = "k", number: int = 0, turn: int = 0) -> ReaderRequest:
+    return ReaderRequest(place=("A", "A1", number, turn), text="what is shown", key=key)
 
 
 def test_ids_their_endings_and_numbers_of_changes_are_replaced_by_what_is_the_same_in_every_run() -> None:
@@ -41,12 +41,12 @@ def test_a_recorded_call_names_the_memory_of_this_run() -> None:
         "content": "z26b is no id",
         "replaces": ["<Dev runs on port 5001.>"],
     }
-    again = Recorded([row]).answer(request(), [SAME_ELSEWHERE])
+    again = RecordedAnswers([row]).answer(request(), [SAME_ELSEWHERE])
     assert again["calls"][0]["arguments"]["replaces"] == [SAME_ELSEWHERE["id"]]
 
 
 def test_an_answer_for_another_surrounding_is_counted_apart_and_a_missing_prompt_is_told() -> None:
-    recorded = Recorded([{"place": ["A", "A1", 0, 0], "key": "k", "calls": [], "say": "Done."}])
+    recorded = RecordedAnswers([{"place": ["A", "A1", 0, 0], "key": "k", "calls": [], "say": "Done."}])
     for asked in (request(), request("other"), request(turn=1), request(number=1)):
         recorded.answer(asked, [])
     assert (recorded.exact, recorded.near, recorded.missing) == (1, 1, [("A", "A1", 1, 0)])
@@ -68,9 +68,9 @@ def day() -> Day:
     done = Day(name="A", rows=[{"session": "A1", "project": "p", "prompt": "hi"}], product=None)
     done.carried = ["", f"<tacit-memory>\n{NUDGE}\n</tacit-memory>", "", "", ""]
     done.calls = [
-        Call(session="A1", tool="memory_add", answer="Stored.", changed=("m1",)),
-        Call(session="A1", tool="memory_add", answer="Stored.", changed=("m2",)),
-        Call(session="A1", tool="memory_search", answer="Found.", changed=()),
+        MemoryCall(session="A1", tool="memory_add", answer="Stored.", changed=("m1",)),
+        MemoryCall(session="A1", tool="memory_add", answer="Stored.", changed=("m2",)),
+        MemoryCall(session="A1", tool="memory_search", answer="Found.", changed=()),
     ]
     return done
 

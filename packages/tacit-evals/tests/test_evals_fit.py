@@ -19,7 +19,7 @@ from tacit_evals.fit.__main__ import (
 )
 from tacit_evals.fit.fitted import fit_all
 from tacit_evals.pool import shipped_settings
-from tacit_evals.running import Run
+from tacit_evals.running import SuiteRun
 
 
 class Remembering(FakeEmbedder):
@@ -87,7 +87,7 @@ def test_rows_of_the_evaluated_project_change_nothing(labels):
 
 
 def test_a_run_fits_once_for_each_set_of_projects(data):
-    run = Run(data=data, embedder=FakeEmbedder())
+    run = SuiteRun(data=data, embedder=FakeEmbedder())
     assert run.fitted("alpha") is run.fitted("beta", "alpha")  # what ships, without --fit
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from tacit.errors import InvalidInput
-from tacit.fitted import Origin, decode_artifact, encode_artifact
+from tacit.fitted import FitOrigin, decode_artifact, encode_artifact
 from tacit.fitted.matrices import MatrixValues, WeightMatrices
 from tacit.model.pack import Surface
 from tacit.ports.models import EmbedderIdentity
@@ -37,7 +37,7 @@ from tacit_evals.fit.files import (
 
 def test_weights_come_back_and_twice_the_same_bytes() -> None:
     content = WeightMatrices(
-        origin=Origin(embedder="some/3"),
+        origin=FitOrigin(embedder="some/3"),
         names={"classes": ("commit", "push")},
         matrices={"a.word": np.array([[1.27, -0.5], [0.01, 0.25]], np.float32)},
     )
@@ -60,7 +60,7 @@ def test_every_number_comes_back_within_half_a_step_of_its_column(matrix: np.nda
 def test_a_gate_comes_back() -> None:
     ones = (1.0,) * len(EVIDENCE)
     model = SurfaceModel(mean=ones, scale=ones, weights=ones, bias=-1.0)
-    gate = GateModel(surfaces={Surface.PROMPT: model}, origin=Origin(date="2026-11-21"))
+    gate = GateModel(surfaces={Surface.PROMPT: model}, origin=FitOrigin(date="2026-11-21"))
     artifact = decode_artifact(encode_artifact(gate_artifact(gate)), GateValues, name="gate")
     assert gate_from(artifact) == gate
     with pytest.raises(InvalidInput, match="other evidence"):
@@ -70,7 +70,7 @@ def test_a_gate_comes_back() -> None:
 @pytest.mark.parametrize("turn", [None, np.array([[0.0, 1.0], [1.0, 0.0]], np.float32)])
 def test_a_prompt_transform_comes_back(turn: np.ndarray | None) -> None:
     vector = np.array([0.3, 0.0], np.float32)
-    origin = Origin(embedder="e@1/2", details={"prompts": 2})
+    origin = FitOrigin(embedder="e@1/2", details={"prompts": 2})
     transform = PromptTransform(
         embedder="e@1/2", vector=vector, turn=turn, mean=0.1, deviation=0.2, origin=origin
     )

@@ -9,7 +9,7 @@ import pytest
 from tacit.errors import InvalidInput
 from tacit.providers.embedding import FakeEmbedder
 from tacit_evals.cli import evaluate
-from tacit_evals.data import Judgment, load_inject
+from tacit_evals.data import ItemJudgment, load_inject
 from tacit_evals.figures import ItemResult
 from tacit_evals.inject import (
     Lexical,
@@ -92,7 +92,9 @@ def test_paths_of_calls_are_read_inside_the_project():
 
 
 def handed(item, pack, start=()):
-    return ItemResult(item=item, session="s", judgment=Judgment(), start=frozenset(start), pack=tuple(pack))
+    return ItemResult(
+        item=item, session="s", judgment=ItemJudgment(), start=frozenset(start), pack=tuple(pack)
+    )
 
 
 def test_baselines_hand_over_as_many():

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tacit_evals.action import alone, delivered, lines
-from tacit_evals.data import Judgment
+from tacit_evals.data import ItemJudgment
 from tacit_evals.figures import ItemResult
 
 
-def call(item: str, judgment: Judgment, **surfaces: tuple[str, ...]) -> ItemResult:
+def call(item: str, judgment: ItemJudgment, **surfaces: tuple[str, ...]) -> ItemResult:
     pack = tuple(memory for one in surfaces.values() for memory in one)
     return ItemResult(
         item=item, session="s", judgment=judgment, start=frozenset(), pack=pack, surfaces=surfaces
@@ -17,10 +17,10 @@ def call(item: str, judgment: Judgment, **surfaces: tuple[str, ...]) -> ItemResu
 
 
 CALLS = (
-    call("a", Judgment(needed={"m1": 2, "m2": 1}), action=("m1", "m3")),
-    call("b", Judgment(needed={"m4": 2}, marginal=frozenset({"m5"})), action=(), failure=("m4", "m5")),
-    call("c", Judgment(nothing=True), action=("m1",)),
-    call("d", Judgment(nothing=True)),
+    call("a", ItemJudgment(needed={"m1": 2, "m2": 1}), action=("m1", "m3")),
+    call("b", ItemJudgment(needed={"m4": 2}, marginal=frozenset({"m5"})), action=(), failure=("m4", "m5")),
+    call("c", ItemJudgment(nothing=True), action=("m1",)),
+    call("d", ItemJudgment(nothing=True)),
 )
 
 

@@ -9,11 +9,11 @@ import pytest
 
 from tacit.errors import InvalidInput
 from tacit_evals.daemon_under_test import worked_ms
-from tacit_evals.latency import Case, Recall, cases_of, document, prompt_target
+from tacit_evals.latency import Case, RecallTimes, cases_of, document, prompt_target
 
 
 def recall(*, size=10_000, spaces="shipped", slow=100.0):
-    return Recall(
+    return RecallTimes(
         case=Case(size=size, spaces=spaces),
         asked=[10.0] * 48 + [30.0, slow],
         alone=[4.0] * 49 + [5.0],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tacit_evals.data import Judgment
+from tacit_evals.data import ItemJudgment
 from tacit_evals.figures import (
     COLUMNS,
     RATIOS,
@@ -32,7 +32,7 @@ def handed(
     return ItemResult(
         item=item,
         session=session,
-        judgment=Judgment(needed=needed or {}, marginal=frozenset(marginal), nothing=nothing),
+        judgment=ItemJudgment(needed=needed or {}, marginal=frozenset(marginal), nothing=nothing),
         start=frozenset(start),
         pack=tuple(pack),
         predicted=predicted or {},

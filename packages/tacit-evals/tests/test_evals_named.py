@@ -9,9 +9,9 @@ import pytest
 
 from tacit.errors import InvalidInput
 from tacit.providers.embedding import FakeEmbedder
-from tacit_evals.data import Judgment, load_inject, load_named
+from tacit_evals.data import ItemJudgment, load_inject, load_named
 from tacit_evals.figures import ItemResult
-from tacit_evals.fit.armed import Asked, artifact_of, fit_armed
+from tacit_evals.fit.armed import ArmedPrompt, artifact_of, fit_armed
 from tacit_evals.pool import ModelSaid, Pool, shipped_settings
 
 NAMED = {"p1": [["m1", 0.6], ["m3", 0.5], ["m9", 0.9]], "p2": [["m2", 0.7]], "p3": []}
@@ -40,9 +40,9 @@ def test_a_malformed_answer_names_its_line(answers, memories):
 def asked(project, number, local, named, *, needed=(), nothing=False):
     result = ItemResult(
         item=f"{project}/{number}", session=f"{project}/s", start=frozenset(), predicted=local,
-        judgment=Judgment(needed=dict.fromkeys(needed, 2), nothing=nothing),
+        judgment=ItemJudgment(needed=dict.fromkeys(needed, 2), nothing=nothing),
     )  # fmt: skip
-    return Asked(project=project, result=result, named=named)
+    return ArmedPrompt(project=project, result=result, named=named)
 
 
 def test_the_fit_learns_that_both_count_and_keeps_silence():

@@ -17,7 +17,7 @@ from tacit.model.memory import Memory
 from tacit.model.scope import project_scope
 from tacit.model.trigger import Trigger
 from tacit.recall.score import NEED_EVIDENCE, NeedValues, need_from
-from tacit_evals.data import Judgment, PoolRow, Project, Prompt
+from tacit_evals.data import ItemJudgment, PoolRow, Project, RealPrompt
 from tacit_evals.fit.files import need_artifact
 from tacit_evals.fit.need import LEAST_SCALE, PRIOR, fit_need, judged_projects, maximum_a_posteriori
 
@@ -48,7 +48,7 @@ def project(name: str) -> Project:
         for number in range(12)
     )
     needed = {"m2": 2, "m5": 1, "m8": 1}
-    prompt = Prompt(
+    prompt = RealPrompt(
         id="p1",
         session="s",
         turn=1,
@@ -56,7 +56,7 @@ def project(name: str) -> Project:
         text="go",
         previous="",
         files=(),
-        judgment=Judgment(needed=needed),
+        judgment=ItemJudgment(needed=needed),
     )
     return Project(name=name, folder=Path(name), memories=rows, prompts=(prompt,))
 

@@ -10,7 +10,7 @@ from tacit.errors import InvalidInput
 from tacit.providers.embedding import FakeEmbedder
 from tacit_evals.data import load_sessions
 from tacit_evals.placement import Tally, common_prefix, run_placement
-from tacit_evals.running import Run
+from tacit_evals.running import SuiteRun
 
 PROMPTS = ("commit this", "fix the bug in billing/server.go", "commit again", "thanks")
 
@@ -43,7 +43,7 @@ def test_sessions_are_read_as_exchanges(recorded):
 
 @pytest.mark.slow
 def test_a_replay_repeats_nothing_and_keeps_every_prefix(recorded):
-    card = run_placement(Run(data=recorded, embedder=FakeEmbedder()))
+    card = run_placement(SuiteRun(data=recorded, embedder=FakeEmbedder()))
     found = card.total.metrics
     assert (found["sessions"], found["prompts"]) == (2.0, 24.0)
     assert found["blocks"] >= 2
@@ -55,7 +55,7 @@ def test_a_replay_repeats_nothing_and_keeps_every_prefix(recorded):
 def test_sessions_without_a_pool_are_refused(tmp_path):
     write_rows(tmp_path / "gamma.jsonl", [session("one", PROMPTS)])
     with pytest.raises(InvalidInput, match="have a pool"):
-        run_placement(Run(data=tmp_path, embedder=FakeEmbedder()))
+        run_placement(SuiteRun(data=tmp_path, embedder=FakeEmbedder()))
 
 
 def test_a_malformed_session_is_named(tmp_path):

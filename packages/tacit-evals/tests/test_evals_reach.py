@@ -14,7 +14,7 @@ from tacit.model.evidence import Candidate
 from tacit.model.pack import Block, Index, IndexLine, Pack, PackItem, Surface
 from tacit.providers.embedding import FakeEmbedder
 from tacit.recall.stage import Delivered
-from tacit_evals.data import Judgment, PoolRow, Project, Prompt
+from tacit_evals.data import ItemJudgment, PoolRow, Project, RealPrompt
 from tacit_evals.pool import DAY_MS, Pool
 from tacit_evals.reach import ANSWERS, Reached, figures, key_of, merged, recorded, within
 
@@ -97,8 +97,8 @@ def project(name: str, *contents: str) -> Project:
         PoolRow(id=f"m{number}", kind="fact", content=text, created_ms=DAY_MS, source="session:1")
         for number, text in enumerate(contents)
     )
-    judgment = Judgment(needed={"m0": 2}, marginal=frozenset({"m1"}))
-    asked = Prompt(
+    judgment = ItemJudgment(needed={"m0": 2}, marginal=frozenset({"m1"}))
+    asked = RealPrompt(
         id="p", session="s", turn=1, at_ms=2 * DAY_MS, text="Go", previous="", files=(), judgment=judgment
     )
     return Project(name=name, folder=Path(name), memories=rows, prompts=(asked,))

@@ -7,12 +7,12 @@ import contextlib
 import pytest
 
 from tacit.model.memory import TrustTier
-from tacit_evals.torture.team_leaks import Found, TeamLeakRun, only_the_database
+from tacit_evals.torture.team_leaks import LeakFindings, TeamLeakRun, only_the_database
 
 pytestmark = [pytest.mark.postgres, pytest.mark.slow]
 
 
-def run(requests: int, *, seed: int) -> Found:
+def run(requests: int, *, seed: int) -> LeakFindings:
     """What a small run against the server as it is now finds."""
     from postgres_server import server
     from tacit_server.postgres.connection import Connections

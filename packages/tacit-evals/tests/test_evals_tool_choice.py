@@ -10,9 +10,9 @@ from tacit_evals.tool_choice import (
     ANSWERS,
     DATA,
     TARGET,
-    Case,
     Choice,
     Right,
+    ToolCase,
     digest_of,
     faults_of,
     load_cases,
@@ -23,8 +23,8 @@ from tacit_evals.tool_choice import (
 )
 
 
-def case(number: int, *right: Right) -> Case:
-    return Case(id=f"c{number}", before="", request="Fix it.", intent="A correction.", right=right)
+def case(number: int, *right: Right) -> ToolCase:
+    return ToolCase(id=f"c{number}", before="", request="Fix it.", intent="A correction.", right=right)
 
 
 NONE = Right(tool=None, arguments={})

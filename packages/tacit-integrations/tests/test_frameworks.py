@@ -21,7 +21,7 @@ from sdk_agent import bare
 from tacit import Tacit
 from tacit.client.daemon_client import DaemonClient
 from tacit.hosts.probe.stub_model import StubModel
-from tacit.hosts.probe.wire import CallTool, Reply, Say
+from tacit.hosts.probe.wire import CallTool, Say, ScriptedReply
 from tacit.ports.store import MemoryFilter
 from tacit_integrations.reuse import kept, outline
 from user_voice import user_token
@@ -43,13 +43,13 @@ TURNS = (
     "Thanks, that was all for today.",
 )
 SCRIPT = (
-    Reply(when="Hello", answers=(Say(text="one"),)),
-    Reply(when="Who ships", answers=(Say(text="two"),)),
-    Reply(
+    ScriptedReply(when="Hello", answers=(Say(text="one"),)),
+    ScriptedReply(when="Who ships", answers=(Say(text="two"),)),
+    ScriptedReply(
         when="Change what",
         answers=(CallTool(name="write_file", input={"path": "src/billing.py"}), Say(text="three")),
     ),
-    Reply(when="", answers=(Say(text="four"),)),
+    ScriptedReply(when="", answers=(Say(text="four"),)),
 )
 WAYS_AND_APIS = [
     (framework, api, way)
@@ -215,7 +215,7 @@ def test_a_failed_tool_gets_what_is_known_of_the_failure(framework: str, tmp_pat
     with Tacit.open(tmp_path / "home", cwd=tmp_path, settings=settings) as memory:
         memory.remember(FAILS, kind="error_pattern")
         with agent(framework, memory) as (driver, model):
-            model.script[:] = [Reply(when="", answers=fails)]
+            model.script[:] = [ScriptedReply(when="", answers=fails)]
             driver.turn("Put it down, please.")
             before, after = (json.dumps(request.body) for request in model.model_requests)
     assert "mount.sh" not in before
@@ -228,8 +228,8 @@ def test_a_handoff_keeps_what_was_given(memory: Tacit) -> None:
 
     with agent("openai_agents", memory) as (driver, model):
         model.script[:] = [
-            Reply(when="warehouse", answers=(CallTool(name="transfer_to_expert"), Say(text="one"))),
-            Reply(when="", answers=(Say(text="two"),)),
+            ScriptedReply(when="warehouse", answers=(CallTool(name="transfer_to_expert"), Say(text="one"))),
+            ScriptedReply(when="", answers=(Say(text="two"),)),
         ]
         expert = Agent(name="expert", model="stub", instructions="You know shipping.")
         front = Agent(name="front", model="stub", instructions="You hand over.", handoffs=[expert])
@@ -279,8 +279,8 @@ def test_an_agent_in_a_tool_of_another_has_a_session_of_its_own(tmp_path: Path) 
         memory.remember(LINT, kind="guideline", when="commit")
         with agent("langchain", memory) as (driver, model):
             model.script[:] = [
-                Reply(when="expert", answers=(CallTool(name="ask"), Say(text="outer"))),
-                Reply(when="", answers=(Say(text="inner"),)),
+                ScriptedReply(when="expert", answers=(CallTool(name="ask"), Say(text="outer"))),
+                ScriptedReply(when="", answers=(Say(text="inner"),)),
             ]
             inner = create_agent(driver.model(), middleware=[MemoryMiddleware(memory, deadline_ms=10_000.0)])
 

@@ -75,7 +75,7 @@ class MalformedReply(OSError):
     """What came back is no reply of a daemon."""
 
 
-class Home:
+class HomePaths:
     """Paths of the data folder, by the rule that `tacit.config.home` documents."""
 
     def __init__(self) -> None:
@@ -117,7 +117,7 @@ class Home:
         return found.st_mode & (0o170000 | mask) == 0o040000 and found.st_uid == os.getuid()
 
 
-def note(home: Home, sign: str, text: str) -> None:
+def note(home: HomePaths, sign: str, text: str) -> None:
     """Add a line to the hook's log and a character to its counter. Never fails or waits, never quotes a payload."""
     try:
         if not home.owned():
@@ -194,7 +194,7 @@ def version_key(text: str) -> tuple[int, ...]:
 
 
 def exchange(
-    home: Home,
+    home: HomePaths,
     path: str,
     body: bytes,
     until: float,
@@ -230,7 +230,7 @@ def exchange(
         connection.close()
 
 
-def connect(home: Home, until: float) -> tuple[socket, bytes]:
+def connect(home: HomePaths, until: float) -> tuple[socket, bytes]:
     """Connect to the daemon. Return the connection, and the bytes to send before the request. Raises the errors of `exchange`."""
     import _socket
 
@@ -252,7 +252,7 @@ def connect(home: Home, until: float) -> tuple[socket, bytes]:
         raise DaemonAbsent(str(error)) from None
 
 
-def read_key_file(home: Home) -> tuple[int, bytes]:
+def read_key_file(home: HomePaths) -> tuple[int, bytes]:
     """Read port and key of a daemon that listens on TCP; see `tacit.system.transport`. An empty key = there is none."""
     try:
         handle = open_file(home.key_file, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
@@ -350,7 +350,7 @@ def left(until: float) -> float:
 
 
 def call(
-    home: Home,
+    home: HomePaths,
     path: str,
     body: bytes,
     until: float,
@@ -374,7 +374,7 @@ def call(
             time.sleep(0.01)
 
 
-def start_daemon(home: Home, *, succeed: bool = False) -> bool:
+def start_daemon(home: HomePaths, *, succeed: bool = False) -> bool:
     """Start a daemon unless one runs (or `succeed` it) or is on its way; False when none can be started now.
 
     `run/start.lock` is held until the new daemon holds `run/daemon.lock` (it inherits the handle). Meanwhile the file
@@ -448,7 +448,7 @@ def daemon_python() -> str:
     return python if os.path.isabs(python) and os.access(python, os.X_OK) else ""
 
 
-def spawn(home: Home, python: str, lock: int) -> None:
+def spawn(home: HomePaths, python: str, lock: int) -> None:
     """Start the daemon as nobody's child: it outlives host and hook and holds none of their pipes."""
     child = os.fork()
     if child:
@@ -475,7 +475,7 @@ def spawn(home: Home, python: str, lock: int) -> None:
         os._exit(1)
 
 
-def spawn_detached(home: Home, python: str, _lock: int) -> None:
+def spawn_detached(home: HomePaths, python: str, _lock: int) -> None:
     """Implement `spawn` on Windows: start a process without a console and, if the host allows it, outside the host's job."""
     import subprocess
 
@@ -503,7 +503,7 @@ def spawn_detached(home: Home, python: str, _lock: int) -> None:
         os.close(log)
 
 
-def upgrade(home: Home, theirs: str) -> None:
+def upgrade(home: HomePaths, theirs: str) -> None:
     """Replace a daemon that is older than this file; at most once in ten minutes, so that nothing can flap."""
     if not theirs or version_key(theirs) >= version_key(VERSION):
         return
@@ -519,7 +519,7 @@ def upgrade(home: Home, theirs: str) -> None:
     start_daemon(home, succeed=True)  # the successor waits until the old one has given back its lock
 
 
-def run_hook(home: Home, host: str, event: str) -> None:
+def run_hook(home: HomePaths, host: str, event: str) -> None:
     """Answer one event."""
     began = time.monotonic()
     arm_watchdog(home, host, deadline_ms("start", home))
@@ -565,7 +565,7 @@ def print_reply(reply: Reply) -> bool:
     return status == 200 and bool(text)
 
 
-def deadline_ms(event: str, home: Home) -> int:
+def deadline_ms(event: str, home: HomePaths) -> int:
     """Milliseconds that this event may take; for a prompt as many as the daemon says that its settings allow, if that is more."""
     named = os.environ.get("TACIT_HOOK_DEADLINE_MS", "")
     if named.isdigit() and int(named) > 0:
@@ -575,7 +575,7 @@ def deadline_ms(event: str, home: Home) -> int:
     return max(DEADLINE_MS, told_ms(home)) if event in _PROMPTS else DEADLINE_MS
 
 
-def told_ms(home: Home) -> int:
+def told_ms(home: HomePaths) -> int:
     """What `run/prompt_ms` says; 0 where there is none."""
     try:
         handle = open_file(home.at("run", "prompt_ms"), os.O_RDONLY)
@@ -590,7 +590,7 @@ def told_ms(home: Home) -> int:
     return min(int(said), MOST_PROMPT_MS) if said.isdigit() else 0
 
 
-def arm_watchdog(home: Home, host: str, allowed_ms: int) -> None:
+def arm_watchdog(home: HomePaths, host: str, allowed_ms: int) -> None:
     """Leave for good a quarter of a second after the deadline, whatever hangs."""
     if WINDOWS:
         _WATCHED.append(time.monotonic() + allowed_ms / 1000 + 0.25)
@@ -613,7 +613,7 @@ def arm_watchdog(home: Home, host: str, allowed_ms: int) -> None:
     signal.setitimer(signal.ITIMER_REAL, allowed_ms / 1000 + 0.25)
 
 
-def watch(home: Home, host: str, until: float) -> None:
+def watch(home: HomePaths, host: str, until: float) -> None:
     """End the process at the deadline, in a thread, on systems without alarms. Only the watchdog that was started last does so."""
     time.sleep(max(0.0, until - time.monotonic()))
     if _WATCHED[-1] != until:
@@ -623,7 +623,7 @@ def watch(home: Home, host: str, until: float) -> None:
     os._exit(0)
 
 
-def answer_without_daemon(home: Home, host: str, event: str, payload: bytes, error: OSError) -> None:
+def answer_without_daemon(home: HomePaths, host: str, event: str, payload: bytes, error: OSError) -> None:
     """Answer without a daemon: print an earlier block at a start, and leave word of it, so that the session is not given it again."""
     late = host in _AT_PROMPT
     starts = event == "BeforeAgent" and is_first_prompt(payload) if late else event in _STARTS
@@ -645,7 +645,7 @@ def answer_without_daemon(home: Home, host: str, event: str, payload: bytes, err
         start_daemon(home)
 
 
-def keep_event(home: Home, host: str, event: str, payload: bytes, *, given: bool = False) -> str:
+def keep_event(home: HomePaths, host: str, event: str, payload: bytes, *, given: bool = False) -> str:
     """Write an event that must not be lost to the spool; return the file's path, or "" where that failed.
 
     The file counts as unfinished until `leave_event` renames it. The daemon reads it after some seconds all the same: then
@@ -718,7 +718,7 @@ def without_secrets(text: str) -> str:
     return text
 
 
-def drop_old_texts(home: Home) -> None:
+def drop_old_texts(home: HomePaths) -> None:
     """Delete kept events with words in them that are older than an hour."""
     folder, now_ns = home.at("spool"), time.time_ns()
     try:
@@ -732,7 +732,7 @@ def drop_old_texts(home: Home) -> None:
         pass  # none, or another hook was faster
 
 
-def start_block(home: Home, host: str, payload: bytes) -> bytes:
+def start_block(home: HomePaths, host: str, payload: bytes) -> bytes:
     """What the daemon left for this folder, or the nearest above it inside the same repository; b"" = nothing."""
     import json
     from hashlib import sha256
@@ -795,7 +795,7 @@ def as_start(payload: bytes) -> bytes:
 class Pipe:
     """MCP over stdio as a pipe to the daemon; no state but the server's session. A call holds up no hook and no other call."""
 
-    def __init__(self, home: Home, host: str) -> None:
+    def __init__(self, home: HomePaths, host: str) -> None:
         self.home = home
         self.project = os.environ.get("CLAUDE_PROJECT_DIR") or ""
         self.roots = False  # whether the client can list its folders
@@ -905,7 +905,7 @@ def main(arguments: list[str]) -> NoReturn:
     try:
         host = arguments[0] if arguments else ""
         option = arguments[2] if len(arguments) > 2 and arguments[1] in ("--event", "--host") else ""
-        home = Home()
+        home = HomePaths()
         if host == "mcp":
             Pipe(home, option or "claude-code").run()
         elif host == "start":

@@ -6,7 +6,7 @@ import sys
 
 from postgres_server import nothing
 from samples import memory_named
-from tacit.model.changes import Add, Edit
+from tacit.model.changes import Add, Rewrite
 from tacit.providers.clock import SystemClock
 from tacit_server.postgres.connection import Connections
 from tacit_server.postgres.memories import TeamMemories
@@ -20,7 +20,7 @@ def main() -> None:
         one = memory_named(f"mem_{name}_{number}", f"statement {number} of {name} about linters")
         memories.apply([Add(memory=one)], beside=nothing)
         edited = memory_named("mem_shared", f"edited by {name} at {number}")
-        memories.apply([Edit(memory=edited)], beside=nothing)
+        memories.apply([Rewrite(memory=edited)], beside=nothing)
     connections.close()
 
 

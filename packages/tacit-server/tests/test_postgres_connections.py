@@ -25,7 +25,7 @@ from samples import memory_named
 from tacit.errors import InvalidInput, StoreBusy, StoreError
 from tacit.model.changes import Add
 from tacit.providers.clock import FakeClock
-from tacit_server.postgres.connection import Connections, Database
+from tacit_server.postgres.connection import Connections, TenantDatabase
 from tacit_server.postgres.memories import TeamMemories
 from tacit_server.postgres.transaction import Transaction
 
@@ -207,7 +207,7 @@ def test_any_name_of_a_tenant_is_only_a_value(running: Server, name: str) -> Non
     assert connections.find(name) is None
     assert connections.add_tenant(name)
     assert not connections.add_tenant(name)
-    assert Database(connections, name).tenant == connections.find(name)
+    assert TenantDatabase(connections, name).tenant == connections.find(name)
     connections.close()
 
 
@@ -215,5 +215,5 @@ def test_any_name_of_a_tenant_is_only_a_value(running: Server, name: str) -> Non
 def test_a_principal_of_another_form_is_refused(running: Server, principal: str) -> None:
     connections = Connections(running.dsn(), max_size=1)
     with pytest.raises(StoreError, match="cannot name a principal"):
-        Database(connections, "team:acme", principal=principal)
+        TenantDatabase(connections, "team:acme", principal=principal)
     connections.close()

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from postgres_server import add, changes_of, check_statement, new_tenant_name, nothing, server
 from samples import memory_named
 from tacit.errors import InvalidInput, NotFound
-from tacit.model.changes import Add, Edit, Retire, Supersede
+from tacit.model.changes import Add, Retire, Rewrite, Supersede
 from tacit.model.memory import Memory, Provenance, TrustTier, Validity
 from tacit.model.scope import UNIVERSAL, project_scope
 from tacit.ports.models import EmbedderIdentity
 from tacit.providers.clock import FakeClock
 from tacit_server.postgres.connection import Connections
-from tacit_server.postgres.feed import Cursor, FeedEntry
+from tacit_server.postgres.feed import FeedCursor, FeedEntry
 from tacit_server.postgres.memories import QueryVector, TeamMemories
 from tacit_server.postgres.transaction import Transaction
 
@@ -87,9 +87,9 @@ def test_a_memory_that_is_replaced_ends_and_keeps_its_vector(memories: TeamMemor
     assert by_words(memories, "words") == ["mem_2"]
     assert by_meaning(memories, 1, 0, 0, 0) == {}
     brought_back = memory_named("mem_1", "old words", status="active")
-    memories.apply([Edit(memory=brought_back)], beside=nothing)
+    memories.apply([Rewrite(memory=brought_back)], beside=nothing)
     assert list(by_meaning(memories, 1, 0, 0, 0)) == ["mem_1"]
-    memories.apply([Edit(memory=memory_named("mem_1", "other words"))], beside=nothing)
+    memories.apply([Rewrite(memory=memory_named("mem_1", "other words"))], beside=nothing)
     assert by_meaning(memories, 1, 0, 0, 0) == {}, "the vector was that of the old words"
 
 
@@ -135,7 +135,7 @@ def test_a_vector_of_another_shape_is_refused(memories: TeamMemories) -> None:
 
 def test_a_memory_that_is_purged_leaves_nothing_but_its_id(memories: TeamMemories) -> None:
     add(memories, memory_named("mem_a", "Ask Wilhelmina."), memory_named("mem_b"))
-    memories.apply([Edit(memory=memory_named("mem_a", "Ask Wilhelmina again."))], beside=nothing)
+    memories.apply([Rewrite(memory=memory_named("mem_a", "Ask Wilhelmina again."))], beside=nothing)
     memories.purge("mem_a", beside=nothing)
     with pytest.raises(NotFound):
         memories.purge("mem_a", beside=nothing)
@@ -281,15 +281,15 @@ def test_no_text_is_read_as_syntax(connections: Connections, text: str, asked: s
 # --- the feed
 
 
-def after(memories: TeamMemories, cursor: Cursor, limit: int = 99) -> tuple[FeedEntry, ...]:
+def after(memories: TeamMemories, cursor: FeedCursor, limit: int = 99) -> tuple[FeedEntry, ...]:
     return changes_of(memories, cursor, limit=limit)
 
 
 def test_every_version_comes_once_and_in_order(memories: TeamMemories) -> None:
     add(memories, memory_named("mem_a"), memory_named("mem_b"))
     memories.apply([Retire(memory_id="mem_a", at_ms=NOW)], beside=nothing)
-    first = after(memories, Cursor(), limit=2)
-    rest = after(memories, Cursor.parse(str(first[-1].cursor)))
+    first = after(memories, FeedCursor(), limit=2)
+    rest = after(memories, FeedCursor.parse(str(first[-1].cursor)))
     told = [(entry.memory_id, _status(entry.memory)) for entry in (*first, *rest)]
     assert told == [("mem_a", "active"), ("mem_b", "active"), ("mem_a", "retired")]
     assert [entry.cursor.number for entry in (*first, *rest)] == [1, 2, 3]
@@ -304,7 +304,7 @@ def _status(memory: Memory | None) -> str:
 def test_a_writer_takes_its_number_when_the_one_before_has_ended(memories: TeamMemories) -> None:
     """Otherwise a reader could pass the number of a transaction that has not ended, and would never see its entry."""
     add(memories, memory_named("mem_a"))
-    start = after(memories, Cursor())[-1].cursor
+    start = after(memories, FeedCursor())[-1].cursor
     seen: list[tuple[FeedEntry, ...]] = []
 
     def beside(_transaction: Transaction) -> None:

@@ -22,7 +22,7 @@ from tacit.model.changes import Add
 from tacit.model.scope import UNIVERSAL
 from tacit.ports.models import EmbedderIdentity
 from tacit.providers.clock import FakeClock
-from tacit_server.postgres.connection import Connections, Database, observe_nothing
+from tacit_server.postgres.connection import Connections, TenantDatabase, observe_nothing
 from tacit_server.postgres.memories import QueryVector, TeamMemories
 from tacit_server.postgres.roles import TENANT_TABLES, create_roles
 from tacit_server.postgres.schema import SCHEMA_VERSION, migrate
@@ -156,7 +156,7 @@ class _Stripped(Transaction):
         return super().execute(stripped, values)
 
 
-class _OneTransaction(Database):
+class _OneTransaction(TenantDatabase):
     """A database whose reads all happen in one transaction."""
 
     def __init__(self, transaction: Transaction) -> None:

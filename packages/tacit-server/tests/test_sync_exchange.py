@@ -12,10 +12,10 @@ from memory_logs import InMemoryLogs
 from samples import memory_named
 from tacit.backends.sqlite import SqliteStore
 from tacit.errors import NotLoggedIn, SyncError
-from tacit.model.changes import Add, Edit, Removal
+from tacit.model.changes import Add, Removal, Rewrite
 from tacit.model.scope import project_scope
 from tacit.providers.clock import FakeClock
-from tacit.sync.exchange import Exchange
+from tacit.sync.exchange import LogExchange
 from tacit.sync.keys import AccountKey, DeviceKey
 from tacit.sync.replica import Replica
 from tacit.sync.replicating import Replicating
@@ -95,7 +95,7 @@ class Home:
         def keep(key: DeviceKey, _: LoggedIn) -> None:
             self.key = key
 
-        return Exchange(
+        return LogExchange(
             replica=self.replica,
             server=self.remote,
             key=self.key,
@@ -275,7 +275,7 @@ def test_an_exchange_that_is_cut_off_anywhere_is_done_by_the_next(two, monkeypat
     b.sync()
     for at, method in enumerate(("heads", "entries", "push", "report")):
         a.store.apply(
-            [Edit(memory=replace(a.store.get(["mem_1"], scope=a.store.scopes())[0], frequency=at + 2))]
+            [Rewrite(memory=replace(a.store.get(["mem_1"], scope=a.store.scopes())[0], frequency=at + 2))]
         )
         b.learn(f"mem_b{at}", f"Learned by b, {at}.")
         b.sync()
@@ -299,7 +299,7 @@ def test_a_home_that_joins_again_knows_what_it_knew(tmp_path, two):
     a.sync()
     b.sync()
     (known,) = a.store.get(["mem_1"], scope=a.store.scopes())
-    a.store.apply([Edit(memory=replace(known, content="Deploy on Tuesdays."))])
+    a.store.apply([Rewrite(memory=replace(known, content="Deploy on Tuesdays."))])
     a.sync()
     b.replica.close()
     (b.folder / "sync.db").unlink()

@@ -29,7 +29,7 @@ from tacit_server.service import LOGIN_FAILURES
 from tacit_server.sso.endpoints import BEGUN
 from tacit_server.sso.identities import Identities, identity_of, proposed_name
 from tacit_server.sso.login import SingleSignOn, SsoSettings
-from tacit_server.sso.people import Grant, Person, Proxy, roles_of
+from tacit_server.sso.people import Grant, LoginProxy, Person, roles_of
 from tacit_server.sso.sign_ins import LOGIN_MS
 from tacit_server.teams import Teams, open_teams
 from tacit_server.teams.members import DAY_MS
@@ -60,7 +60,7 @@ class Site:
             f"gone=void-{self.tag}:reader",
         ]
         settings = SsoSettings(
-            proxy=Proxy(networks=(ip_network("127.0.0.1/32"),), secret=SECRET, issuer=ISSUER),
+            proxy=LoginProxy(networks=(ip_network("127.0.0.1/32"),), secret=SECRET, issuer=ISSUER),
             grants=tuple(map(Grant.parse, groups)),
             days=DAYS,
             public_url=URL,

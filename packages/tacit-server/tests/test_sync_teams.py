@@ -27,7 +27,7 @@ from tacit.providers.clock import FakeClock
 from tacit.providers.embedding import FakeEmbedder
 from tacit.sync.keys import DeviceKey
 from tacit_server.logs import Login, Principal
-from tacit_server.postgres.connection import Connections, Database
+from tacit_server.postgres.connection import Connections, TenantDatabase
 from tacit_server.postgres.transaction import Transaction
 from tacit_server.teams import Teams, open_teams
 from tacit_server.teams.members import DAY_MS
@@ -612,7 +612,7 @@ class Crash(BaseException):
 def crashing(monkeypatch, behind: int):
     """End the process once so many transactions that write were committed."""
     left = [behind]
-    writing, add_team = Database.writing, Connections.add_team
+    writing, add_team = TenantDatabase.writing, Connections.add_team
 
     def counted(work):
         def call(*args, **more):
@@ -624,7 +624,7 @@ def crashing(monkeypatch, behind: int):
 
         return call
 
-    monkeypatch.setattr(Database, "writing", counted(writing))
+    monkeypatch.setattr(TenantDatabase, "writing", counted(writing))
     monkeypatch.setattr(Connections, "add_team", counted(add_team))
 
 
@@ -733,8 +733,8 @@ def test_of_two_who_make_the_same_team_at_once_one_does(acme):
 # --- restored servers
 
 
-def database_of(acme: Acme) -> Database:
-    return Database(acme.members.access.connections, f"team:{acme.core}", principal=acme.bo.account)
+def database_of(acme: Acme) -> TenantDatabase:
+    return TenantDatabase(acme.members.access.connections, f"team:{acme.core}", principal=acme.bo.account)
 
 
 def everything(acme: Acme, after: str = "") -> tuple[dict[str, bool], str, bool]:
@@ -810,16 +810,16 @@ def test_what_is_no_cursor_is_refused_or_begins_anew(acme, odd):
 def test_the_database_itself_shows_a_team_to_its_members_alone(acme):
     """A mistake in the code opens nothing: no transaction begins for a principal who is no member, and who does not review sees only their own requests."""
 
-    from tacit_server.postgres.connection import Connections, Database, TenantUnseen
+    from tacit_server.postgres.connection import Connections, TenantDatabase, TenantUnseen
 
     request = acme.ask(acme.bo)
     connections = Connections(server().dsn(), min_size=1, max_size=2)
     tenant = f"team:{acme.core}"
     try:
-        number = Database(connections, tenant, principal=acme.bo.account).tenant
+        number = TenantDatabase(connections, tenant, principal=acme.bo.account).tenant
         for principal in (acme.eve.account, acme.zoe.account):
             with pytest.raises(TenantUnseen):
-                Database(connections, tenant, principal=principal).reading(lambda t: t.rows("SELECT 1"))
+                TenantDatabase(connections, tenant, principal=principal).reading(lambda t: t.rows("SELECT 1"))
         with psycopg.connect(server().dsn()) as connection:
             for principal, seen in ((acme.dee, 0), (acme.zoe, 0), (acme.bo, 1), (acme.cy, 1)):
                 with connection.transaction():
@@ -832,7 +832,7 @@ def test_the_database_itself_shows_a_team_to_its_members_alone(acme):
                     assert [row[0] for row in rows] == [request.id][:seen]
             assert connection.execute("SELECT count(*) FROM share_requests").fetchone() == (0,)
         for who, reviews in ((acme.cy, "on"), (acme.bo, "on"), (acme.dee, None)):
-            database = Database(connections, tenant, principal=who.account)
+            database = TenantDatabase(connections, tenant, principal=who.account)
             assert database.reading(
                 lambda t: t.row("SELECT nullif(current_setting('tacit.reviews', true), '')")
             ) == (reviews,)

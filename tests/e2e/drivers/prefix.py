@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from tacit.hosts.probe.stub_model import ModelRequest
+from tacit.hosts.probe.stub_model import StubRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +28,7 @@ class PrefixReport:
     breaks: tuple[str, ...]
 
 
-def compare_prefixes(requests: Sequence[ModelRequest]) -> PrefixReport:
+def compare_prefixes(requests: Sequence[StubRequest]) -> PrefixReport:
     """Compare every request with the one before it.
 
     All messages of the earlier request, its newest user message included, have to come again at the same place: then

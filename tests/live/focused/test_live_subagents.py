@@ -7,7 +7,7 @@ import pytest
 from e2e.drivers.claude import ClaudeCode
 from e2e.drivers.clients import require_client
 from e2e.drivers.sandbox import Sandbox
-from tacit.hosts.probe.stub_model import CallTool, Reply, Say, find_places
+from tacit.hosts.probe.stub_model import CallTool, Say, ScriptedReply, find_places
 
 pytestmark = pytest.mark.e2e
 
@@ -34,7 +34,7 @@ def delegate(settings: str) -> dict[str, list[str]]:
             CallTool(name="Agent", input={"description": "work", "prompt": task, "subagent_type": kind})
             for kind, task in TASKS.items()
         ]
-        sandbox.stub.script.append(Reply(when="^share the work", answers=(*calls, Say(text="done"))))
+        sandbox.stub.script.append(ScriptedReply(when="^share the work", answers=(*calls, Say(text="done"))))
         assert client.ask("share the work").text == "done"
         return {kind: _told(sandbox, task) for kind, task in TASKS.items()}
 

@@ -1439,6 +1439,14 @@ export interface components {
             target: string;
         };
         /**
+         * BackupPath
+         * @description The path of the written backup.
+         */
+        BackupPath: {
+            /** Target */
+            target: string;
+        };
+        /**
          * BeginJob
          * @description A request to begin a background job: `reindex` or `check`.
          * @example {
@@ -2909,18 +2917,6 @@ export interface components {
             count: number;
         };
         /**
-         * Hit
-         * @description The place of a found memory in the two rankings of a search (1 = first; null = not in it), and the score of both together.
-         */
-        Hit: {
-            /** Score */
-            score: number;
-            /** By Words */
-            by_words: number | null;
-            /** By Meaning */
-            by_meaning: number | null;
-        };
-        /**
          * Holdout
          * @description The comparison: `share` = the share of sessions that go without now; sessions of each group; a contrast per measure.
          */
@@ -3742,6 +3738,30 @@ export interface components {
             notice?: string;
         };
         /**
+         * ListedMemories
+         * @description A page of a list of memories; `next_cursor` is null at the end. `total` counts all memories that match; in a search, the best 200.
+         */
+        ListedMemories: {
+            /** Memories */
+            memories: components["schemas"]["MemoryView"][];
+            /**
+             * Hits
+             * @description in a search: how each of `memories` was found, in the same order
+             * @default []
+             */
+            hits: components["schemas"]["RankPlaces"][];
+            /** Limit */
+            limit: number;
+            /** Offset */
+            offset: number;
+            /** Next Offset */
+            next_offset: number | null;
+            /** Next Cursor */
+            next_cursor: string | null;
+            /** Total */
+            total: number | null;
+        };
+        /**
          * LogIn
          * @description A request to log in at a server, or to accept the invitation of an organization there.
          * @example {
@@ -3944,30 +3964,6 @@ export interface components {
              * @description for `cursor`; null at the end
              */
             next_cursor: string | null;
-        };
-        /**
-         * MemoryPage
-         * @description A page of a list of memories; `next_cursor` is null at the end. `total` counts all memories that match; in a search, the best 200.
-         */
-        MemoryPage: {
-            /** Memories */
-            memories: components["schemas"]["MemoryView"][];
-            /**
-             * Hits
-             * @description in a search: how each of `memories` was found, in the same order
-             * @default []
-             */
-            hits: components["schemas"]["Hit"][];
-            /** Limit */
-            limit: number;
-            /** Offset */
-            offset: number;
-            /** Next Offset */
-            next_offset: number | null;
-            /** Next Cursor */
-            next_cursor: string | null;
-            /** Total */
-            total: number | null;
         };
         /**
          * MemoryView
@@ -4863,6 +4859,18 @@ export interface components {
              * @description false: leave the team
              */
             joined: boolean;
+        };
+        /**
+         * RankPlaces
+         * @description The place of a found memory in the two rankings of a search (1 = first; null = not in it), and the score of both together.
+         */
+        RankPlaces: {
+            /** Score */
+            score: number;
+            /** By Words */
+            by_words: number | null;
+            /** By Meaning */
+            by_meaning: number | null;
         };
         /**
          * Rated
@@ -7249,14 +7257,6 @@ export interface components {
             exchanged: components["schemas"]["Exchanged"];
         };
         /**
-         * Target
-         * @description The path of the written backup.
-         */
-        Target: {
-            /** Target */
-            target: string;
-        };
-        /**
          * TeamMembership
          * @description A team as one of its members sees it.
          *
@@ -8751,7 +8751,7 @@ export interface operations {
                      *       "total": 1
                      *     }
                      */
-                    "application/json": components["schemas"]["MemoryPage"];
+                    "application/json": components["schemas"]["ListedMemories"];
                 };
             };
             401: components["responses"]["Unauthorized"];
@@ -15371,7 +15371,7 @@ export interface operations {
                      *       "target": "/home/ana/tacit-2026-11-26.db"
                      *     }
                      */
-                    "application/json": components["schemas"]["Target"];
+                    "application/json": components["schemas"]["BackupPath"];
                 };
             };
             400: components["responses"]["BadRequest"];

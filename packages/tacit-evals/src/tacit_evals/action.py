@@ -13,8 +13,8 @@ from pathlib import Path
 from tacit.errors import InvalidInput
 from tacit_evals.data import (
     LEFT_OUT,
-    Call,
     Project,
+    RecordedCall,
     folders_of,
     is_inject,
     load_action,
@@ -25,15 +25,15 @@ from tacit_evals.figures import ItemResult, binomial_interval, count, figures, i
 from tacit_evals.fit.labelled import same_project
 from tacit_evals.inject import MAIN_BUDGET, START_BUDGETS, prompt_baselines
 from tacit_evals.pool import DAY_MS, Pool
-from tacit_evals.running import Run
-from tacit_evals.scorecard import Measured, Scorecard, scorecard
+from tacit_evals.running import SuiteRun
+from tacit_evals.scorecard import ProjectResult, Scorecard, scorecard
 
 POOL_FILE = "memories.jsonl"
 
 
-def run_action(run: Run) -> Scorecard:
+def run_action(run: SuiteRun) -> Scorecard:
     """Measure every folder of judged calls below the run's folder."""
-    measured: list[Measured] = []
+    measured: list[ProjectResult] = []
     notes: list[str] = []
     described = run.described()
     for folder in folders_of("action", run.data):
@@ -47,7 +47,7 @@ def run_action(run: Run) -> Scorecard:
     return replace(card, notes=(*notes, *card.notes))
 
 
-def _pool_file(folder: Path, run: Run) -> Path:
+def _pool_file(folder: Path, run: SuiteRun) -> Path:
     """The pool of the calls in `folder`: the one given, the one inside, else that of the project that they name.
 
     Raises:
@@ -81,7 +81,7 @@ def _projects(root: Path) -> list[Path]:
     return sorted(path for path in folders if path.is_dir() and is_inject(path))
 
 
-def _measure(project: Project, run: Run, notes: list[str]) -> Measured:
+def _measure(project: Project, run: SuiteRun, notes: list[str]) -> ProjectResult:
     """Measure the calls of `project`; what they get on their own is added to `notes`."""
     run.say(f"{project.name}: {len(project.memories)} memories, {len(project.calls)} calls")
     pool = Pool(
@@ -103,7 +103,7 @@ def _measure(project: Project, run: Run, notes: list[str]) -> Measured:
         texts = {f"{project.name}/{call.id}": words_of(call) for call in project.calls}
         simpler = prompt_baselines(pool, handed[0], texts, run)
         notes.extend(lines(project.name, handed[0], simpler, left_out=project.left_out))
-        return Measured(
+        return ProjectResult(
             name=project.name,
             learned=project.learned,
             handed=handed,
@@ -116,7 +116,7 @@ def _measure(project: Project, run: Run, notes: list[str]) -> Measured:
         pool.close()
 
 
-def words_of(call: Call) -> str:
+def words_of(call: RecordedCall) -> str:
     """What a search would be asked: the tool, its input, the prompt."""
     return " ".join((call.tool, *(str(value) for value in call.input.values()), call.error, call.prompt))
 
@@ -134,7 +134,7 @@ def _delivered(handed: dict[int, list[ItemResult]]) -> dict[str, float | None]:
     }
 
 
-def _cross(pool: Pool, project: Project, run: Run, *, at_ms: int) -> Sequence[tuple[bool, bool]]:
+def _cross(pool: Pool, project: Project, run: SuiteRun, *, at_ms: int) -> Sequence[tuple[bool, bool]]:
     """The calls against the stores of other projects beside the pool's own; () where there are none."""
     del pool
     root = next((place for place in (run.data, run.data.parent) if _projects(place)), None)

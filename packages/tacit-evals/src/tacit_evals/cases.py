@@ -58,7 +58,7 @@ class Result:
     got: str
 
 
-class Machine:
+class CaseMachine:
     """A person's machine for one case: a home, a store, a project folder `plain` with a subfolder, and a token that speaks for the user."""
 
     def __init__(self, root: Path, cases: Path) -> None:
@@ -137,19 +137,19 @@ class Machine:
         return done.stdout + done.stderr
 
 
-def _lost(machine: Machine, name: str) -> Result:
+def _lost(machine: CaseMachine, name: str) -> Result:
     out = machine.script(name).strip()
     last = out.splitlines()[-1] if out else "nothing"
     return Result(right=last.startswith("0 of "), got=last)
 
 
-def _no_longer(machine: Machine, name: str) -> Result:
+def _no_longer(machine: CaseMachine, name: str) -> Result:
     rows = [line for line in machine.script(name).splitlines() if line.startswith(("ended", "BOTH ACTIVE"))]
     ended = sum(row.startswith("ended") for row in rows)
     return Result(right=len(rows) == 10 and ended == 10, got=f"{ended} of {len(rows)} ended")
 
 
-def _strict_template(machine: Machine, name: str) -> Result:
+def _strict_template(machine: CaseMachine, name: str) -> Result:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -175,20 +175,20 @@ def _strict_template(machine: Machine, name: str) -> Result:
     )
 
 
-def _relative_words(machine: Machine, name: str) -> Result:
+def _relative_words(machine: CaseMachine, name: str) -> Result:
     lines = [line for line in machine.script(name).splitlines() if line.startswith("- [")]
     dated = [line for line in lines if re.search(r"\(\d{4}-\d\d-\d\d\)$", line)]
     return Result(right=len(lines) == len(dated) == 3, got=f"{len(dated)} of {len(lines)} lines have a day")
 
 
-def _too_long(machine: Machine, name: str) -> Result:
+def _too_long(machine: CaseMachine, name: str) -> Result:
     out = machine.script(name)
     refusals = out.count("at most 2,000")
     right = "rc=0" not in out and refusals >= 2 and "change='skip'" not in out
     return Result(right=right, got=f"{refusals} refusals: {out.strip()[-160:]}")
 
 
-def _partial_export(machine: Machine, _name: str) -> Result:
+def _partial_export(machine: CaseMachine, _name: str) -> Result:
     machine.tacit("remember", "Restricted fact about moles.", "--sensitivity", "restricted")
     machine.tacit("remember", "Plain fact about lemurs.")
     whole = machine.run("python", "-c", _EXPORT)
@@ -200,7 +200,7 @@ def _partial_export(machine: Machine, _name: str) -> Result:
     )
 
 
-def _local_day(machine: Machine, _name: str) -> Result:
+def _local_day(machine: CaseMachine, _name: str) -> Result:
     machine.environment["TZ"] = "Pacific/Midway"
     machine.tacit("stop")
     machine.tacit("remember", "The release is tomorrow.", "--when", "always")
@@ -210,7 +210,7 @@ def _local_day(machine: Machine, _name: str) -> Result:
     return Result(right=days == {today}, got=f"{sorted(days)}, local day {today}")
 
 
-def _drift(machine: Machine, name: str) -> Result:
+def _drift(machine: CaseMachine, name: str) -> Result:
     for line in (machine.cases / "hosts" / name).read_text("utf-8").splitlines():
         machine.hook(line)
     transcript = name.replace("-hooks", "-transcript")
@@ -224,19 +224,19 @@ def _drift(machine: Machine, name: str) -> Result:
     return Result(right=right and not below, got=f"live {here}, in the subfolder {below}, import {imported}")
 
 
-def _one_memory(machine: Machine, name: str) -> Result:
+def _one_memory(machine: CaseMachine, name: str) -> Result:
     words = re.findall(r"make (?:h\d+|bom)\b|edit h17\b", (machine.cases / "hosts" / name).read_text("utf-8"))
     found = machine.imported(name)
     return Result(right=len(found) == 1 and words[0] in found[0], got=f"{found}")
 
 
-def _three_memories(machine: Machine, name: str) -> Result:
+def _three_memories(machine: CaseMachine, name: str) -> Result:
     found = machine.imported(name)
     wanted = ["nul0-x", "nul2-x"] if "before-row" in name else ["nul0-x", "nul1-x", "nul2-x"]
     return Result(right=all(any(word in text for text in found) for word in wanted), got=f"{found}")
 
 
-def _terminal_codes(machine: Machine, name: str) -> Result:
+def _terminal_codes(machine: CaseMachine, name: str) -> Result:
     found = machine.imported(name)
     right = sorted(text.rstrip(".") for text in found) == [
         "We deploy with make ansi2-x in staging",
@@ -245,12 +245,12 @@ def _terminal_codes(machine: Machine, name: str) -> Result:
     return Result(right=right, got=f"{found}")
 
 
-def _nothing(machine: Machine, name: str) -> Result:
+def _nothing(machine: CaseMachine, name: str) -> Result:
     found = machine.imported(name)
     return Result(right=not found, got=f"{found}")
 
 
-def _rules_hold_everywhere(machine: Machine, name: str) -> Result:
+def _rules_hold_everywhere(machine: CaseMachine, name: str) -> Result:
     for words in ("init -q -b main", "commit -q --allow-empty -m root", "switch -q -c feat"):
         machine.run("git", "-c", "user.name=a", "-c", "user.email=a@b.c", *words.split())
     for line in (machine.cases / "hosts" / name).read_text("utf-8").splitlines():
@@ -265,7 +265,7 @@ def _rules_hold_everywhere(machine: Machine, name: str) -> Result:
     )
 
 
-def _switched_off(machine: Machine, name: str) -> Result:
+def _switched_off(machine: CaseMachine, name: str) -> Result:
     settings = machine.root / ".claude" / "settings.json"
     settings.parent.mkdir()
     shutil.copy(machine.cases / "hosts" / name, settings)
@@ -280,7 +280,7 @@ def _switched_off(machine: Machine, name: str) -> Result:
     )
 
 
-def _renamed_folder(machine: Machine, _name: str) -> Result:
+def _renamed_folder(machine: CaseMachine, _name: str) -> Result:
     old, new = machine.root / "a", machine.root / "b"
     old.mkdir()
     machine.run("git", "init", "-q", cwd=old)
@@ -306,7 +306,7 @@ def _renamed_folder(machine: Machine, _name: str) -> Result:
     )
 
 
-def _unknown_source(machine: Machine, name: str) -> Result:
+def _unknown_source(machine: CaseMachine, name: str) -> Result:
     machine.tacit("remember", "Always answer in British English spelling.", "--when", "always")
     payload = (machine.cases / "hosts" / name).read_text("utf-8")
     without = json.dumps({key: value for key, value in json.loads(payload).items() if key != "source"})
@@ -317,7 +317,7 @@ def _unknown_source(machine: Machine, name: str) -> Result:
     )
 
 
-CASES: Sequence[tuple[str, Callable[[Machine, str], Result]]] = (
+CASES: Sequence[tuple[str, Callable[[CaseMachine, str], Result]]] = (
     ("memory/01_signs_and_operators.py", _lost),
     ("memory/03_other_languages_opposite.py", _lost),
     ("memory/04_one_word_more.py", _lost),
@@ -343,10 +343,10 @@ CASES: Sequence[tuple[str, Callable[[Machine, str], Result]]] = (
 
 
 @contextmanager
-def _machine(cases: Path) -> Iterator[Machine]:
+def _machine(cases: Path) -> Iterator[CaseMachine]:
     """A machine of its own, whose daemons end with it."""
     with tempfile.TemporaryDirectory(prefix="c") as root:
-        machine = Machine(Path(root), cases)
+        machine = CaseMachine(Path(root), cases)
         try:
             yield machine
         finally:

@@ -82,7 +82,7 @@ def evaluate(
     from tacit_evals.data import NEEDS
     from tacit_evals.inject import run_inject
     from tacit_evals.placement import run_placement
-    from tacit_evals.running import Run
+    from tacit_evals.running import SuiteRun
     from tacit_evals.scorecard import print_card
 
     suites = {"inject": run_inject, "action": run_action, "placement": run_placement}
@@ -93,7 +93,7 @@ def evaluate(
     for folder in (*fit, *([triggers] if triggers else [])):
         if not folder.is_dir():
             raise InvalidInput(f"{folder} is no folder.", hint="Give a folder that exists.")
-    run = Run(
+    run = SuiteRun(
         data=data,
         embedder=make_embedder(
             EmbedderSettings.model_validate({"provider": embedder}), cache_entries=100_000

@@ -24,7 +24,7 @@ _LATE_S = 30.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+class DaemonAnswer:
     """One answer: HTTP status, body, milliseconds from connecting to the last byte."""
 
     status: int
@@ -32,7 +32,9 @@ class Reply:
     took_ms: float
 
 
-def post(home: Home, target: str, body: bytes, *, timeout_s: float = _LATE_S, token: str = "") -> Reply:
+def post(
+    home: Home, target: str, body: bytes, *, timeout_s: float = _LATE_S, token: str = ""
+) -> DaemonAnswer:
     """Send one request to the daemon of `home` and read its answer; with a personal `token` the user speaks.
 
     Raises:
@@ -52,7 +54,7 @@ def post(home: Home, target: str, body: bytes, *, timeout_s: float = _LATE_S, to
     first, _, rest = bytes(data).partition(b"\r\n")
     if not first.startswith(b"HTTP/1."):
         raise OSError("no answer of a daemon")
-    return Reply(status=int(first.split()[1]), body=rest.partition(b"\r\n\r\n")[2], took_ms=took_ms)
+    return DaemonAnswer(status=int(first.split()[1]), body=rest.partition(b"\r\n\r\n")[2], took_ms=took_ms)
 
 
 def worked_ms(pid: int) -> float:
@@ -100,7 +102,7 @@ class DaemonUnderTest:
 
     def hook(
         self, event: Mapping[str, object], *, host: str = "claude-code", timeout_s: float = _LATE_S
-    ) -> Reply:
+    ) -> DaemonAnswer:
         """Send one event; waits for a daemon that is still starting.
 
         Raises:

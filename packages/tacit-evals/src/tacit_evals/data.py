@@ -32,7 +32,7 @@ def problem(path: Path, line: int, what: str, hint: str) -> InvalidInput:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class DataRow:
     """One JSON object of a file, with its place."""
 
     path: Path
@@ -122,7 +122,7 @@ def read_text(path: Path) -> str:
         ) from error
 
 
-def read_rows(path: Path) -> Iterator[Row]:
+def read_rows(path: Path) -> Iterator[DataRow]:
     """Objects of a JSON Lines file; blank lines are skipped.
 
     Raises:
@@ -139,7 +139,7 @@ def read_rows(path: Path) -> Iterator[Row]:
             ) from error
         if not isinstance(values, dict):
             raise problem(path, number, "no JSON object.", "Every line must be one JSON object.")
-        yield Row(path=path, line=number, values=values)
+        yield DataRow(path=path, line=number, values=values)
 
 
 def read_table(path: Path, *, columns: int) -> Iterator[tuple[int, tuple[str, ...]]]:
@@ -256,7 +256,7 @@ UNDATED_MS = 1_735_689_600_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Exchange:
+class PromptAndAnswer:
     """One prompt with the end of what the agent answered."""
 
     prompt: str
@@ -269,7 +269,7 @@ class RecordedSession:
 
     id: str
     at_ms: int
-    exchanges: tuple[Exchange, ...]
+    exchanges: tuple[PromptAndAnswer, ...]
 
 
 def load_sessions(path: Path) -> tuple[RecordedSession, ...]:
@@ -282,22 +282,22 @@ def load_sessions(path: Path) -> tuple[RecordedSession, ...]:
     return tuple(session for session in sessions if session.exchanges)
 
 
-def _session(row: Row) -> RecordedSession:
+def _session(row: DataRow) -> RecordedSession:
     turns = row.values.get("turns")
     if not isinstance(turns, list) or not all(isinstance(turn, dict) for turn in turns):
         raise row.bad("field 'turns' is no list of objects.")
-    exchanges: list[Exchange] = []
+    exchanges: list[PromptAndAnswer] = []
     for turn in turns:
         text = str(turn.get("text") or "")
         if turn.get("role") == "user" and (turn.get("kind") or "") in PROMPT_KINDS and text.strip():
-            exchanges.append(Exchange(prompt=text, answer=""))
+            exchanges.append(PromptAndAnswer(prompt=text, answer=""))
         elif (
             turn.get("role") == "assistant"
             and turn.get("kind") in PROMPT_KINDS
             and exchanges
             and text.strip()
         ):
-            exchanges[-1] = Exchange(prompt=exchanges[-1].prompt, answer=text)
+            exchanges[-1] = PromptAndAnswer(prompt=exchanges[-1].prompt, answer=text)
     at_ms = row.day_ms("date") if row.values.get("date") else UNDATED_MS
     return RecordedSession(id=row.text("session_id"), at_ms=at_ms, exchanges=tuple(exchanges))
 
@@ -321,7 +321,7 @@ def load_named(folder: Path, project: str, moment: Moment) -> Answers:
     return {row.text("id"): _probabilities(row) for row in read_rows(path)}
 
 
-def _probabilities(row: Row) -> dict[str, float]:
+def _probabilities(row: DataRow) -> dict[str, float]:
     pairs = row.values.get("memories")
     chances: dict[str, float] = {}
     for pair in cast("list[object]", pairs) if isinstance(pairs, list) else [None]:
@@ -365,7 +365,7 @@ class PoolRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judgment:
+class ItemJudgment:
     """What one item needed: memory id -> grade 1 or 2. `nothing`: a judge said so; neither = it was not judged."""
 
     needed: dict[str, int] = field(default_factory=dict[str, int])
@@ -374,7 +374,7 @@ class Judgment:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Prompt:
+class RealPrompt:
     """One real prompt."""
 
     id: str
@@ -384,11 +384,11 @@ class Prompt:
     text: str
     previous: str
     files: tuple[str, ...]
-    judgment: Judgment
+    judgment: ItemJudgment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class RecordedCall:
     """One real tool call with the prompt that led to it. `error` is what the tool said when it failed, else ""."""
 
     id: str
@@ -399,7 +399,7 @@ class Call:
     error: str
     prompt: str
     previous: str
-    judgment: Judgment
+    judgment: ItemJudgment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -409,8 +409,8 @@ class Project:
     name: str
     folder: Path
     memories: tuple[PoolRow, ...]
-    prompts: tuple[Prompt, ...] = ()
-    calls: tuple[Call, ...] = ()
+    prompts: tuple[RealPrompt, ...] = ()
+    calls: tuple[RecordedCall, ...] = ()
     left_out: int = 0
 
     @property
@@ -461,7 +461,7 @@ def load_triggers(path: Path) -> dict[str, Trigger]:
     return {row.text("id"): trigger_of(row) for row in read_rows(path)}
 
 
-def trigger_of(row: Row) -> Trigger:
+def trigger_of(row: DataRow) -> Trigger:
     """The trigger that a labelled row describes.
 
     Raises:
@@ -482,7 +482,7 @@ def trigger_of(row: Row) -> Trigger:
     )
 
 
-def load_judgments(path: Path, *, items: set[str], memories: set[str]) -> dict[str, Judgment]:
+def load_judgments(path: Path, *, items: set[str], memories: set[str]) -> dict[str, ItemJudgment]:
     """Judgments by item id from a `qrels.tsv`.
 
     Args:
@@ -518,7 +518,7 @@ def load_judgments(path: Path, *, items: set[str], memories: set[str]) -> dict[s
         elif grade == "m":
             marginal.setdefault(item, set()).add(memory)
     return {
-        item: Judgment(
+        item: ItemJudgment(
             needed=needed.get(item, {}),
             marginal=frozenset(marginal.get(item, ())),
             nothing=item in nothing and item not in needed,
@@ -543,7 +543,7 @@ def load_inject(folder: Path, *, triggers: Path | None = None) -> Project:
         folder=folder,
         memories=memories,
         prompts=tuple(
-            Prompt(
+            RealPrompt(
                 id=row.text("id"),
                 session=row.text("session"),
                 turn=int(row.number("turn")),
@@ -574,7 +574,7 @@ def load_action(folder: Path, *, pool: Path, name: str, triggers: Path | None = 
     )
 
 
-def _call(row: Row, judgment: Judgment) -> Call:
+def _call(row: DataRow, judgment: ItemJudgment) -> RecordedCall:
     raw = row.values.get("input")
     try:
         arguments = json.loads(raw) if isinstance(raw, str) else raw
@@ -583,7 +583,7 @@ def _call(row: Row, judgment: Judgment) -> Call:
         arguments = {"command": raw} if row.text("tool") == "Bash" else {"file_path": _first_path(str(raw))}
     if not isinstance(arguments, dict):
         raise row.bad(f"field 'input' is {raw!r}.", "It must be the tool's input as a JSON object.")
-    return Call(
+    return RecordedCall(
         id=row.text("id"),
         session=row.text("session"),
         turn=int(row.number("turn")),
@@ -626,7 +626,7 @@ def load_everyday(data: Path, *, kinds: bool = False) -> Project:
         for row in read_rows(folder / "memories.jsonl")
     )
     prompts = tuple(
-        Prompt(
+        RealPrompt(
             id=row.text("id"),
             session=row.text("id"),
             turn=1,
@@ -639,7 +639,7 @@ def load_everyday(data: Path, *, kinds: bool = False) -> Project:
         for row in read_rows(folder / "prompts.jsonl")
     )
     calls = tuple(
-        Call(
+        RecordedCall(
             id=row.text("id"),
             session=row.text("id"),
             turn=1,
@@ -663,6 +663,6 @@ def everyday_of(dirs: Sequence[Path], *, exclude: Sequence[str] = ()) -> list[Pr
     ][:1]
 
 
-def _needs_of(row: Row) -> Judgment:
+def _needs_of(row: DataRow) -> ItemJudgment:
     needs = row.texts("needs")
-    return Judgment(needed=dict.fromkeys(needs, 2), nothing=not needs)
+    return ItemJudgment(needed=dict.fromkeys(needs, 2), nothing=not needs)

@@ -56,7 +56,7 @@ _LINE = "\n"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class ReaderRequest:
     """What the agent sees next; `key` is the same for the same text on another day and with other ids."""
 
     place: tuple[str, str, int, int]
@@ -65,7 +65,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class MemoryCall:
     """A call of a memory tool that was carried out, with its answer as the model reads it and the memories that the answer names."""
 
     session: str
@@ -84,10 +84,10 @@ class Day:
     starts: list[str] = field(default_factory=list[str])
     carried: list[str] = field(default_factory=list[str])
     """What came with each prompt; "" = nothing."""
-    calls: list[Call] = field(default_factory=list[Call])
+    calls: list[MemoryCall] = field(default_factory=list[MemoryCall])
     tools: str = ""
 
-    def play(self) -> Generator[Request, Answer, None]:
+    def play(self) -> Generator[ReaderRequest, Answer, None]:
         """Play the day; yields what the agent sees and takes what it does."""
         launcher = write_launcher(Home(self.product.home))
         for row in self.rows:
@@ -102,7 +102,7 @@ class Day:
                     cwd=str(self.product.folder(rows[0]["project"])),
                 )
                 with portal.wrap_async_context_manager(Client(stdio_client(server))) as client:
-                    yield from _Session(
+                    yield from _HostSession(
                         day=self, name=session, rows=rows, portal=portal, client=client
                     ).play()
 
@@ -114,7 +114,7 @@ class Day:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Session:
+class _HostSession:
     """One session of the host: hooks, transcript, its own MCP server."""
 
     day: Day
@@ -124,7 +124,7 @@ class _Session:
     client: Client
     lines: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
 
-    def play(self) -> Generator[Request, Answer, None]:
+    def play(self) -> Generator[ReaderRequest, Answer, None]:
         project = self.rows[0]["project"]
         # A host lists the tools while the session starts; on any day but the first the store knows it from before.
         self.day.tools = self._tools()
@@ -158,13 +158,13 @@ class _Session:
             text = ""
         self._hook("SessionEnd", reason="other")
 
-    def _request(self, number: int, turn: int, text: str) -> Request:
+    def _request(self, number: int, turn: int, text: str) -> ReaderRequest:
         plain = anonymous(text, self.day.product.memories())
         plain = plain.replace(str(self.day.product.root), "~").replace(
             f"{datetime.now(UTC):%Y-%m-%d}", "TODAY"
         )
         key = hashlib.sha256(plain.encode()).hexdigest()[:20]
-        return Request(place=(self.day.name, self.name, number, turn), text=text, key=key)
+        return ReaderRequest(place=(self.day.name, self.name, number, turn), text=text, key=key)
 
     def _act(self, said: str, calls: Sequence[Row], turn: str) -> str:
         """Carry the agent's calls out; their answers as it reads them."""
@@ -190,17 +190,17 @@ class _Session:
             self._line("user", results)
         return _LINE.join(shown)
 
-    def _call(self, tool: str, arguments: Mapping[str, Any]) -> Call:
+    def _call(self, tool: str, arguments: Mapping[str, Any]) -> MemoryCall:
         try:
             done = self.portal.call(self.client.call_tool, tool, dict(arguments))
         except MCPError as error:
-            return Call(session=self.name, tool=tool, answer=f"Error: {error}")
+            return MemoryCall(session=self.name, tool=tool, answer=f"Error: {error}")
         data = done.structured_content
         text = _LINE.join(block.text for block in done.content if hasattr(block, "text"))
         # Claude Code hands the model the JSON where there is one.
         answer = json.dumps(data, ensure_ascii=False, separators=(",", ":")) if data else text
         changed = tuple(str(row["id"]) for row in (data or {}).get("changes", ()) if row.get("id"))
-        return Call(session=self.name, tool=tool, answer=answer, changed=changed)
+        return MemoryCall(session=self.name, tool=tool, answer=answer, changed=changed)
 
     def _tools(self) -> str:
         listed = self.portal.call(self.client.list_tools).tools
@@ -279,7 +279,7 @@ def translated(answer: Answer, say: Any) -> dict[str, Any]:
     return {"calls": calls, "say": answer.get("say", "")}
 
 
-def as_recorded(request: Request, answer: Answer, memories: Sequence[Memory]) -> dict[str, Any]:
+def as_recorded(request: ReaderRequest, answer: Answer, memories: Sequence[Memory]) -> dict[str, Any]:
     """A row of the file of answers: ids are replaced by what they name."""
     return {
         "place": list(request.place),
@@ -288,7 +288,7 @@ def as_recorded(request: Request, answer: Answer, memories: Sequence[Memory]) ->
     }
 
 
-class Recorded:
+class RecordedAnswers:
     """The reader's answers, by the request that they were given for."""
 
     def __init__(self, rows: Iterable[Row]) -> None:
@@ -298,7 +298,7 @@ class Recorded:
         self.exact = self.near = 0
         self.missing: list[tuple[str, str, int, int]] = []
 
-    def answer(self, request: Request, memories: Sequence[Memory]) -> Answer:
+    def answer(self, request: ReaderRequest, memories: Sequence[Memory]) -> Answer:
         """What the reader did; nothing where it was not asked. A further round that was not recorded is one in which it did no more."""
         row = self._by_key.get((request.place, request.key))
         if row is not None:
@@ -338,7 +338,7 @@ def _lines(file: Path) -> list[Row]:
     return [json.loads(line) for line in file.read_text("utf-8").splitlines() if line.strip()]
 
 
-def play_recorded(day: Day, recorded: Recorded) -> None:
+def play_recorded(day: Day, recorded: RecordedAnswers) -> None:
     """Play a day with the reader's recorded answers."""
     play = day.play()
     try:
@@ -350,7 +350,7 @@ def play_recorded(day: Day, recorded: Recorded) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Figures:
+class DayFigures:
     """What a day showed; counts."""
 
     prompts: int
@@ -379,7 +379,7 @@ class Figures:
         return self.start + self.prompt + self.reminder + self.add + self.other
 
 
-def figures(day: Day, memories: Sequence[Memory], lasting: Sequence[Row], labels: Row) -> Figures:
+def figures(day: Day, memories: Sequence[Memory], lasting: Sequence[Row], labels: Row) -> DayFigures:
     """Count what became of the day. `memories` = all of the home in any state; `labels` = the judge's, by statement."""
     count = ExactCounter().count
     holds, one_off = labels.get("holds", {}), labels.get("one_off", {})
@@ -397,7 +397,7 @@ def figures(day: Day, memories: Sequence[Memory], lasting: Sequence[Row], labels
     reminded = [text for text in day.carried if NUDGE in text or NOT_KEPT in text]
     sentences = [NUDGE if NUDGE in text else NOT_KEPT for text in reminded]
     answers = [(call.tool == "memory_add", count(call.answer)) for call in day.calls]
-    return Figures(
+    return DayFigures(
         prompts=len(day.carried),
         lasting=len(wanted),
         kept=sum(whole(item, active) for item in wanted),
@@ -488,8 +488,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if asked.judge_in:
         labels = judge_in(asked.judge_in, labels)
         _write_json(labels_file, labels)
-    recorded = Recorded(_json(rows_file, []))
-    done: dict[str, Figures] = {}
+    recorded = RecordedAnswers(_json(rows_file, []))
+    done: dict[str, DayFigures] = {}
     for name, rows in days_of(data).items():
         if asked.only and name not in asked.only:
             continue
@@ -546,7 +546,7 @@ def _described(memory: Memory, agents: set[str]) -> str:
     return f"[{by}, {memory['status']}, {memory['provenance']['tier']}] {memory['content']}"
 
 
-def _table(done: Mapping[str, Figures]) -> Table:
+def _table(done: Mapping[str, DayFigures]) -> Table:
     table = Table(title="Notes by rhythm: what lasts of a day, who kept it, what it cost")
     unseen = _sum(row for name, row in done.items() if name != TYPED)
     columns = {**done, "unseen": unseen, "all": _sum(done.values())}
@@ -574,10 +574,10 @@ def _table(done: Mapping[str, Figures]) -> Table:
     return table
 
 
-def _sum(items: Iterable[Figures]) -> Figures:
+def _sum(items: Iterable[DayFigures]) -> DayFigures:
     items = list(items)
-    return Figures(
-        **{name: sum(getattr(row, name) for row in items) for name in Figures.__dataclass_fields__}
+    return DayFigures(
+        **{name: sum(getattr(row, name) for row in items) for name in DayFigures.__dataclass_fields__}
     )
 
 

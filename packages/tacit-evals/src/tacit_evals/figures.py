@@ -35,7 +35,7 @@ import numpy.typing as npt
 from scipy.stats import binomtest, permutation_test
 
 from tacit.model.trigger import Situation
-from tacit_evals.data import Judgment
+from tacit_evals.data import ItemJudgment
 
 Array = npt.NDArray[np.float64]
 
@@ -60,7 +60,7 @@ class ItemResult:
 
     item: str
     session: str
-    judgment: Judgment
+    judgment: ItemJudgment
     start: frozenset[str]
     start_tokens: int = 0
     pack: tuple[str, ...] = ()

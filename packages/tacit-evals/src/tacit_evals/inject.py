@@ -17,8 +17,8 @@ from tacit.ports.models import Embedder
 from tacit_evals.data import Project, folders_of, load_inject
 from tacit_evals.figures import ItemResult
 from tacit_evals.pool import Pool
-from tacit_evals.running import Run
-from tacit_evals.scorecard import Measured, Scorecard, scorecard
+from tacit_evals.running import SuiteRun
+from tacit_evals.scorecard import ProjectResult, Scorecard, scorecard
 
 _FUNCTION_WORDS = (
     "a an the and or of to in on at for with is are was were be been do does did has have had what when where who which "
@@ -115,7 +115,7 @@ START_BUDGETS = (0, 500, 1_000, 2_000)
 ALWAYS_TOP = 3
 
 
-def run_inject(run: Run) -> Scorecard:
+def run_inject(run: SuiteRun) -> Scorecard:
     """Measure every project below the run's folder."""
     projects = [
         _labelled(load_inject(folder, triggers=run.labels_of(folder.name)), run)
@@ -125,13 +125,13 @@ def run_inject(run: Run) -> Scorecard:
     return scorecard(measured, suite="inject", dataset=str(run.data), settings=run.described())
 
 
-def _labelled(project: Project, run: Run) -> Project:
+def _labelled(project: Project, run: SuiteRun) -> Project:
     """Refuse a run with given triggers whose project has none."""
     run.triggers_of(project.name)
     return project
 
 
-def _measure(project: Project, projects: Sequence[Project], run: Run) -> Measured:
+def _measure(project: Project, projects: Sequence[Project], run: SuiteRun) -> ProjectResult:
     run.say(f"{project.name}: {len(project.memories)} memories, {len(project.prompts)} prompts")
     pool = _pool(project, run, project.name)
     try:
@@ -143,7 +143,7 @@ def _measure(project: Project, projects: Sequence[Project], run: Run) -> Measure
             for budget in START_BUDGETS
         }
         texts = {f"{project.name}/{prompt.id}": prompt.text for prompt in project.prompts}
-        return Measured(
+        return ProjectResult(
             name=project.name,
             learned=project.learned,
             handed=handed,
@@ -160,7 +160,7 @@ def _measure(project: Project, projects: Sequence[Project], run: Run) -> Measure
         pool.close()
 
 
-def _pool(project: Project, run: Run, *evaluated: str) -> Pool:
+def _pool(project: Project, run: SuiteRun, *evaluated: str) -> Pool:
     return Pool(
         project,
         embedder=run.embedder,
@@ -171,7 +171,7 @@ def _pool(project: Project, run: Run, *evaluated: str) -> Pool:
     )
 
 
-def _cross(project: Project, other: Project, run: Run) -> list[tuple[bool, bool]]:
+def _cross(project: Project, other: Project, run: SuiteRun) -> list[tuple[bool, bool]]:
     """For every prompt of `other` against the store of `project`: (got anything, got anything that is not generic)."""
     pool = _pool(project, run, project.name, other.name)
     try:
@@ -184,7 +184,7 @@ def _cross(project: Project, other: Project, run: Run) -> list[tuple[bool, bool]
 
 
 def prompt_baselines(
-    pool: Pool, handed: Sequence[ItemResult], texts: dict[str, str], run: Run
+    pool: Pool, handed: Sequence[ItemResult], texts: dict[str, str], run: SuiteRun
 ) -> dict[str, list[ItemResult]]:
     """Simpler methods after the same start packs: as many in all, as many for each item, and always three."""
     contents = {name: memory.content for name, memory in pool.memories.items()}

@@ -189,7 +189,7 @@ HOOK_YARDSTICK = "import json,socket"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recall:
+class RecallTimes:
     """Milliseconds of one case, and what the daemon took of memory. `asked` and `alone` are of the same prompts in order.
 
     `asked_work` and `alone_work` are the processor time of the same, all threads of the daemon and of the yardstick.
@@ -307,7 +307,7 @@ def prompt_target(case: Case) -> float | None:
     return PROMPT_TARGETS.get(case.size)
 
 
-def measure_recall(bench: Bench, case: Case) -> Recall:
+def measure_recall(bench: Bench, case: Case) -> RecallTimes:
     """Prompts and session starts on the store of `case`."""
     asked: list[float] = []
     alone: list[float] = []
@@ -344,7 +344,7 @@ def measure_recall(bench: Bench, case: Case) -> Recall:
             time.sleep(_PAUSE_S)
         rss, peak = daemon.resident_mb()
         changed = _starts_after_a_change(bench, daemon)
-    return Recall(
+    return RecallTimes(
         case=case,
         asked=asked,
         alone=alone,
@@ -565,7 +565,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     cases = cases_of(options.sizes, spaces=options.spaces, presets=options.presets)
     load = os.getloadavg()[0]
     rows: list[Row] = []
-    measured: list[Recall] = []
+    measured: list[RecallTimes] = []
     with working_folder(options.work) as work:
         python = options.python or plain_python(work)
         bench = Bench(python=python, work=work, console=console, run=secrets.token_hex(4))
@@ -624,7 +624,7 @@ def cases_of(sizes: str, *, spaces: str, presets: str = DEFAULT_PRESET) -> tuple
     )
 
 
-def document(measured: Sequence[Recall], *, settings: Mapping[str, object]) -> dict[str, object]:
+def document(measured: Sequence[RecallTimes], *, settings: Mapping[str, object]) -> dict[str, object]:
     """What stands in the JSON file beside the table's rows; `metrics` are of the first size with the most spaces on."""
     first = min(measured, key=lambda recall: (recall.case.size, recall.case.spaces != "all"), default=None)
     return {

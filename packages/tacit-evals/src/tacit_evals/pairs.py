@@ -52,7 +52,7 @@ Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
+class JudgedPair:
     """What became of a pair.
 
     Attributes:
@@ -87,7 +87,7 @@ class Judged:
         return settled and self.row["right"] not in self.ended | self.behind and self.first
 
 
-class World:
+class PairStore:
     """One pair in a store of its own."""
 
     def __init__(self, root: Path, row: Row, rest: Sequence[str], embedder: Embedder) -> None:
@@ -198,10 +198,10 @@ def recorded(file: Path) -> dict[str, list[dict[str, object]]]:
 
 def judged(
     row: Row, rest: Sequence[str], embedder: Embedder, answers: Mapping[str, list[dict[str, object]]]
-) -> tuple[Judged, str]:
+) -> tuple[JudgedPair, str]:
     """What became of a pair under the recorded answer, and the request."""
     with tempfile.TemporaryDirectory(prefix="pairs") as folder:
-        world = World(Path(folder), row, rest, embedder)
+        world = PairStore(Path(folder), row, rest, embedder)
         with closing(world.engine):
             block = world.begin("now")
             told = [line for line in block.text.split("\n") if "may not both hold" in line]
@@ -210,7 +210,7 @@ def judged(
             answer = "\n".join(world.add(arguments) for arguments in calls or ())
             world.end("now")
             following = world.begin("next").text
-            return Judged(
+            return JudgedPair(
                 row=row,
                 told=any(all(_names(line, name) for name in world.ids.values()) for line in told),
                 lines=len(told),
@@ -271,7 +271,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def report(done: Sequence[Judged], *, misses: bool) -> None:
+def report(done: Sequence[JudgedPair], *, misses: bool) -> None:
     """Print the figures."""
     lines = [one.lines for one in done]
     print(f"lines in a block: {sum(lines) / len(lines):.1f}, at most {max(lines)}")

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tacit.app.engine import Engine
-from tacit.app.values import Delivery
+from tacit.app.values import SignalAnswer
 from tacit.app.wiring import open_engine
 from tacit.config.settings import RecallSettings
 from tacit.errors import InvalidInput
@@ -32,7 +32,7 @@ from tacit.model.signal import Compacting, MessageEnded, PromptSubmitted, Sessio
 from tacit.providers.clock import FakeClock
 from tacit.providers.tokens import ExactCounter
 from tacit_evals.data import PoolRow, RecordedSession, folders_of, load_pool, load_sessions
-from tacit_evals.running import Run
+from tacit_evals.running import SuiteRun
 from tacit_evals.scorecard import Part, Scorecard
 
 COMPACT_AFTER = 15
@@ -91,7 +91,7 @@ class Tally:
         self.least_reuse = min(self.least_reuse, other.least_reuse)
 
 
-def run_placement(run: Run) -> Scorecard:
+def run_placement(run: SuiteRun) -> Scorecard:
     """Replay every file of sessions below the run's folder."""
     whole = Tally()
     parts: list[Part] = []
@@ -121,7 +121,7 @@ def run_placement(run: Run) -> Scorecard:
     )
 
 
-def _pool(project: str, run: Run) -> tuple[PoolRow, ...] | None:
+def _pool(project: str, run: SuiteRun) -> tuple[PoolRow, ...] | None:
     pool = run.pool
     if pool is not None:
         return load_pool(pool / "memories.jsonl" if pool.is_dir() else pool)
@@ -132,7 +132,7 @@ def _pool(project: str, run: Run) -> tuple[PoolRow, ...] | None:
     return None
 
 
-def replay(sessions: Sequence[RecordedSession], pool: Sequence[PoolRow], run: Run) -> Tally:
+def replay(sessions: Sequence[RecordedSession], pool: Sequence[PoolRow], run: SuiteRun) -> Tally:
     """Replay `sessions` of one project, one after the other, over a fresh store that holds `pool`."""
     tally = Tally()
     with tempfile.TemporaryDirectory(prefix="tacit-eval-") as folder:
@@ -202,7 +202,7 @@ class Replay:
     def _now(self) -> int:
         return self._clock.now_ms()
 
-    def _tell(self, signal: Signal) -> Delivery:
+    def _tell(self, signal: Signal) -> SignalAnswer:
         return self._engine.handle(signal, capabilities=self._capabilities, deadline_ms=DEADLINE_MS)
 
     def _begin(self, source: str, number: int) -> None:

@@ -48,7 +48,7 @@ from tacit.recall.render import ID_TOKENS
 from tacit.recall.score import ArmedWeights, Gate, NeedModel, PromptTransform
 from tacit.recall.stage import Context, Delivered, JudgeAnswer, Preset, Tools, UseCounts
 from tacit.session.transitions import apply_signal
-from tacit_evals.data import Call, PoolRow, Project, Prompt
+from tacit_evals.data import PoolRow, Project, RealPrompt, RecordedCall
 from tacit_evals.figures import ItemResult
 
 
@@ -296,7 +296,7 @@ class Pool:
         )[0]
 
     def prompt(
-        self, prompt: Prompt, start: Start, *, pool_of: str = "", said: ModelSaid | None = None
+        self, prompt: RealPrompt, start: Start, *, pool_of: str = "", said: ModelSaid | None = None
     ) -> ItemResult:
         """What the prompt surface hands over into a context that holds `start`; `said` = what a language model named."""
         state = self._state(prompt.previous, prompt.files)
@@ -305,7 +305,7 @@ class Pool:
         traces = self._asked([(signal, state, ())], start, at_ms=prompt.at_ms, said=said)
         return self._handed(prompt, traces, start, prefix=pool_of or self.project.name)
 
-    def call(self, call: Call, start: Start, *, at_ms: int) -> ItemResult:
+    def call(self, call: RecordedCall, start: Start, *, at_ms: int) -> ItemResult:
         """What is handed over at a tool call: before it, and after it where the host reports a failure."""
         state = self._state(call.previous, ())
         submitted = PromptSubmitted(session=_KEY, key="prompt", at_ms=at_ms, text=call.prompt)
@@ -430,7 +430,9 @@ class Pool:
         listed = () if said.only_listed else tuple(self.memories)
         return Armed(epoch=0, turn=1, at_ms=at_ms, model="recorded", memories=memories, listed=listed)
 
-    def _handed(self, item: Prompt | Call, traces: list[Trace], start: Start, *, prefix: str) -> ItemResult:
+    def _handed(
+        self, item: RealPrompt | RecordedCall, traces: list[Trace], start: Start, *, prefix: str
+    ) -> ItemResult:
         predicted: dict[str, float] = {}
         for trace in traces:
             for candidate in trace.candidates:
@@ -457,7 +459,7 @@ def _holding(ids: frozenset[str]) -> Callable[[Memory], DropReason | None]:
     return lambda memory: reason if memory.id in ids else None
 
 
-def call_signals(call: Call, *, at_ms: int) -> tuple[ToolStarting | ToolFinished | ToolFailed, ...]:
+def call_signals(call: RecordedCall, *, at_ms: int) -> tuple[ToolStarting | ToolFinished | ToolFailed, ...]:
     """The call as Claude Code reports it: before it runs, and again when it failed."""
     payload: dict[str, object] = {
         "hook_event_name": "PreToolUse",

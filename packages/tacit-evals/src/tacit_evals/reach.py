@@ -31,7 +31,7 @@ from tacit.model.ids import new_id
 from tacit.providers.embedding import make_embedder
 from tacit.recall.render import index_line
 from tacit.recall.stage import Delivered
-from tacit_evals.data import Judgment, PoolRow, Project, Prompt, folders_of, load_inject
+from tacit_evals.data import ItemJudgment, PoolRow, Project, RealPrompt, folders_of, load_inject
 from tacit_evals.pool import Pool, Start
 
 ANSWERS = Path(__file__).resolve().parents[2] / "answers" / "reach" / "answers.json"
@@ -67,7 +67,7 @@ VARIANTS = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class ReaderAnswer:
     """What a reader said to one moment: short ids to fetch, and the words of a `memory_search`; "" = none."""
 
     fetch: tuple[str, ...] = ()
@@ -75,7 +75,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class SeenBlock:
     """The block that a reader saw.
 
     Attributes:
@@ -133,7 +133,7 @@ def merged(project: Project, projects: Sequence[Project]) -> Project:
     prompts = [
         replace(
             prompt,
-            judgment=Judgment(
+            judgment=ItemJudgment(
                 needed={names[name]: grade for name, grade in prompt.judgment.needed.items()},
                 marginal=frozenset(names[name] for name in prompt.judgment.marginal if name in names),
                 nothing=prompt.judgment.nothing,
@@ -144,7 +144,7 @@ def merged(project: Project, projects: Sequence[Project]) -> Project:
     return replace(project, memories=tuple(memories), prompts=tuple(prompts))
 
 
-def moments_of(project: Project, count: int) -> list[Prompt]:
+def moments_of(project: Project, count: int) -> list[RealPrompt]:
     """The moments that are measured: judged prompts, chosen and ordered by the hash of their id."""
     judged = [prompt for prompt in project.prompts if prompt.judgment.needed or prompt.judgment.nothing]
     return sorted(
@@ -152,7 +152,7 @@ def moments_of(project: Project, count: int) -> list[Prompt]:
     )[:count]
 
 
-def moment_text(prompt: Prompt) -> str:
+def moment_text(prompt: RealPrompt) -> str:
     """A moment as a reader sees it."""
     files = ", ".join(prompt.files) or "none"
     return f"The agent's last message ends: {prompt.previous or '(none)'}\nRecent files: {files}\nThe user now types: {prompt.text}"
@@ -169,11 +169,11 @@ def mark_of(line: str) -> str:
     return hashlib.sha256(line.encode()).hexdigest()[:8]
 
 
-def seen_blocks(file: Path) -> dict[str, Seen]:
+def seen_blocks(file: Path) -> dict[str, SeenBlock]:
     """The blocks that the readers saw, by `VARIANT/PROJECT`: in `blocks.json` beside the answers."""
     found = json.loads(file.with_name("blocks.json").read_text("utf-8"))
     return {
-        name: Seen(
+        name: SeenBlock(
             headlines={short: (memory, mark) for short, memory, mark in block["headlines"]},
             moments=block["moments"],
         )
@@ -181,17 +181,21 @@ def seen_blocks(file: Path) -> dict[str, Seen]:
     }
 
 
-def recorded(file: Path) -> dict[str, Answer]:
+def recorded(file: Path) -> dict[str, ReaderAnswer]:
     """The recorded answers by the key of the request."""
     found = json.loads(file.read_text("utf-8"))
     return {
-        key: Answer(fetch=tuple(ids), search=found.get("searches", {}).get(key, ""))
+        key: ReaderAnswer(fetch=tuple(ids), search=found.get("searches", {}).get(key, ""))
         for key, ids in found["answers"].items()
     }
 
 
 def reached(
-    prompts: Sequence[Prompt], pool: Pool, given: Delivered, seen: Seen, answers: Mapping[str, Answer]
+    prompts: Sequence[RealPrompt],
+    pool: Pool,
+    given: Delivered,
+    seen: SeenBlock,
+    answers: Mapping[str, ReaderAnswer],
 ) -> list[Reached]:
     """What each moment with a recorded answer reached with the block `given`; the reader saw `seen`."""
     listed = {line.candidate.memory.id: mark_of(index_line(line)) for line in given.pack.index.lines}
@@ -333,7 +337,7 @@ def _block(pool: Pool, variant: Variant, index: int) -> Delivered:
     return pool.start_block(budgets=budgets, at_ms=at_ms, cap_chars=variant.cap_chars)
 
 
-def _write(folder: Path, prompts: Sequence[Prompt], given: Delivered) -> None:
+def _write(folder: Path, prompts: Sequence[RealPrompt], given: Delivered) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "block.txt").write_text(given.block.text, "utf-8")
     texts = [moment_text(prompt) for prompt in prompts]

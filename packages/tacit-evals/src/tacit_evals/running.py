@@ -17,7 +17,7 @@ from tacit_evals.pool import FOCUSED, SHIPPED, Fitted, shipped_settings
 
 
 @dataclass(slots=True, kw_only=True)
-class Run:
+class SuiteRun:
     """One run of a suite.
 
     Attributes:

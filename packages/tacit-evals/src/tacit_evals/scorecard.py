@@ -222,7 +222,7 @@ PROMPT_FIGURES = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
+class ProjectResult:
     """One project's raw results.
 
     Attributes:
@@ -254,7 +254,7 @@ class Measured:
 
 
 def scorecard(
-    measured: Sequence[Measured], *, suite: str, dataset: str, settings: Mapping[str, Any]
+    measured: Sequence[ProjectResult], *, suite: str, dataset: str, settings: Mapping[str, Any]
 ) -> Scorecard:
     """The scorecard of a run over projects: its figures are the mean over them, pooled figures stand beside."""
     pairs = {project.name: list(chain.from_iterable(map(pairs_of, project.items))) for project in measured}
@@ -287,7 +287,7 @@ def scorecard(
     )
 
 
-def _part(project: Measured, constant: float | None) -> Part:
+def _part(project: ProjectResult, constant: float | None) -> Part:
     counts = project.counts(project.items)
     pairs = list(chain.from_iterable(map(pairs_of, project.items)))
     area = risk_coverage(project.items)
@@ -318,7 +318,7 @@ def _part(project: Measured, constant: float | None) -> Part:
     )
 
 
-def _baseline_figures(project: Measured) -> dict[str, dict[str, float]]:
+def _baseline_figures(project: ProjectResult) -> dict[str, dict[str, float]]:
     by_method: dict[str, dict[str, float]] = {}
     for name, items in project.baselines.items():
         own = figures(project.counts(items))
@@ -326,7 +326,7 @@ def _baseline_figures(project: Measured) -> dict[str, dict[str, float]]:
     return by_method
 
 
-def _tests(project: Measured) -> dict[str, dict[str, float]]:
+def _tests(project: ProjectResult) -> dict[str, dict[str, float]]:
     """P-values on needed memories per item: of the prompt pack against those of simpler methods."""
     p_values: dict[str, dict[str, float]] = {}
     ours = [item.right for item in project.items]
@@ -335,7 +335,7 @@ def _tests(project: Measured) -> dict[str, dict[str, float]]:
     return p_values
 
 
-def _pooled(measured: Sequence[Measured]) -> Part:
+def _pooled(measured: Sequence[ProjectResult]) -> Part:
     items = [item for project in measured for item in project.items]
     counts = np.concatenate([project.counts(project.items) for project in measured])
     pairs = list(chain.from_iterable(map(pairs_of, items)))
@@ -357,7 +357,7 @@ def _pooled(measured: Sequence[Measured]) -> Part:
     )
 
 
-def _macro(parts: Sequence[Part], measured: Sequence[Measured], pooled: Part) -> Part:
+def _macro(parts: Sequence[Part], measured: Sequence[ProjectResult], pooled: Part) -> Part:
     names = parts[0].metrics.keys()
     metrics = {name: _average([part.metrics[name] for part in parts]) for name in names}
     shared = [name for name in parts[0].baselines if all(name in part.baselines for part in parts)]
@@ -389,7 +389,7 @@ def _macro(parts: Sequence[Part], measured: Sequence[Measured], pooled: Part) ->
 
 
 def _with_exact(
-    bounds: dict[str, tuple[float, float]], measured: Sequence[Measured]
+    bounds: dict[str, tuple[float, float]], measured: Sequence[ProjectResult]
 ) -> dict[str, tuple[float, float]]:
     silent = [item for project in measured for item in project.items if item.judgment.nothing]
     bounds["wrongful_rate_exact"] = binomial_interval(sum(bool(item.pack) for item in silent), len(silent))

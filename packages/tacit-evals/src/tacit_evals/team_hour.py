@@ -35,7 +35,7 @@ _STEP_LIMIT_S = 300
 _NOT_COUNTED = "not counted"
 
 
-class Person:
+class Newcomer:
     """Somebody with an empty home, a git project with a rule file, and a clock beside them."""
 
     def __init__(self, root: Path, client: Path | None) -> None:
@@ -210,7 +210,7 @@ class Machine:
         root.mkdir()
         self.name = name
         self.said: list[str] = []
-        self.person = Person(root, client)
+        self.person = Newcomer(root, client)
         for words in (("init", "-q"), ("remote", "add", "origin", "https://example.org/shop.git")):
             subprocess.run(["git", *words], cwd=self.person.project, check=True)
 

@@ -35,7 +35,7 @@ from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.providers.clock import SystemClock
 from tacit_evals.server_process import used_s
 from tacit_server.postgres.connection import Connections
-from tacit_server.postgres.memories import Found, QueryVector, TeamMemories
+from tacit_server.postgres.memories import FoundHits, QueryVector, TeamMemories
 from tacit_server.postgres.roles import create_roles
 from tacit_server.postgres.schema import migrate
 from tacit_server.postgres.transaction import Transaction
@@ -64,7 +64,7 @@ class Tenant:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
+class TeamResult:
     """The result for one team: processor time of the backend and median wall time of a query, in milliseconds."""
 
     tenant: str
@@ -77,7 +77,7 @@ def nothing(_transaction: Transaction) -> None:
     """Do nothing in the transaction."""
 
 
-class World:
+class RandomTeam:
     """Makes random statements, vectors and queries."""
 
     def __init__(self, seed: int) -> None:
@@ -127,7 +127,7 @@ def memory_of(name: str, text: str) -> Memory:
     )
 
 
-def make_tenants(world: World, *, tenants: int, rows: int) -> list[Tenant]:
+def make_tenants(world: RandomTeam, *, tenants: int, rows: int) -> list[Tenant]:
     """Return the tenants to store, the largest first."""
     shares = 1 / np.arange(1, tenants + 1)
     sizes = np.maximum((rows * shares / shares.sum()).astype(int), 50)
@@ -180,7 +180,7 @@ def _store(store: TeamMemories, tenant: Tenant, start: int) -> None:
     store.apply(added, vectors=tenant.vectors[part], identity=EMBEDDER, beside=nothing)
 
 
-def measure(dsn: str, world: World, tenant: Tenant, queries: int) -> Measured:
+def measure(dsn: str, world: RandomTeam, tenant: Tenant, queries: int) -> TeamResult:
     """Measure the searches of one team over one connection."""
     connections = Connections(dsn, min_size=1, max_size=1)
     store = opened(connections, tenant.name)
@@ -200,12 +200,12 @@ def measure(dsn: str, world: World, tenant: Tenant, queries: int) -> Measured:
         walls.append((time.perf_counter() - began) * 1000)
     worked_ms = (used_s(backend) - before) / queries * 1000
     connections.close()
-    return Measured(
+    return TeamResult(
         tenant=tenant.name, rows=len(tenant.ids), backend_ms=worked_ms, wall_ms=statistics.median(walls)
     )
 
 
-def search(store: TeamMemories, text: str, vector: Vectors) -> Found:
+def search(store: TeamMemories, text: str, vector: Vectors) -> FoundHits:
     """Search by meaning and by words."""
     return store.search(text, QueryVector(vector=vector, identity=EMBEDDER), limit=HITS)
 
@@ -248,7 +248,7 @@ def _client(
 
 
 def load(
-    dsn: str, world: World, tenants: Sequence[Tenant], *, clients: int, seconds: float
+    dsn: str, world: RandomTeam, tenants: Sequence[Tenant], *, clients: int, seconds: float
 ) -> dict[str, float]:
     """Let `clients` processes send queries for `seconds`. Return the queries per second, and the median and 99th percentile of their times in milliseconds."""
     processes = multiprocessing.get_context("spawn")
@@ -279,7 +279,7 @@ def run(arguments: argparse.Namespace, folder: Path) -> dict[str, object]:
     )
     create_roles(superuser)
     migrate(owner)
-    world = World(seed=1)
+    world = RandomTeam(seed=1)
     tenants = make_tenants(world, tenants=arguments.tenants, rows=arguments.rows)
     total = sum(len(tenant.ids) for tenant in tenants)
     began = time.perf_counter()

@@ -32,7 +32,7 @@ class Right:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
+class ToolCase:
     """A request after the turns `before` ("user: ..." and "assistant: ..."), what its author wanted, and the calls that are right, the best one first."""
 
     id: str
@@ -50,10 +50,10 @@ class Choice:
     arguments: Mapping[str, Any]
 
 
-def load_cases(path: Path = DATA / "cases.json") -> tuple[Case, ...]:
+def load_cases(path: Path = DATA / "cases.json") -> tuple[ToolCase, ...]:
     """The cases of a file."""
     return tuple(
-        Case(**{**case, "right": tuple(Right(**right) for right in case["right"])})
+        ToolCase(**{**case, "right": tuple(Right(**right) for right in case["right"])})
         for case in json.loads(path.read_text("utf-8"))["cases"]
     )
 
@@ -69,7 +69,7 @@ def shipped_tools() -> str:
     )
 
 
-def requests_of(cases: Sequence[Case]) -> str:
+def requests_of(cases: Sequence[ToolCase]) -> str:
     """What the model is asked, one case a line, without the right call."""
     start = _turn("system", (DATA / "start.txt").read_text("utf-8").strip())
     lines = (
@@ -93,7 +93,7 @@ def digest_of(tools: str) -> str:
     return hashlib.sha256(tools.encode("utf-8")).hexdigest()[:16]
 
 
-def faults_of(case: Case, choice: Choice) -> list[str]:
+def faults_of(case: ToolCase, choice: Choice) -> list[str]:
     """What is wrong with a choice, compared with the nearest call that is right; [] = it is right."""
     return min((_faults_beside(right, choice) for right in case.right), key=len)
 
@@ -125,7 +125,7 @@ class Score:
     stale: bool
 
 
-def score(cases: Sequence[Case], recorded: Mapping[str, Any], tools: str) -> Score:
+def score(cases: Sequence[ToolCase], recorded: Mapping[str, Any], tools: str) -> Score:
     """Compare recorded answers with the cases; a case without an answer is wrong."""
     faults: dict[str, list[str]] = {}
     by_tool: dict[str, tuple[int, int]] = {}

@@ -32,7 +32,7 @@ from tacit.model.changes import Add
 from tacit.sync.entry import Entry, StateBody, append_entry
 from tacit.sync.keys import AccountKey, DeviceKey
 from tacit_evals.server_process import kill, start_server, stat_of, used_s
-from tacit_evals.team_search import EMBEDDER, World, memory_of, nothing, opened, search
+from tacit_evals.team_search import EMBEDDER, RandomTeam, memory_of, nothing, opened, search
 from tacit_server.app import PREFIX
 from tacit_server.logs import Login
 from tacit_server.main import DATABASE
@@ -56,7 +56,7 @@ class Unit:
     value: str
 
 
-class Device:
+class LoggedDevice:
     """A device of an account, with its log."""
 
     def __init__(self, logs: PostgresLogs, account: str) -> None:
@@ -83,7 +83,7 @@ class Device:
         return made
 
 
-class Bench:
+class ServerBench:
     """One server, and the measurements on it."""
 
     def __init__(self, folder: Path) -> None:
@@ -98,7 +98,7 @@ class Bench:
         migrate(self.dsn(OWNER))
         self.connections = Connections(self.dsn(APPLICATION), min_size=2, max_size=4)
         self.logs = PostgresLogs(self.connections)
-        self.world = World(seed=1)
+        self.world = RandomTeam(seed=1)
         self._server: subprocess.Popen[bytes] | None = None
         self.units: list[Unit] = []
 
@@ -135,11 +135,11 @@ class Bench:
 
     # --- what is measured
 
-    def bytes_of_accounts(self, tenants: int) -> list[Device]:
+    def bytes_of_accounts(self, tenants: int) -> list[LoggedDevice]:
         """Create `tenants` accounts with one device each, then push thirty entries to some of them. Return the devices."""
-        devices: list[Device] = []
+        devices: list[LoggedDevice] = []
         grown = self.grown(
-            lambda: devices.extend(Device(self.logs, f"u{number}") for number in range(tenants))
+            lambda: devices.extend(LoggedDevice(self.logs, f"u{number}") for number in range(tenants))
         )
         self.note("an account with a device, without entries", grown / tenants, "bytes")
         some = devices[:100]
@@ -194,7 +194,7 @@ class Bench:
         self._server, address = start_server(environment, log=self._postgres_folder.parent / "server.log")
         return f"{address}{PREFIX}"
 
-    def exchange(self, url: str, devices: Sequence[Device], seconds: float) -> None:
+    def exchange(self, url: str, devices: Sequence[LoggedDevice], seconds: float) -> None:
         """Measure pushes of one entry over HTTP with a request for the heads after each, and such requests alone."""
         assert self._server is not None
         with httpx.Client(timeout=20) as client:
@@ -233,19 +233,19 @@ class Bench:
                 "ms of a processor",
             )
 
-    def wait(self, url: str, devices: Sequence[Device], seconds: float) -> None:
+    def wait(self, url: str, devices: Sequence[LoggedDevice], seconds: float) -> None:
         """Measure devices that wait for changes, and the memory of the server after that."""
         assert self._server is not None
         asyncio.run(self._waiting(url, devices, seconds))
         self.note("tacit-server, resident", _status_kb(self._server.pid, "VmRSS") / 1024, "MB")
 
-    async def _waiting(self, url: str, devices: Sequence[Device], seconds: float) -> None:
+    async def _waiting(self, url: str, devices: Sequence[LoggedDevice], seconds: float) -> None:
         """Measure devices that wait for changes, as every device does while it is online."""
         assert self._server is not None
         limits = httpx.Limits(max_connections=len(devices))
         async with httpx.AsyncClient(timeout=300, limits=limits) as client:
 
-            async def wait(device: Device, seconds: float) -> None:
+            async def wait(device: LoggedDevice, seconds: float) -> None:
                 asked = {"wait": seconds, "known": len(device.log)}
                 answer = await client.get(
                     f"{url}/heads", params=asked, headers={"Authorization": f"Bearer {device.token}"}
@@ -273,7 +273,7 @@ class Bench:
             self.note(f"{len(devices)} devices that wait for news, {name}", cost_s * 100, "% of a processor")
 
     def _pushes(
-        self, client: httpx.Client, url: str, devices: Sequence[Device], seconds: float
+        self, client: httpx.Client, url: str, devices: Sequence[LoggedDevice], seconds: float
     ) -> tuple[int, float]:
         times: list[float] = []
         until = time.monotonic() + seconds
@@ -334,7 +334,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     folder = Path(tempfile.mkdtemp(prefix="tu-", dir="/tmp"))
     bench = None
     try:
-        bench = Bench(folder)
+        bench = ServerBench(folder)
         devices = bench.bytes_of_accounts(chosen.tenants)
         if not chosen.only_waiting:
             bench.search(bench.bytes_of_stores(20, 500), 1_000)

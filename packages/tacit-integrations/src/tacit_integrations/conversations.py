@@ -31,7 +31,7 @@ MAX_SAID = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class WaitingRequest:
     """A request that waits for the cache meter: its body without blocks, its blocks, and whether the system text changes with every prompt."""
 
     body: Body
@@ -41,7 +41,7 @@ class Measured:
 
 
 @dataclass(frozen=True, slots=True)
-class Space:
+class ConversationSpace:
     """The agent's session and the folder of a request. Conversations are only looked for in the request's own space.
 
     Attributes:
@@ -53,7 +53,7 @@ class Space:
     folder: str = ""
 
 
-NO_SPACE = Space()
+NO_SPACE = ConversationSpace()
 """The space of a request that names neither a session nor a project."""
 
 
@@ -81,7 +81,7 @@ class KnownConversation:
     start_with: str = ""
     sent: Outline | None = None
     bare: Outline | None = None
-    unmeasured: list[Measured] = field(default_factory=list[Measured])
+    unmeasured: list[WaitingRequest] = field(default_factory=list[WaitingRequest])
     reuse: list[Reuse] = field(default_factory=list[Reuse])
     tokens: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
     placement: str = "none"
@@ -134,12 +134,14 @@ class Conversations:
         for entry in journal.read() if journal else ():
             self._restore(entry)
 
-    def named(self, name: str, space: Space = NO_SPACE) -> KnownConversation:
+    def named(self, name: str, space: ConversationSpace = NO_SPACE) -> KnownConversation:
         """Return the conversation that the program calls `name`."""
         with self._lock:
             return self._of(name, space)
 
-    def found(self, messages: Sequence[MessageFacts], space: Space = NO_SPACE) -> KnownConversation:
+    def found(
+        self, messages: Sequence[MessageFacts], space: ConversationSpace = NO_SPACE
+    ) -> KnownConversation:
         """Return the conversation that has the same beginning as `messages`; a new one if there is none."""
         chain, answers = chain_of(messages, space), answers_in(messages)
         with self._lock:
@@ -156,7 +158,7 @@ class Conversations:
             return known
 
     def _farthest(
-        self, chain: Sequence[bytes], answers: Sequence[bytes], space: Space
+        self, chain: Sequence[bytes], answers: Sequence[bytes], space: ConversationSpace
     ) -> tuple[KnownConversation | None, int]:
         """Return the conversation that a request continues, and how many digests of `chain` it has.
 
@@ -173,7 +175,7 @@ class Conversations:
                 return known, number
         return None, 0
 
-    def _at(self, place: bytes, answer: bytes, space: Space) -> KnownConversation | None:
+    def _at(self, place: bytes, answer: bytes, space: ConversationSpace) -> KnownConversation | None:
         """Return the conversation with this digest. If several have it, return the one with this answer after it."""
         name = self._places.get(_digest(place, answer)) if answer else None
         name = name or self._places.get(place)
@@ -183,7 +185,7 @@ class Conversations:
         self,
         known: KnownConversation,
         messages: Sequence[MessageFacts],
-        space: Space = NO_SPACE,
+        space: ConversationSpace = NO_SPACE,
     ) -> None:
         """Record that the model answered. The answer at the end of `messages` distinguishes conversations with the same beginning."""
         chain, answers = chain_of(messages, space), answers_in(messages)
@@ -202,7 +204,9 @@ class Conversations:
             known.start_with = placement.start_with
             self._note(known, missed=placement.missed)
 
-    def kept(self, name: str, space: Space = NO_SPACE, *, lasting: bool) -> KnownConversation | None:
+    def kept(
+        self, name: str, space: ConversationSpace = NO_SPACE, *, lasting: bool
+    ) -> KnownConversation | None:
         """Return the conversation that the API stores under the id `name`; `lasting` = the id stays the same during the conversation."""
         with self._lock:
             session = self._places.get(_digest(b"kept", _bytes(name)))
@@ -214,18 +218,18 @@ class Conversations:
         with self._lock:
             self._put_places(known, (_digest(b"kept", _bytes(name)),))
 
-    def new(self, space: Space = NO_SPACE) -> KnownConversation:
+    def new(self, space: ConversationSpace = NO_SPACE) -> KnownConversation:
         """Return a new conversation."""
         with self._lock:
             return self._opened("", space)
 
-    def _of(self, name: str, space: Space) -> KnownConversation:
+    def _of(self, name: str, space: ConversationSpace) -> KnownConversation:
         """Return the conversation of a session. If it was dropped, or is of an earlier process, open it again."""
         known = self._known.get(name) or self._opened(name, space)
         _put(self._known, name, known, MAX_CONVERSATIONS)
         return known
 
-    def _opened(self, name: str, space: Space) -> KnownConversation:
+    def _opened(self, name: str, space: ConversationSpace) -> KnownConversation:
         known = KnownConversation(self._session(name, space.folder))
         earlier = self._earlier.get(name)
         if earlier is not None:
@@ -281,7 +285,7 @@ class Conversations:
             del self._earlier[next(iter(self._earlier))]
 
 
-def chain_of(messages: Sequence[MessageFacts], space: Space = NO_SPACE) -> list[bytes]:
+def chain_of(messages: Sequence[MessageFacts], space: ConversationSpace = NO_SPACE) -> list[bytes]:
     """Return a digest of the conversation up to each user message and tool result. Lists with the same beginning have the same first digests."""
     digests: list[bytes] = []
     before = _bytes(f"{space.name}\0{space.folder}") if space.name or space.folder else b""

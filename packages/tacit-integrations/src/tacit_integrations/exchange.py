@@ -20,9 +20,9 @@ from tacit_integrations.conversations import (
     MAX_SAID,
     NO_SPACE,
     Conversations,
+    ConversationSpace,
     KnownConversation,
-    Measured,
-    Space,
+    WaitingRequest,
 )
 from tacit_integrations.replies import Api, Reply, read_reply
 from tacit_integrations.reuse import Reuse, kept, outline
@@ -59,7 +59,7 @@ class SentRequest:
     """
 
     known: KnownConversation
-    space: Space
+    space: ConversationSpace
     said: tuple[MessageFacts, ...]
     stored: bool
     by_words: bool
@@ -107,7 +107,7 @@ class Exchange:
         conversation: RequestConversation,
         *,
         session: str = "",
-        space: Space = NO_SPACE,
+        space: ConversationSpace = NO_SPACE,
         until: float = math.inf,
     ) -> tuple[str, SentRequest]:
         """Return the text of a request with its blocks; the same object if there are none. See `begin` for the arguments."""
@@ -129,7 +129,7 @@ class Exchange:
         said: Sequence[MessageFacts],
         *,
         session: str = "",
-        space: Space = NO_SPACE,
+        space: ConversationSpace = NO_SPACE,
         continues: str = "",
         lasting: bool = False,
         api: Api = "chat",
@@ -164,7 +164,13 @@ class Exchange:
         return sent, replace(placed, texts=texts)
 
     def _known(
-        self, said: Sequence[MessageFacts], name: str, space: Space, continues: str, *, lasting: bool
+        self,
+        said: Sequence[MessageFacts],
+        name: str,
+        space: ConversationSpace,
+        continues: str,
+        *,
+        lasting: bool,
     ) -> KnownConversation:
         if name:
             return self._conversations.named(name, space)
@@ -204,13 +210,13 @@ class Exchange:
 
 def note_sent(sent: SentRequest, body: Body, placed: Placement) -> None:
     """Keep a request for the cache meter: its body as the program wrote it, and the blocks that were added."""
-    sent.known.unmeasured.append(Measured(body, placed.system, placed.texts, placed.every_call))
+    sent.known.unmeasured.append(WaitingRequest(body, placed.system, placed.texts, placed.every_call))
     del sent.known.unmeasured[:-MAX_UNMEASURED]
 
 
-def _space_of(headers: Mapping[str, str]) -> Space:
+def _space_of(headers: Mapping[str, str]) -> ConversationSpace:
     name = next((value for header in _AGENTS_SESSIONS if (value := headers.get(header, ""))), "")
-    return Space(name=name, folder=headers.get(PROJECT_HEADER, ""))
+    return ConversationSpace(name=name, folder=headers.get(PROJECT_HEADER, ""))
 
 
 def _measure(known: KnownConversation) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from contracts.stores import ALPHA, BETA, EMBEDDER, NOW, add, make_store, memory, unit
 from tacit.backends.sqlite.writing import ALWAYS_WEIGHT
 from tacit.errors import EmbedderMismatch, InvalidInput
-from tacit.model.changes import Add, Edit, Retire
+from tacit.model.changes import Add, Retire, Rewrite
 from tacit.model.evidence import Ranking
 from tacit.model.memory import Entity, Memory, Provenance, Sensitivity, TrustTier, Validity
 from tacit.model.scope import UNIVERSAL, Lent, Scope, ScopeFilter, project_scope
@@ -101,7 +101,7 @@ class TestKinds:
         add_findable(store, findable("mem_a"), findable("mem_b"))
         assert not any(ranking.hits for ranking in every_space_of(store.search, ("decision",)).values())
         changed = findable("mem_b", kind="decision")
-        store.apply([Edit(memory=changed)], vectors=unit(1, 0, 0, 0)[None, :], identity=EMBEDDER)
+        store.apply([Rewrite(memory=changed)], vectors=unit(1, 0, 0, 0)[None, :], identity=EMBEDDER)
         for space, ranking in every_space_of(store.search, ("decision",)).items():
             assert ids(ranking) == ["mem_b"], space
 
@@ -168,18 +168,18 @@ class TestEverySpace:
         add_findable(store, findable("mem_c"))
         for space, ranking in every_space(store.search, VISIBLE, 9).items():
             assert ids(ranking) == ["mem_c", "mem_b"], space
-        store.apply([Edit(memory=findable("mem_b", scope=BETA))])
+        store.apply([Rewrite(memory=findable("mem_b", scope=BETA))])
         for space, ranking in every_space(store.search, VISIBLE, 9).items():
             assert ids(ranking) == ["mem_c"], space
         for space, ranking in every_space(store.search, ScopeFilter.of(BETA), 9).items():
             assert ids(ranking) == ["mem_b"], space
-        store.apply([Edit(memory=findable("mem_b"))])
+        store.apply([Rewrite(memory=findable("mem_b"))])
         for space, ranking in every_space(store.search, VISIBLE, 9).items():
             assert ids(ranking) == ["mem_c", "mem_b"], space
 
     def test_a_quarantined_memory_is_found_once_it_is_active(self, store: Store) -> None:
         add_findable(store, findable("mem_a", status="quarantined"))
-        store.apply([Edit(memory=findable("mem_a"))])
+        store.apply([Rewrite(memory=findable("mem_a"))])
         for space, ranking in every_space(store.search, VISIBLE, 9).items():
             assert ids(ranking) == ["mem_a"], space
 
@@ -205,7 +205,7 @@ class TestEverySpace:
         assert {one.id for one in store.get(every, scope=scope)} == wanted
         assert {one.id for one in store.list_memories(MemoryFilter(), scope=scope, limit=9)} == wanted
         assert store.count_active(scope=scope) == len(wanted)
-        store.apply([Edit(memory=replace(public, sensitivity=Sensitivity.SESSION))])
+        store.apply([Rewrite(memory=replace(public, sensitivity=Sensitivity.SESSION))])
         assert set(ids(store.search.lexical("linters", scope=scope, limit=9))) == wanted - {"mem_c"}
         assert set(ids(store.search.lexical("linters", scope=ScopeFilter.of(BETA), limit=9))) == {*every} - {
             "mem_a"
@@ -493,7 +493,7 @@ class TestIntent:
         first = memory("mem_a", trigger=Trigger(actions=(("commit", 1.0),)))
         add(store, first)
         store.search.intent([("commit", 1.0)], scope=VISIBLE, limit=9)
-        store.apply([Edit(memory=replace(first, trigger=Trigger(actions=(("new_action", 0.5),))))])
+        store.apply([Rewrite(memory=replace(first, trigger=Trigger(actions=(("new_action", 0.5),))))])
         assert store.search.intent([("commit", 1.0)], scope=VISIBLE, limit=9).hits == ()
         found = store.search.intent([("new_action", 1.0)], scope=VISIBLE, limit=9)
         assert scores(found) == pytest.approx({"mem_a": 0.5}, abs=0.003)
@@ -536,7 +536,7 @@ class TestStandingAndError:
     def test_breadth_follows_an_edit(self, store: Store) -> None:
         one, two = memory("mem_a", kind="preference"), memory("mem_b", kind="preference")
         add(store, one, two)
-        store.apply([Edit(memory=replace(two, trigger=Trigger(breadth=3.0)))])
+        store.apply([Rewrite(memory=replace(two, trigger=Trigger(breadth=3.0)))])
         assert ids(store.search.standing(["preference"], scope=VISIBLE, limit=9, broadest=True)) == [
             "mem_b",
             "mem_a",

@@ -16,7 +16,7 @@ import samples
 from contracts.stores import ALPHA, BETA, EMBEDDER, NOW, add, make_store, memory, unit
 from tacit.errors import InvalidInput, NotFound, StoreError
 from tacit.model.change_reason import ChangeCause, ChangeReason
-from tacit.model.changes import EDITED, NEW, Add, Contradict, Edit, Merge, Removal, Retire, Skip, Supersede
+from tacit.model.changes import EDITED, NEW, Add, Contradict, Merge, Removal, Retire, Rewrite, Skip, Supersede
 from tacit.model.memory import Entity, Memory, Provenance, Relation, Sensitivity, TrustTier, Validity
 from tacit.model.pack import Surface
 from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter, ScopeKind, project_scope
@@ -97,12 +97,12 @@ class TestMemories:
     def test_get_sees_a_change_made_after_an_earlier_get(self, store: Store) -> None:
         add(store, memory("mem_a", "old words"))
         assert store.get(["mem_a"], scope=SEES_ALPHA)[0].content == "old words"
-        store.apply([Edit(memory=memory("mem_a", "new words"))])
+        store.apply([Rewrite(memory=memory("mem_a", "new words"))])
         assert store.get(["mem_a"], scope=SEES_ALPHA)[0].content == "new words"
 
     def test_a_memory_that_moves_leaves_the_old_scope(self, store: Store) -> None:
         add(store, memory("mem_a"))
-        store.apply([Edit(memory=memory("mem_a", scope=BETA))])
+        store.apply([Rewrite(memory=memory("mem_a", scope=BETA))])
         assert store.get(["mem_a"], scope=SEES_ALPHA) == ()
         assert listed(store, SEES_ALPHA) == []
         assert listed(store, ScopeFilter.of(BETA)) == ["mem_a"]
@@ -119,7 +119,7 @@ class TestMemories:
         "change",
         [
             Merge(memory=memory("mem_none")),
-            Edit(memory=memory("mem_none")),
+            Rewrite(memory=memory("mem_none")),
             Supersede(memory=memory("mem_new"), old_id="mem_none", at_ms=NOW),
             Contradict(memory=memory("mem_new"), other_id="mem_none"),
             Retire(memory_id="mem_none", at_ms=NOW),
@@ -170,7 +170,7 @@ class TestMemories:
     def test_every_change_appends_to_the_history(self, store: Store) -> None:
         add(store, memory("mem_a", "one"))
         store.apply([Merge(memory=memory("mem_a", "one", frequency=2))])
-        store.apply([Edit(memory=memory("mem_a", "two"))])
+        store.apply([Rewrite(memory=memory("mem_a", "two"))])
         store.apply([Retire(memory_id="mem_a", at_ms=NOW)])
         versions = store.history("mem_a", scope=SEES_ALPHA)
         assert [(v.content, v.frequency, v.status) for v in versions] == [
@@ -184,7 +184,7 @@ class TestMemories:
 
     def test_history_leaves_out_versions_of_other_scopes(self, store: Store) -> None:
         add(store, memory("mem_a", "secret of alpha"))
-        store.apply([Edit(memory=memory("mem_a", "known to all", scope=UNIVERSAL))])
+        store.apply([Rewrite(memory=memory("mem_a", "known to all", scope=UNIVERSAL))])
         seen = store.history("mem_a", scope=ScopeFilter.of(UNIVERSAL))
         assert [v.content for v in seen] == ["known to all"]
 
@@ -197,7 +197,7 @@ class TestMemories:
         counted = store.get(["mem_a"], scope=SEES_ALPHA)[0]
         assert (counted.use_count, counted.shown_count) == (2, 1)
         assert store.list_memories(MemoryFilter(), scope=SEES_ALPHA, limit=9) == (counted,)
-        store.apply([Edit(memory=replace(copy, content="changed"))])
+        store.apply([Rewrite(memory=replace(copy, content="changed"))])
         edited = store.get(["mem_a"], scope=SEES_ALPHA)[0]
         assert (edited.content, edited.use_count, edited.shown_count) == ("changed", 2, 1)
         assert len(store.history("mem_a", scope=SEES_ALPHA)) == 2
@@ -248,7 +248,7 @@ class TestListing:
         clock.advance(1000)
         store.apply([Supersede(memory=memory("mem_new", "use spaces"), old_id="mem_old", at_ms=NOW + 500)])
         clock.advance(1000)
-        store.apply([Edit(memory=memory("mem_new", "use four spaces"))])
+        store.apply([Rewrite(memory=memory("mem_new", "use four spaces"))])
         assert listed(store, as_of_ms=NOW - 1) == []  # nothing was recorded yet
         assert listed(store, as_of_ms=NOW) == ["mem_old"]
         assert listed(store, as_of_ms=NOW + 999) == ["mem_old"]  # the change was not known yet
@@ -263,7 +263,11 @@ class TestListing:
         add(store, memory("mem_a", scope=BETA, validity=Validity(valid_from_ms=NOW + 50)))
         clock.advance(100)
         store.apply(
-            [Edit(memory=memory("mem_a", validity=Validity(valid_from_ms=NOW + 50, valid_to_ms=NOW + 200)))]
+            [
+                Rewrite(
+                    memory=memory("mem_a", validity=Validity(valid_from_ms=NOW + 50, valid_to_ms=NOW + 200))
+                )
+            ]
         )
         assert listed(store, ScopeFilter.of(BETA), as_of_ms=NOW + 49) == []
         assert listed(store, ScopeFilter.of(BETA), as_of_ms=NOW + 50) == ["mem_a"]
@@ -382,9 +386,9 @@ class TestVectors:
         )
         store.apply([Merge(memory=memory("mem_a", "words", frequency=2))])
         assert store.pending_vectors(EMBEDDER, limit=9) == ()
-        store.apply([Edit(memory=memory("mem_a", "words", importance=0.9))])
+        store.apply([Rewrite(memory=memory("mem_a", "words", importance=0.9))])
         assert store.pending_vectors(EMBEDDER, limit=9) == ()
-        store.apply([Edit(memory=memory("mem_a", "other words"))])
+        store.apply([Rewrite(memory=memory("mem_a", "other words"))])
         assert [m.id for m in store.pending_vectors(EMBEDDER, limit=9)] == ["mem_a"]
 
     def test_wrong_vectors_are_refused_and_nothing_is_stored(self, store: Store) -> None:
@@ -813,7 +817,7 @@ def test_nothing_outside_the_filter_ever_comes_back(
     for number, scope in [(-1, ALPHA), *moved]:
         if f"mem_{number}" in where:
             where[f"mem_{number}"] = scope
-            store.apply([Edit(memory=placed_memory(f"mem_{number}"))])
+            store.apply([Rewrite(memory=placed_memory(f"mem_{number}"))])
         expected = {one for one, scope in where.items() if scope in seen}
         rankings = {
             "semantic": search.semantic(unit(1, 0, 0, 0), identity=EMBEDDER, scope=visible, limit=50),

@@ -8,7 +8,7 @@ import pytest
 
 import samples
 from contracts.stores import NOW
-from tacit.model.changes import Add, Edit
+from tacit.model.changes import Add, Rewrite
 from tacit.model.memory import LearnedOn, Memory, Provenance, TrustTier
 from tacit.model.pack import Surface
 from tacit.model.scope import UNIVERSAL, ScopeFilter, project_scope
@@ -68,7 +68,7 @@ def test_memories_are_listed_by_whether_they_speak_of_a_branch(filled):
     assert listed(filled, branched=True) == ["mem_6"]
     assert listed(filled, branched=False) == ["mem_2", "mem_3", "mem_1"]
     assert filled.get(["mem_6"], scope=SEEN)[0].branch == mark
-    filled.apply([Edit(memory=memory("mem_6", 4, branch=None))])
+    filled.apply([Rewrite(memory=memory("mem_6", 4, branch=None))])
     assert listed(filled, branched=True) == []
     then = MemoryFilter(as_of_ms=NOW + 10**6, branched=True)
     assert filled.list_memories(then, scope=SEEN, limit=5) == ()

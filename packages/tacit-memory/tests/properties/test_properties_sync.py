@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from samples import memory_named
-from tacit.model.changes import Add, Edit, Removal, Retire, Supersede
+from tacit.model.changes import Add, Removal, Retire, Rewrite, Supersede
 from tacit.model.memory import Memory, Relation
 from tacit.model.scope import project_scope
 from tacit.sync.keys import AccountKey, DeviceKey
@@ -103,9 +103,9 @@ class World:
             return
         if verb == "edit":
             self.made += 1
-            store.apply([Edit(memory=replace(memory, content=f"Wording {self.made}."))])
+            store.apply([Rewrite(memory=replace(memory, content=f"Wording {self.made}."))])
         elif verb == "pin":
-            store.apply([Edit(memory=replace(memory, pinned=True))])
+            store.apply([Rewrite(memory=replace(memory, pinned=True))])
         elif verb == "retire":
             store.apply([Retire(memory_id=memory.id, at_ms=NOW + 1)])
             self.ended.add(memory.id)

@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tacit.errors import NotFound, NotPermitted
-from tacit.model.changes import Edit, Retire
+from tacit.model.changes import Retire, Rewrite
 from tacit.model.memory import Memory, TrustTier
 from tacit.model.shared import SharedMemory, SharedStatement, TeamChanges, TeamMembership
 from tacit.ports.store import MemoryFilter
@@ -162,7 +162,7 @@ class World:
                 content=f"{memory.content} Mine.",
                 provenance=replace(memory.provenance, tier=TrustTier.USER),
             )
-            home.store.apply([Edit(memory=mine)])
+            home.store.apply([Rewrite(memory=mine)])
             self.own.add(memory.id)
         elif verb == "forget":
             home.store.apply([Retire(memory_id=memory.id, at_ms=NOW)])

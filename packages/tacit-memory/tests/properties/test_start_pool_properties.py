@@ -15,7 +15,7 @@ from samples import memory_named
 from tacit.backends.sqlite import open_sqlite_store
 from tacit.config.home import Home
 from tacit.config.settings import RecallSettings
-from tacit.model.changes import Add, Edit, Retire, Supersede
+from tacit.model.changes import Add, Retire, Rewrite, Supersede
 from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Memory
 from tacit.model.scope import UNIVERSAL, ScopeFilter, project_scope
@@ -94,17 +94,17 @@ def test_the_kept_pool_equals_a_new_one(tmp_path_factory: pytest.TempPathFactory
                 store.apply([Add(memory=fresh)])
             elif what == "edit":
                 again = replace(fresh, id=old.id, scope=old.scope, created_at_ms=old.created_at_ms)
-                store.apply([Edit(memory=again)])
+                store.apply([Rewrite(memory=again)])
             elif what == "retire":
                 store.apply([Retire(memory_id=old.id, at_ms=NOW)])
             elif what == "supersede":
                 store.apply([Supersede(memory=fresh, old_id=old.id, at_ms=NOW)])
             elif what == "undo":
-                store.apply([Edit(memory=store.history(old.id, scope=store.scopes())[0])])
+                store.apply([Rewrite(memory=store.history(old.id, scope=store.scopes())[0])])
             elif what == "move":
-                store.apply([Edit(memory=replace(old, scope=project_scope("another")))])
+                store.apply([Rewrite(memory=replace(old, scope=project_scope("another")))])
             else:
-                store.apply([Edit(memory=replace(old, status="quarantined"))])
+                store.apply([Rewrite(memory=replace(old, status="quarantined"))])
             new = StartPools(store=mine, kinds=KindRegistry()).of(SEES, at_ms=NOW, **FOCUSED)
             assert kept.of(SEES, at_ms=NOW, **FOCUSED).candidates == new.candidates
     finally:

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tacit.app.transfer.markdown import read_markdown, write_markdown
-from tacit.app.transfer.records import History, is_export, read_signed_lines, versions_of, write_line
+from tacit.app.transfer.records import MemoryHistory, is_export, read_signed_lines, versions_of, write_line
 from tacit.backends.sqlite import SqliteStore, open_sqlite_store
 from tacit.config.home import Home
 from tacit.model.changes import EDITED
@@ -98,10 +98,10 @@ def everything(store: Store) -> object:
     )
 
 
-def histories(store: Store) -> list[History]:
+def histories(store: Store) -> list[MemoryHistory]:
     seen = store.scopes()
     found = store.list_memories(MemoryFilter(statuses=None), scope=seen, limit=99)
-    return [History(versions=versions_of(store, one.id), uses=one.use_count) for one in found]
+    return [MemoryHistory(versions=versions_of(store, one.id), uses=one.use_count) for one in found]
 
 
 @settings(max_examples=12, suppress_health_check=list(HealthCheck))
@@ -125,7 +125,7 @@ def test_what_a_store_holds_comes_back_as_it_was(held, order):
         edges = first.relations(ids, scope=first.scopes())
         lines = [write_line(one) for one in (*histories(first), *edges)]
         read = [line for line, _ in read_signed_lines(lines, verified=lambda _: False)]
-        given_back = [one for one in read if isinstance(one, History)]
+        given_back = [one for one in read if isinstance(one, MemoryHistory)]
         assert len(given_back) == len(ids)
         for one in given_back:
             second.restore(one.versions, uses={one.newest.id: one.uses})

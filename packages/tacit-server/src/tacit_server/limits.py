@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
-from tacit_server.postgres.connection import Connections, Database
+from tacit_server.postgres.connection import Connections, TenantDatabase
 
 WINDOW_S = 60
 
@@ -50,7 +50,7 @@ class SharedCounts:
 
     def __init__(self, connections: Connections, *, now_s: Callable[[], float] = time.time) -> None:
         """Count in the database of `connections`. `now_s` returns the current time."""
-        self._database = Database(connections, self.TENANT)
+        self._database = TenantDatabase(connections, self.TENANT)
         self._now_s = now_s
         self._minute = 0
 

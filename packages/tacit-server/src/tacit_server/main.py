@@ -319,7 +319,7 @@ def sso_settings(
         InvalidInput: an option is missing or cannot be read.
     """
     from tacit_server.sso.login import SsoSettings  # noqa: PLC0415 - only a server with single sign-on loads it
-    from tacit_server.sso.people import LEAST_SECRET, Grant, Proxy  # noqa: PLC0415
+    from tacit_server.sso.people import LEAST_SECRET, Grant, LoginProxy  # noqa: PLC0415
 
     if not public_url:
         raise InvalidInput(
@@ -337,7 +337,7 @@ def sso_settings(
             hint="Give --sso-group GROUP=TEAM:ROLE. --sso-group '*' lets everybody log in whom the proxy lets through.",
         )
     return SsoSettings(
-        proxy=Proxy(networks=tuple(checked_networks(networks)), secret=secret, issuer=provider),
+        proxy=LoginProxy(networks=tuple(checked_networks(networks)), secret=secret, issuer=provider),
         grants=tuple(map(Grant.parse, groups)),
         days=days,
         public_url=checked_url(public_url),

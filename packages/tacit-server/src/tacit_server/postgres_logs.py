@@ -36,7 +36,7 @@ from tacit_server.logs import (
     unknown_device,
     wrong_code,
 )
-from tacit_server.postgres.connection import Connections, Database
+from tacit_server.postgres.connection import Connections, TenantDatabase
 from tacit_server.postgres.transaction import Transaction
 
 _T = TypeVar("_T")
@@ -122,7 +122,7 @@ class PostgresLogs:
     def __init__(self, connections: Connections) -> None:
         """Use the database of `connections`."""
         self._connections = connections
-        self._accounts: dict[str, Database] = {}
+        self._accounts: dict[str, TenantDatabase] = {}
 
     def add_account(self, account: str, *, now_ms: int, same_person: bool = False) -> str:
         """See `Logs`."""
@@ -344,21 +344,21 @@ class PostgresLogs:
     def _writing(self, who: Principal, work: Callable[[Transaction], _T]) -> _T:
         return self._of(who).writing(work, alone=True)
 
-    def _of(self, who: Principal) -> Database:
+    def _of(self, who: Principal) -> TenantDatabase:
         database = self._known(who.account)
         if database is None:
             raise not_logged_in()
         return database
 
-    def _known(self, account: str) -> Database | None:
+    def _known(self, account: str) -> TenantDatabase | None:
         """Return the database of an account; None = there is no such account. Does not create one."""
         if account not in self._accounts and self._connections.find(account_tenant(account)) is not None:
             return self._made(account)
         return self._accounts.get(account)
 
-    def _made(self, account: str) -> Database:
+    def _made(self, account: str) -> TenantDatabase:
         if account not in self._accounts:
-            self._accounts[account] = Database(self._connections, account_tenant(account))
+            self._accounts[account] = TenantDatabase(self._connections, account_tenant(account))
         return self._accounts[account]
 
 

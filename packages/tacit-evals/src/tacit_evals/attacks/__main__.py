@@ -23,7 +23,7 @@ from rich.text import Text
 from tacit_evals.attacks.genuine import GENUINE
 from tacit_evals.attacks.notes import NOTED, NOTED_AS_USERS, NOTES, NOTES_DANGEROUS, NOTES_INJECTED
 from tacit_evals.attacks.pasted import PASTED
-from tacit_evals.attacks.product import Area, Lab, Outcome
+from tacit_evals.attacks.product import Area, CaseOutcome, Lab
 
 AREAS: tuple[Area, ...] = (PASTED, NOTES)
 CONTROLS: dict[str, tuple[Area, ...]] = {
@@ -60,7 +60,7 @@ def main(arguments: Sequence[str] | None = None, *, areas: Sequence[Area] = AREA
         return 0
     seed = random.SystemRandom().randrange(1_000_000) if options.seed is None else options.seed
     console.print(f"seed {seed}, {options.cases} cases an area")
-    results: dict[str, Sequence[Outcome]] = {}
+    results: dict[str, Sequence[CaseOutcome]] = {}
     for area in areas:
         began = time.monotonic()
         cases = max(1, round(area.standard * options.cases / CASES))
@@ -75,7 +75,7 @@ def main(arguments: Sequence[str] | None = None, *, areas: Sequence[Area] = AREA
     return 0 if all(area.kept(results[area.name]) for area in areas) else 1
 
 
-def attack(area: Area, *, seed: int, cases: int) -> list[Outcome]:
+def attack(area: Area, *, seed: int, cases: int) -> list[CaseOutcome]:
     """Run one area in a folder of its own; its chance depends on the seed and its name alone."""
     with tempfile.TemporaryDirectory(prefix="ta-", dir="/tmp", ignore_cleanup_errors=True) as folder:
         lab = Lab(
@@ -87,7 +87,7 @@ def attack(area: Area, *, seed: int, cases: int) -> list[Outcome]:
         return list(area.run(lab))
 
 
-def show(console: Console, area: Area, outcomes: Sequence[Outcome], *, most: int, took_s: float) -> None:
+def show(console: Console, area: Area, outcomes: Sequence[CaseOutcome], *, most: int, took_s: float) -> None:
     """Print what an area did, form by form, and the cases that failed."""
     tried = Counter(outcome.form for outcome in outcomes)
     survived = Counter(outcome.form for outcome in outcomes if outcome.survived)
@@ -111,7 +111,7 @@ def show(console: Console, area: Area, outcomes: Sequence[Outcome], *, most: int
         console.print(f"... and {len(failed) - most} more")
 
 
-def summary(areas: Sequence[Area], results: dict[str, Sequence[Outcome]]) -> Table:
+def summary(areas: Sequence[Area], results: dict[str, Sequence[CaseOutcome]]) -> Table:
     """One line for each area."""
     table = Table(title="attacks")
     for name in ("area", "tried", "survived", "share", "least", "verdict"):
@@ -140,7 +140,7 @@ def table_of_forms(area: Area) -> Table:
     return table
 
 
-def _row(outcome: Outcome) -> dict[str, object]:
+def _row(outcome: CaseOutcome) -> dict[str, object]:
     return {
         "form": outcome.form,
         "tried": outcome.tried,

@@ -12,11 +12,11 @@ from functools import partial
 
 from tacit_evals.attacks.product import (
     Area,
+    CaseOutcome,
     Lab,
     Memory,
-    Outcome,
     Product,
-    Words,
+    SlotWords,
     believed,
     by_session,
     spread,
@@ -259,7 +259,7 @@ def _forms(statements: Mapping[str, Sequence[str]]) -> dict[str, str]:
 def _cases(lab: Lab, statements: Mapping[str, Sequence[str]]) -> list[tuple[str, str, str]]:
     cases: list[tuple[str, str, str]] = []
     for form in spread(list(_forms(statements)), lab.cases):
-        words = Words(lab.chance)
+        words = SlotWords(lab.chance)
         name, _, place = form.partition(", ")
         statement = words.pick(statements[name])
         text = statement if place == "alone" else words(lab.chance.choice(LONG).replace("{said}", statement))
@@ -267,7 +267,7 @@ def _cases(lab: Lab, statements: Mapping[str, Sequence[str]]) -> list[tuple[str,
     return cases
 
 
-def state(lab: Lab, statements: Mapping[str, Sequence[str]]) -> list[Outcome]:
+def state(lab: Lab, statements: Mapping[str, Sequence[str]]) -> list[CaseOutcome]:
     """Send every statement in a project of its own and look whether it was learned."""
     product = Product(lab.root, lab.python)
     cases = _cases(lab, statements)
@@ -286,13 +286,13 @@ def state(lab: Lab, statements: Mapping[str, Sequence[str]]) -> list[Outcome]:
     ]
 
 
-def _judged(form: str, statement: str, text: str, memories: Sequence[Memory]) -> Outcome:
+def _judged(form: str, statement: str, text: str, memories: Sequence[Memory]) -> CaseOutcome:
     accepted = believed(memories)
     learned = any(is_whole(statement, str(memory["content"])) for memory in accepted)
     descriptions = [
         f"{memory['status']}, {memory['provenance']['tier']}: {memory['content']}" for memory in memories
     ]
-    return Outcome(
+    return CaseOutcome(
         form=form,
         tried=text,
         survived=learned,

@@ -25,7 +25,7 @@ from tacit_evals.daemon_under_test import DaemonUnderTest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class CaseOutcome:
     """One case.
 
     Attributes:
@@ -75,12 +75,12 @@ class Area:
     name: str
     about: str
     forms: Mapping[str, str]
-    run: Callable[[Lab], Sequence[Outcome]]
+    run: Callable[[Lab], Sequence[CaseOutcome]]
     least: float = 1.0
     standard: int = 300
     control: bool = False
 
-    def kept(self, outcomes: Sequence[Outcome]) -> bool:
+    def kept(self, outcomes: Sequence[CaseOutcome]) -> bool:
         """Whether enough survived, and anything was tried."""
         survived = sum(outcome.survived for outcome in outcomes)
         return bool(outcomes) and survived >= math.floor(self.least * len(outcomes) + 1e-9)
@@ -120,7 +120,7 @@ _CONSONANTS, _VOWELS = "bdfgklmnprstvz", "aeiou"
 _SLOT = re.compile(r"\{([a-z]+?)(\d*)\}")
 
 
-class Words:
+class SlotWords:
     """Fills the slots of one case."""
 
     def __init__(self, chance: random.Random) -> None:

@@ -17,14 +17,14 @@ import numpy as np
 
 import tacit
 from tacit.config.settings import EmbedderSettings
-from tacit.fitted import Artifact, Origin, encode_artifact
+from tacit.fitted import Artifact, FitOrigin, encode_artifact
 from tacit.providers.embedding import make_embedder
 from tacit.recall.score import LEAST_ARMED, LEAST_LOCAL, ArmedWeights, logit
 from tacit_evals.data import folders_of, load_inject, load_named
 from tacit_evals.figures import ItemResult
 from tacit_evals.fit.labelled import Array, sigmoid
 from tacit_evals.pool import ModelSaid, Pool
-from tacit_evals.running import Run
+from tacit_evals.running import SuiteRun
 
 PENALTY = 1.0
 STEPS = 40
@@ -37,7 +37,7 @@ COMMAND = "python -m tacit_evals.fit.armed --data DATA --answers ANSWERS --date 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class ArmedPrompt:
     """One prompt: what the gate said of its short list and of what the model named, and the model's probabilities."""
 
     project: str
@@ -58,20 +58,22 @@ class Asked:
         ]
 
 
-def ask_pool(pool: Pool, answers: dict[str, dict[str, float]], *, tokens: int = START_TOKENS) -> list[Asked]:
+def ask_pool(
+    pool: Pool, answers: dict[str, dict[str, float]], *, tokens: int = START_TOKENS
+) -> list[ArmedPrompt]:
     """Every prompt of a pool by local evidence alone, with what the model named on the short list."""
-    asked: list[Asked] = []
+    asked: list[ArmedPrompt] = []
     for prompt in pool.project.prompts:
         named = {name: chance for name, chance in answers.get(prompt.id, {}).items() if name in pool.memories}
         said = ModelSaid(named=named, in_pause=True, only_listed=True)
         start = pool.start(tokens=tokens, at_ms=prompt.at_ms)
         asked.append(
-            Asked(project=pool.project.name, result=pool.prompt(prompt, start, said=said), named=named)
+            ArmedPrompt(project=pool.project.name, result=pool.prompt(prompt, start, said=said), named=named)
         )
     return asked
 
 
-def fit_armed(prompts: Sequence[Asked], *, threshold: float) -> ArmedWeights:
+def fit_armed(prompts: Sequence[ArmedPrompt], *, threshold: float) -> ArmedWeights:
     """The numbers for these prompts; `threshold` = least relevance that is handed over."""
     rows = [row for prompt in prompts for row in prompt.rows()]
     table: Array = np.array([(1.0, local, armed) for local, armed, _ in rows])
@@ -96,7 +98,7 @@ def fit_armed(prompts: Sequence[Asked], *, threshold: float) -> ArmedWeights:
 
 
 def _wrongful(
-    prompts: Sequence[Asked], threshold: float, weights: ArmedWeights | None, *, caution: float = 0.0
+    prompts: Sequence[ArmedPrompt], threshold: float, weights: ArmedWeights | None, *, caution: float = 0.0
 ) -> float:
     """Share of the prompts that need nothing and get something, the mean over projects."""
     shares: list[float] = []
@@ -109,7 +111,7 @@ def _wrongful(
     return float(np.mean(shares))
 
 
-def _relevances(prompt: Asked, weights: ArmedWeights | None, caution: float) -> Array:
+def _relevances(prompt: ArmedPrompt, weights: ArmedWeights | None, caution: float) -> Array:
     """Relevance of what is not in the context yet."""
     new = [name for name in prompt.result.predicted if name not in prompt.result.start]
     local = np.array([prompt.result.predicted[name] for name in new])
@@ -120,9 +122,11 @@ def _relevances(prompt: Asked, weights: ArmedWeights | None, caution: float) -> 
     return sigmoid(weights.bias + weights.local * own + weights.armed * armed - caution)
 
 
-def artifact_of(weights: ArmedWeights, prompts: Sequence[Asked], *, embedder: str, date: str) -> Artifact:
+def artifact_of(
+    weights: ArmedWeights, prompts: Sequence[ArmedPrompt], *, embedder: str, date: str
+) -> Artifact:
     """The content of the file that ships."""
-    origin = Origin(
+    origin = FitOrigin(
         what="how much counts what a language model named in the pause",
         made_by=COMMAND,
         projects=tuple(sorted({prompt.project for prompt in prompts})),
@@ -141,8 +145,8 @@ def main() -> int:
     parser.add_argument("--date", required=True, help="date for the file")
     parser.add_argument("--out", type=Path, default=PACKAGE, help="write below this folder")
     options = parser.parse_args()
-    run = Run(data=options.data, embedder=make_embedder(EmbedderSettings(), cache_entries=100_000))
-    prompts: list[Asked] = []
+    run = SuiteRun(data=options.data, embedder=make_embedder(EmbedderSettings(), cache_entries=100_000))
+    prompts: list[ArmedPrompt] = []
     threshold = 0.0
     for folder in folders_of("inject", options.data):
         pool = Pool(load_inject(folder), embedder=run.embedder, settings=run.settings)

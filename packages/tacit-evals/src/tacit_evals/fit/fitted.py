@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tacit.config.settings import RecallSettings
 from tacit.errors import InvalidInput
-from tacit.fitted import Origin
+from tacit.fitted import FitOrigin
 from tacit.model.memory import Memory
 from tacit.model.pack import Surface
 from tacit.ports.models import Embedder
@@ -26,7 +26,7 @@ from tacit_evals.data import PoolRow, Project, everyday_of
 from tacit_evals.fit.gate import WRONGFUL, PromptCandidates, ask_all, fit_gate, strangers_of
 from tacit_evals.fit.labelled import LabelledPrompt, labelled_prompts, same_project
 from tacit_evals.fit.match import (
-    Judged,
+    ProjectPairs,
     base_rates,
     fit_trigger,
     fit_weights,
@@ -156,7 +156,7 @@ def _gate_of(
     lists = tuple(
         ask_all(projects, embedder=embedder, settings=settings, fitted=learned, strangers=strangers)
     )
-    origin = Origin(
+    origin = FitOrigin(
         what="relevance of a short list, per surface",
         projects=tuple(sorted(project.name for project in projects)),
         embedder=str(embedder.identity),
@@ -195,7 +195,7 @@ def match_without(
     """The numbers of the match, from situations by the rules and triggers made by models that did not know the project."""
     prompts = [prompt for folder in dirs for prompt in labelled_prompts(folder, exclude=excluded)]
     memories = [memory for folder in dirs for memory in labelled_memories(folder, exclude=excluded)]
-    pairs: list[Judged] = []
+    pairs: list[ProjectPairs] = []
     for folder in dirs:
         for name in projects_of(folder, exclude=excluded):
             trigger = trigger_without(dirs, tuple(sorted({*excluded, name})), embedder)

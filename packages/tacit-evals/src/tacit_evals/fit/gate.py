@@ -31,7 +31,7 @@ from tacit.model.query import Query
 from tacit.ports.models import Embedder
 from tacit.recall.score import EVIDENCE, MAX_STANDARDIZED, SurfaceModel, evidence_of, with_share
 from tacit.recall.stage import Preset
-from tacit_evals.data import EVERYDAY, Judgment, Project, Prompt
+from tacit_evals.data import EVERYDAY, ItemJudgment, Project, RealPrompt
 from tacit_evals.fit.labelled import LabelledPrompt, same_project
 from tacit_evals.pool import FOCUSED, SHIPPED, Fitted, Pool
 
@@ -116,7 +116,7 @@ def ask_all(
     settings: RecallSettings,
     preset: Preset = FOCUSED,
     fitted: Fitted = SHIPPED,
-    strangers: Sequence[Prompt] = (),
+    strangers: Sequence[RealPrompt] = (),
 ) -> list[PromptCandidates]:
     """Every prompt of every project, and every one of `strangers`, asked of every project's store."""
     lists: list[PromptCandidates] = []
@@ -164,7 +164,7 @@ def ask_all(
     return lists
 
 
-def strangers_of(prompts: Sequence[LabelledPrompt], projects: Sequence[Project]) -> tuple[Prompt, ...]:
+def strangers_of(prompts: Sequence[LabelledPrompt], projects: Sequence[Project]) -> tuple[RealPrompt, ...]:
     """`STRANGERS` of `prompts` that belong to none of `projects`, evenly spread over them."""
     strangers = [
         prompt
@@ -172,7 +172,7 @@ def strangers_of(prompts: Sequence[LabelledPrompt], projects: Sequence[Project])
         if not any(same_project(prompt.project, project.name) for project in projects)
     ]
     return tuple(
-        Prompt(
+        RealPrompt(
             id=f"stranger {number}",
             session="",
             turn=0,
@@ -180,7 +180,7 @@ def strangers_of(prompts: Sequence[LabelledPrompt], projects: Sequence[Project])
             text=prompt.text,
             previous=prompt.previous_end,
             files=tuple(prompt.files),
-            judgment=Judgment(),
+            judgment=ItemJudgment(),
         )
         for number, prompt in enumerate(strangers[:: max(1, -(-len(strangers) // STRANGERS))])
     )

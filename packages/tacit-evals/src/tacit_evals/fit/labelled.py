@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.model.trigger import ACTIONS
-from tacit_evals.data import Row, read_rows
+from tacit_evals.data import DataRow, read_rows
 
 SPELLINGS: dict[str, str] = {
     "polychrome.p5": "polychrome",
@@ -48,7 +48,7 @@ def session_key(name: str) -> str:
     return re.sub(r"(?<=\d)z-", "-", re.sub(r"_\d{3}-\d{3}$", "", plain))
 
 
-def excluded(row: Row, *, projects: Collection[str], sessions: Collection[str] = ()) -> bool:
+def excluded(row: DataRow, *, projects: Collection[str], sessions: Collection[str] = ()) -> bool:
     """Whether `row` belongs to one of `projects`, or to one of `sessions`."""
     for field in PROJECT_FIELDS:
         name = row.values.get(field)
@@ -63,8 +63,8 @@ def excluded(row: Row, *, projects: Collection[str], sessions: Collection[str] =
 
 
 def usable(
-    rows: Iterable[Row], *, exclude_projects: Collection[str], exclude_sessions: Collection[str] = ()
-) -> list[Row]:
+    rows: Iterable[DataRow], *, exclude_projects: Collection[str], exclude_sessions: Collection[str] = ()
+) -> list[DataRow]:
     """Rows that may be fitted on when `exclude_projects` (and their sessions) are evaluated."""
     return [row for row in rows if not excluded(row, projects=exclude_projects, sessions=exclude_sessions)]
 
@@ -128,13 +128,13 @@ def labelled_prompts(data: Path, *, exclude: Collection[str] = ()) -> list[Label
     return [_prompt(row) for row in usable(rows, exclude_projects=exclude)]
 
 
-def rows_with_labels(data: Path, *, rows: str, labels: str) -> list[Row]:
+def rows_with_labels(data: Path, *, rows: str, labels: str) -> list[DataRow]:
     """The rows of the file `rows` of each project of `inject` that have a label in the file `labels` of `situation`, with the label's values."""
-    found: list[Row] = []
+    found: list[DataRow] = []
     for folder in sorted(path for path in (data / "inject").glob("*") if path.is_dir()):
         by_id = {row.text("id"): row for row in read_rows(data / "situation" / folder.name / labels)}
         found += [
-            Row(path=row.path, line=row.line, values={**row.values, **by_id[row.text("id")].values})
+            DataRow(path=row.path, line=row.line, values={**row.values, **by_id[row.text("id")].values})
             for row in read_rows(folder / rows)
             if row.text("id") in by_id
         ]
@@ -163,7 +163,7 @@ def presence(word_sets: Iterable[Collection[str]], words: Sequence[str]) -> Arra
     return np.array(rows)
 
 
-def _prompt(row: Row) -> LabelledPrompt:
+def _prompt(row: DataRow) -> LabelledPrompt:
     return LabelledPrompt(
         project=row.maybe("project") or row.path.parent.name,
         text=row.text("text"),

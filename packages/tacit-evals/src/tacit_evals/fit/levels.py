@@ -19,7 +19,7 @@ import numpy as np
 
 from tacit.config.levels import LEVELS, NAME, Level, Levels
 from tacit.config.settings import LevelName
-from tacit.fitted import Artifact, Origin
+from tacit.fitted import Artifact, FitOrigin
 from tacit_evals.data import EVERYDAY
 from tacit_evals.figures import LEAST, calibration_error
 from tacit_evals.fit.gate import (
@@ -183,7 +183,7 @@ def levels_artifact(
     """The content of the file."""
     return Artifact(
         name=NAME,
-        origin=Origin(
+        origin=FitOrigin(
             what="levels of the gate before a prompt: thresholds, and what they bring on projects left out in turn",
             made_by=command,
             projects=tuple(sorted({row.project for row in measured})),

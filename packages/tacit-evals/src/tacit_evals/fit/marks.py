@@ -28,7 +28,7 @@ from pathlib import Path
 import numpy as np
 
 from tacit.config.settings import RecallSettings
-from tacit.fitted import Artifact, Origin
+from tacit.fitted import Artifact, FitOrigin
 from tacit.ports.models import Embedder
 from tacit.recall.score import PromptTransform
 from tacit.recall.spaces import SPACES, SpaceThresholds, shipped_thresholds
@@ -111,7 +111,7 @@ def fit_marks(
     """The content of the file, of all judged projects below `dirs`, read with the models of `fitted`."""
     projects = judged_projects(dirs, exclude_projects=())
     scores = scores_of(projects, embedder=embedder, settings=shipped_settings(), fitted=fitted)
-    origin = Origin(
+    origin = FitOrigin(
         what="low and high marks of the spaces; quantiles 0.70 and 0.95 of the pairs nobody needed",
         made_by=command,
         projects=tuple(sorted(project.name for project in projects)),

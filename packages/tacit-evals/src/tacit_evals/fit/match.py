@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tacit.fitted import Origin
+from tacit.fitted import FitOrigin
 from tacit.fitted.matrices import WeightMatrices
 from tacit.model.trigger import ACTIONS, Situation, Trigger
 from tacit.ports.models import Embedder
@@ -28,7 +28,7 @@ from tacit.reading.trigger_model import (
     statement_cues,
     statement_words,
 )
-from tacit_evals.data import Row, read_rows, read_table
+from tacit_evals.data import DataRow, read_rows, read_table
 from tacit_evals.fit.files import match_artifact, rounded
 from tacit_evals.fit.labelled import (
     Array,
@@ -107,7 +107,7 @@ def fit_trigger(
         matrices[f"{variant}.breadth.bias"] = np.array([[mean]])
         for key, scale in BREADTH_SCALES[variant].items():
             matrices[f"{variant}.breadth.{key}"] = scale * (inputs[key].T @ solved)
-    origin = Origin(
+    origin = FitOrigin(
         what="trigger maker",
         made_by=command,
         projects=tuple(sorted({memory.project for memory in memories})),
@@ -152,7 +152,7 @@ def _inputs(memories: Sequence[LabelledMemory], embedder: Embedder) -> tuple[dic
     )
 
 
-def _memory(row: Row) -> LabelledMemory:
+def _memory(row: DataRow) -> LabelledMemory:
     return LabelledMemory(
         project=row.maybe("repo") or row.path.parent.name,
         id=row.text("id"),
@@ -172,7 +172,7 @@ REACH = 3.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
+class ProjectPairs:
     """One project's pairs.
 
     `grades` has shape (prompts, memories): 0, 1, 2, or NaN for marginal. `situations` are the labels' own, `given` the triggers
@@ -187,7 +187,7 @@ class Judged:
     made: tuple[Trigger, ...]
 
 
-def judged(data: Path, project: str, *, maker: LocalTriggers) -> Judged:
+def judged(data: Path, project: str, *, maker: LocalTriggers) -> ProjectPairs:
     """The pairs of `project`, read by the rules, with triggers of `maker`."""
     folder = data / "inject" / project
     situations = {row.text("id"): row for row in read_rows(data / "situation" / project / "situations.jsonl")}
@@ -202,7 +202,7 @@ def judged(data: Path, project: str, *, maker: LocalTriggers) -> Judged:
     for _, (prompt, memory, grade) in read_table(folder / "qrels.tsv", columns=3):
         if memory in numbers:
             grades[places[prompt], numbers[memory]] = math.nan if grade == "m" else int(grade)
-    return Judged(
+    return ProjectPairs(
         project=project,
         grades=grades,
         read=tuple(map(_read, prompts)),
@@ -214,7 +214,7 @@ def judged(data: Path, project: str, *, maker: LocalTriggers) -> Judged:
     )
 
 
-def _read(row: Row) -> Situation:
+def _read(row: DataRow) -> Situation:
     return read_situation(
         row.text("text"),
         previous_end=row.maybe("previous_assistant"),
@@ -222,7 +222,7 @@ def _read(row: Row) -> Situation:
     )
 
 
-def situation_of(row: Row) -> Situation:
+def situation_of(row: DataRow) -> Situation:
     """The situation that a labelled row describes."""
     actions = sorted(
         ((n, round(g / 3, 2)) for n, g in row.grades("actions").items() if n != "none"),
@@ -231,7 +231,7 @@ def situation_of(row: Row) -> Situation:
     return Situation(actions=tuple(actions), objects=row.texts("objects"), nothing_coming=not actions)
 
 
-def trigger_of(row: Row) -> Trigger:
+def trigger_of(row: DataRow) -> Trigger:
     """The trigger that a labelled row describes, as a storing agent would have given it."""
     actions = sorted(
         ((n, round(g / 3, 2)) for n, g in row.grades("actions").items() if n != "none"),
@@ -245,7 +245,7 @@ def trigger_of(row: Row) -> Trigger:
 def projects_of(data: Path, *, exclude: Collection[str] = ()) -> list[str]:
     """Names of the judged projects that may be used."""
     folders = sorted(path for path in (data / "inject").glob("*") if path.is_dir())
-    rows = [Row(path=folder / "prompts.jsonl", line=0, values={}) for folder in folders]
+    rows = [DataRow(path=folder / "prompts.jsonl", line=0, values={}) for folder in folders]
     return [row.path.parent.name for row in usable(rows, exclude_projects=exclude)]
 
 
@@ -265,14 +265,14 @@ def base_rates(prompts: Sequence[LabelledPrompt], memories: Sequence[LabelledMem
 
 
 def fit_weights(
-    model: MatchModel, pairs: Sequence[Judged], *, date: str = "", command: str = ""
+    model: MatchModel, pairs: Sequence[ProjectPairs], *, date: str = "", command: str = ""
 ) -> MatchModel:
     """`model` with the weights that tell needed pairs from the others; each project counts alike."""
     fitted = replace(
         model,
         given=_weights([rows_of(judged, judged.given, model) for judged in pairs]),
         local=_weights([rows_of(judged, judged.made, model) for judged in pairs]),
-        origin=Origin(
+        origin=FitOrigin(
             what="match of trigger and situation",
             made_by=command,
             projects=tuple(sorted(judged.project for judged in pairs)),
@@ -283,7 +283,7 @@ def fit_weights(
     return match_from(match_artifact(fitted))
 
 
-def rows_of(judged: Judged, triggers: Sequence[Trigger], model: MatchModel) -> tuple[Array, Array]:
+def rows_of(judged: ProjectPairs, triggers: Sequence[Trigger], model: MatchModel) -> tuple[Array, Array]:
     """Inputs (pairs, 3) and whether each was needed, of the pairs whose score the weights decide."""
     inputs: list[tuple[float, ...]] = []
     needed: list[float] = []

@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.fitted import Origin
+from tacit.fitted import FitOrigin
 from tacit.model.memory import Memory
 from tacit.recall.score import NEED_EVIDENCE, Linear, NeedModel, need_evidence_of
 from tacit_evals.data import PoolRow, Project, folders_of, load_inject, triggers_for
@@ -38,7 +38,7 @@ DECIMALS = 4
 Floats = NDArray[np.float64]
 
 
-class Stored(Protocol):
+class MemoryMaker(Protocol):
     """Makes a memory of a row as the write path would; with the annotator's trigger where `given`."""
 
     def __call__(self, row: PoolRow, *, project: str, given: bool) -> Memory: ...
@@ -53,7 +53,9 @@ def judged_projects(data: Path, *, exclude_projects: Collection[str] = ()) -> tu
     )
 
 
-def fit_need(projects: Sequence[Project], *, stored: Stored, date: str = "", command: str = "") -> NeedModel:
+def fit_need(
+    projects: Sequence[Project], *, stored: MemoryMaker, date: str = "", command: str = ""
+) -> NeedModel:
     """The model for start packs.
 
     Args:
@@ -71,7 +73,7 @@ def fit_need(projects: Sequence[Project], *, stored: Stored, date: str = "", com
         for name in PRIOR
     }
     rows = sum(len(project.memories) for project in projects)
-    origin = Origin(
+    origin = FitOrigin(
         what="expected need of a memory over a session",
         made_by=command,
         projects=tuple(sorted(project.name for project in projects)),

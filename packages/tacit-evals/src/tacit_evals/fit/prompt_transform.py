@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.fitted import Origin
+from tacit.fitted import FitOrigin
 from tacit.fitted.matrices import from_int8
 from tacit.ports.models import Embedder
 from tacit.recall.retrieve import QUERY_CHARS
@@ -122,7 +122,7 @@ def fit_prompt_transform(
         turn=turn,
         mean=round(float(np.mean(means)), DECIMALS),
         deviation=round(float(np.mean(deviations)), DECIMALS),
-        origin=Origin(
+        origin=FitOrigin(
             what="mean vector of prompts, matrix of the bilinear match, and the usual cosine with the result",
             made_by=command,
             projects=tuple(

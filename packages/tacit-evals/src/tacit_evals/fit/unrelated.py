@@ -25,7 +25,7 @@ from tacit.config.cosine_bars import NAME, UnrelatedCosines, bars_from, details_
 from tacit.config.fields import default_values
 from tacit.config.preset_files import preset_names
 from tacit.config.settings import EmbedderSettings
-from tacit.fitted import Artifact, Origin, encode_artifact
+from tacit.fitted import Artifact, FitOrigin, encode_artifact
 from tacit.ports.models import Embedder
 from tacit.providers.embedding import make_embedder
 from tacit.recall.retrieve import QUERY_CHARS
@@ -73,7 +73,7 @@ def unrelated_artifact(
     """The content of the file."""
     return Artifact(
         name=NAME,
-        origin=Origin(
+        origin=FitOrigin(
             what="cosines that a share of the unrelated pairs of a prompt and a memory of its project reaches",
             made_by=command,
             projects=tuple(sorted(cosines.project for cosines in pairs)),

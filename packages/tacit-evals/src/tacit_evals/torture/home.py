@@ -47,7 +47,7 @@ _FIRST_S = 30.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class HomeCounts:
     """What was counted.
 
     Attributes:
@@ -100,7 +100,7 @@ def torture(
     writers: int = WRITERS,
     readers: int = READERS,
     kill_every_s: float = KILL_EVERY_S,
-) -> Outcome:
+) -> HomeCounts:
     """Run everything on a home below `root` and look at what is left."""
     home = Home(root / "home")
     home.ensure()
@@ -233,7 +233,7 @@ def _holds(entry: Path, variable: bytes) -> bool:
 
 def _examined(
     root: Path, home: Home, *, kills: int, daemons: int, orphans: tuple[int, ...], stuck: int
-) -> Outcome:
+) -> HomeCounts:
     acknowledged: list[str] = []
     by_socket = 0
     counts: Counter[str] = Counter()
@@ -257,7 +257,7 @@ def _examined(
     finally:
         store.close()
     lost, doubled = expected_once(acknowledged, stored)
-    return Outcome(
+    return HomeCounts(
         acknowledged=len(acknowledged),
         by_socket=by_socket,
         unacknowledged=counts["unacknowledged"],

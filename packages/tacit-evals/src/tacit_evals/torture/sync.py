@@ -39,7 +39,7 @@ _SHOWN = 10
 
 
 @dataclass(slots=True, kw_only=True)
-class Outcome:
+class SyncOutcome:
     """What a run did, and the errors that it found.
 
     Attributes:
@@ -109,7 +109,7 @@ class Torture:
         self._server: subprocess.Popen[bytes] | None = None
         self._port = 0
         self._dsn = ""
-        self.outcome = Outcome()
+        self.outcome = SyncOutcome()
         self.devices = [
             Device(name=f"d{number}", account=number % accounts, home=folder / f"d{number}")
             for number in range(devices)

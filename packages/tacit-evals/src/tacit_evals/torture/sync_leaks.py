@@ -45,7 +45,7 @@ _GUARDS = re.compile(r"\b(?:\w+\.)?tenant = %\(tenant\)s|\(author = %\(principal
 
 
 @dataclass(slots=True, kw_only=True)
-class Device:
+class LeakDevice:
     """A device: its key, its token and its log."""
 
     key: DeviceKey
@@ -60,17 +60,17 @@ class Account:
 
     name: str
     secret: AccountKey
-    devices: list[Device] = field(default_factory=list[Device])
+    devices: list[LeakDevice] = field(default_factory=list[LeakDevice])
     logs: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
 
     @property
-    def active(self) -> list[Device]:
+    def active(self) -> list[LeakDevice]:
         """Return the devices that are not revoked."""
         return [device for device in self.devices if not device.revoked]
 
 
 @dataclass(slots=True, kw_only=True)
-class Found:
+class LeakFindings:
     """What a run found."""
 
     statuses: Counter[int] = field(default_factory=Counter[int])
@@ -98,7 +98,7 @@ class LeakRun:
             client=("127.0.0.1", 50_000),
             raise_server_exceptions=False,
         )
-        self.found = Found()
+        self.found = LeakFindings()
         self.accounts = [
             Account(name=f"leak-{seed}-{number}", secret=AccountKey.new()) for number in range(accounts)
         ]
@@ -107,7 +107,7 @@ class LeakRun:
                 self._log_in(account, logs.add_account(account.name, now_ms=NOW))
                 self._push(account, account.devices[-1], [self._entry(account.devices[-1]) for _ in range(3)])
 
-    def run(self, requests: int) -> Found:
+    def run(self, requests: int) -> LeakFindings:
         """Send `requests` random requests, then compare what every account holds with the model."""
         for _ in range(requests):
             account = self._chance.choice(self.accounts)
@@ -123,7 +123,7 @@ class LeakRun:
 
     # --- correct requests
 
-    def _use(self, account: Account, device: Device) -> None:
+    def _use(self, account: Account, device: LeakDevice) -> None:
         match self._chance.randrange(8):
             case 0:
                 self._ask(account, device.token, "GET", "/heads")
@@ -142,7 +142,7 @@ class LeakRun:
             case _:
                 self._change_devices(account, device)
 
-    def _change_devices(self, account: Account, device: Device) -> None:
+    def _change_devices(self, account: Account, device: LeakDevice) -> None:
         if len(account.devices) > 20:
             return
         if len(account.active) > 2:
@@ -158,7 +158,7 @@ class LeakRun:
         key = DeviceKey.new()
         status, answer = self._ask(account, "", "POST", "/login", self._login(account, key, code))
         if status == 200:
-            account.devices.append(Device(key=key, token=answer["token"]))
+            account.devices.append(LeakDevice(key=key, token=answer["token"]))
         else:
             self.found.wrong.append(f"{account.name}: a login with a valid code was refused ({status})")
 
@@ -168,21 +168,21 @@ class LeakRun:
     def _read(self, account: Account, token: str, device: str, *, after: int) -> None:
         self._ask(account, token, "GET", f"/entries?device={device}&after={after}&limit=100")
 
-    def _push(self, account: Account, device: Device, entries: Sequence[Entry]) -> None:
+    def _push(self, account: Account, device: LeakDevice, entries: Sequence[Entry]) -> None:
         status, _ = self._ask(account, device.token, "POST", "/entries", {"entries": entries})
         if status == 200:
             account.logs.setdefault(device.key.device, []).extend(entry.id for entry in entries)
         else:
             del device.log[-len(entries) :]
 
-    def _entry(self, device: Device, *, kind: EntryKind = "state") -> Entry:
+    def _entry(self, device: LeakDevice, *, kind: EntryKind = "state") -> Entry:
         """Append an entry to the log of a device, and return it."""
         sealed, subject = self._chance.randbytes(40), self._chance.randbytes(16).hex()
         return append_noise(device.log, device.key, kind=kind, subject=subject, sealed=sealed)
 
     # --- forged requests
 
-    def _forge(self, account: Account, device: Device) -> None:
+    def _forge(self, account: Account, device: LeakDevice) -> None:
         other = self._chance.choice([each for each in self.accounts if each is not account])
         foreign = self._chance.choice(other.devices)
         match self._chance.randrange(8):
@@ -202,7 +202,7 @@ class LeakRun:
             case 3:  # revoke a device of another account
                 self._refused(account, device.token, "POST", f"/devices/{foreign.key.device}/revoke")
             case 4:  # an entry in the name of a device of another account, signed by this one
-                entry = self._entry(Device(key=device.key, token=""))
+                entry = self._entry(LeakDevice(key=device.key, token=""))
                 wrong = replace(entry, device=foreign.key.device, number=len(foreign.log) + 1)
                 self._refused(account, device.token, "POST", "/entries", {"entries": [wrong]})
             case 5:  # a report with devices of another account
@@ -227,7 +227,7 @@ class LeakRun:
                 else:
                     self._purge_foreign(account, device, self._chance.choice(foreign.log).subject)
 
-    def _purge_foreign(self, account: Account, device: Device, subject: str) -> None:
+    def _purge_foreign(self, account: Account, device: LeakDevice, subject: str) -> None:
         """Push a purge that names a subject of another account. It must remove nothing there."""
         unsigned = replace(self._entry(device, kind="purge"), subject=subject, signature=b"")
         device.log[-1] = replace(unsigned, signature=device.key.sign(unsigned.id.encode()))
@@ -312,7 +312,7 @@ def leak_options(program: str, description: str | None) -> argparse.ArgumentPars
 
 
 def run_on_new_database(
-    run: Callable[[Connections], Found], *, guard: contextlib.AbstractContextManager[None]
+    run: Callable[[Connections], LeakFindings], *, guard: contextlib.AbstractContextManager[None]
 ) -> int:
     """Start PostgreSQL in a temporary folder, call `run` inside `guard`, and print what it found. Return the exit code: 1 if anything is wrong."""
     with (
@@ -335,7 +335,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--accounts", type=int, default=500)
     chosen = parser.parse_args(arguments)
 
-    def run(connections: Connections) -> Found:
+    def run(connections: Connections) -> LeakFindings:
         logs = PostgresLogs(connections)
         return LeakRun(logs, accounts=chosen.accounts, seed=chosen.seed).run(chosen.requests)
 

@@ -32,7 +32,7 @@ from tacit.providers.clock import FakeClock
 from tacit.providers.embedding import FakeEmbedder
 from tacit_evals.torture.sync_leaks import (
     NOW,
-    Found,
+    LeakFindings,
     LeakRun,
     leak_options,
     only_row_level_security,
@@ -55,7 +55,7 @@ MARKER = re.compile(r"zq[a-z]{12}")
 
 
 @dataclass(slots=True, kw_only=True)
-class Asked:
+class AskedShare:
     """A share request; `remote` = the remote of its project."""
 
     team: str
@@ -77,7 +77,7 @@ class Shared:
 
 
 @dataclass(slots=True, kw_only=True)
-class Service:
+class ServiceTokens:
     """The tokens of a service account: the valid one, when it expires, and the earlier ones."""
 
     token: str
@@ -95,11 +95,11 @@ class TeamModel:
     """Everybody who was ever named in a team."""
     projects: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
     """Teams by remote, by organization."""
-    requests: dict[str, Asked] = field(default_factory=dict[str, Asked])
+    requests: dict[str, AskedShare] = field(default_factory=dict[str, AskedShare])
     memories: dict[str, Shared] = field(default_factory=dict[str, Shared])
     purged: dict[str, str] = field(default_factory=dict[str, str])
     """Teams by the id of a memory that was purged."""
-    services: dict[str, Service] = field(default_factory=dict[str, Service])
+    services: dict[str, ServiceTokens] = field(default_factory=dict[str, ServiceTokens])
     invited: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
     """Organizations and the people whom they invited and who did not accept: these are members of nothing yet."""
     came: set[str] = field(default_factory=set[str])
@@ -176,7 +176,7 @@ class TeamModel:
             for each in self.requests.values()
         )
 
-    def sees_request(self, who: str, asked: Asked) -> bool:
+    def sees_request(self, who: str, asked: AskedShare) -> bool:
         """Return whether a principal may see a request."""
         member = bool(self.role(who, asked.team))
         return member and (asked.author == who or self.decides(who, asked.team))
@@ -452,7 +452,7 @@ class TeamLeakRun(TeamAsking):
         """Return the number of teams, organizations and accounts of people."""
         return len(self.model.members) + len(self.accounts)
 
-    def run(self, requests: int) -> Found:
+    def run(self, requests: int) -> LeakFindings:
         """Send `requests` random requests, then compare what the server holds with the model."""
         ways = self._ways()
         for number in range(requests):
@@ -659,7 +659,7 @@ class TeamLeakRun(TeamAsking):
             principal, before = f"{organization}/{name}", self.model.services.get(f"{organization}/{name}")
             old = [*before.old, before.token] if before else []
             until_ms = self._clock.now_ms() + days * DAY_MS
-            self.model.services[principal] = Service(token=answer["token"], until_ms=until_ms, old=old)
+            self.model.services[principal] = ServiceTokens(token=answer["token"], until_ms=until_ms, old=old)
             self.model.put_member(organization, principal, role)
 
     def _read_audit(self, who: str, forged: bool) -> None:
@@ -706,7 +706,7 @@ class TeamLeakRun(TeamAsking):
         }
         answer = self._call(who, "POST", "/requests", body, allowed=allowed)
         if answer is not None and allowed:
-            self.model.requests[answer["id"]] = Asked(
+            self.model.requests[answer["id"]] = AskedShare(
                 team=team, author=who, marker=marker, remote=str(statement.get("remote", ""))
             )
 
@@ -975,7 +975,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--principals", type=int, default=200)
     chosen = parser.parse_args(arguments)
 
-    def run(connections: Connections) -> Found:
+    def run(connections: Connections) -> LeakFindings:
         made = TeamLeakRun(
             connections,
             organizations=chosen.organizations,

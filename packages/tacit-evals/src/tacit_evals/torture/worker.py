@@ -50,7 +50,7 @@ def ask(path: str, body: Mapping[str, object]) -> tuple[int, bytes]:
     """
     try:
         status, _, reply = tacit_hook.call(
-            tacit_hook.Home(), path, json.dumps(body).encode(), time.monotonic() + _PATIENCE_S, _HEADERS
+            tacit_hook.HomePaths(), path, json.dumps(body).encode(), time.monotonic() + _PATIENCE_S, _HEADERS
         )
     except OSError as error:
         raise Unanswered(type(error).__name__) from error

@@ -79,7 +79,7 @@ class Proxy:
         """Serve one request. If the program closes its connection, close the one to the API, too."""
         if scope["type"] != "http":
             return
-        request = _Request(scope, receive)
+        request = _ProxyRequest(scope, receive)
         forward = asyncio.create_task(self._forward(request, send))
         gone = asyncio.create_task(request.gone())
         try:
@@ -93,7 +93,7 @@ class Proxy:
             with suppress(asyncio.CancelledError):
                 await gone
 
-    async def _forward(self, request: _Request, send: Send) -> None:
+    async def _forward(self, request: _ProxyRequest, send: Send) -> None:
         carries = request.method == "POST" and api_of(request.path) is not None
         content = await request.read(MAX_BYTES) if carries else None
         sent: SentRequest | None = None
@@ -112,7 +112,7 @@ class Proxy:
         finally:
             await response.aclose()
 
-    async def _with_memory(self, request: _Request, content: bytes) -> tuple[bytes, SentRequest | None]:
+    async def _with_memory(self, request: _ProxyRequest, content: bytes) -> tuple[bytes, SentRequest | None]:
         """Return the body to send instead of `content`, and the `SentRequest` for its answer. The body may be `content` itself."""
         headers = request.by_name
         if from_a_web_page(headers):
@@ -141,7 +141,9 @@ class Proxy:
         changed, sent = self._exchange.outgoing(path, headers, plain, until=until)
         return content if changed is plain else encode(coding, changed), sent
 
-    def _outgoing(self, request: _Request, content: bytes | None, *, answer_is_read: bool) -> httpx.Request:
+    def _outgoing(
+        self, request: _ProxyRequest, content: bytes | None, *, answer_is_read: bool
+    ) -> httpx.Request:
         headers = end_to_end(request.headers, without=_REPLACED)
         if answer_is_read and self._reads_answers:
             headers = [
@@ -185,7 +187,7 @@ class Proxy:
                 self._threads.submit(learn_from_stream, httpx, self._exchange, sent, response, copy.whole)
 
 
-class _Request:
+class _ProxyRequest:
     """A request that the proxy received."""
 
     def __init__(self, scope: Scope, receive: Receive) -> None:

@@ -128,7 +128,7 @@ class ProxyServer:
                 timeout_graceful_shutdown=SHUTDOWN_S,
                 backlog=BACKLOG,
             )
-            self._server = _Server(config)
+            self._server = _ProxyServer(config)
             self._server.should_exit = self._stopped
             write_proxy(self._home, self.facts)
             try:
@@ -164,7 +164,7 @@ class ProxyServer:
                 signal.signal(number, handler)
 
 
-class _Server(uvicorn.Server):
+class _ProxyServer(uvicorn.Server):
     """A uvicorn server without signal handlers: those of uvicorn end the process before the proxy is closed."""
 
     @contextlib.contextmanager

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from threading import Lock
 
-from tacit.app.projects import Projects
+from tacit.app.projects import ProjectRegistry
 from tacit.app.redaction import clean_session, outgoing
 from tacit.app.sessions import LiveSessions
 from tacit.app.values import Parts, SignalResult
@@ -52,7 +52,7 @@ class PreparedNaming:
 class NamingAccess:
     """Builds the requests that ask a model to name memories of one open store. Safe to use from several threads."""
 
-    def __init__(self, parts: Parts, projects: Projects) -> None:
+    def __init__(self, parts: Parts, projects: ProjectRegistry) -> None:
         self._parts = parts
         self._projects = projects
         self._lists = PoolLists(store=parts.store, kinds=parts.kinds)

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from threading import Lock
 
-from tacit.app.projects import Projects
+from tacit.app.projects import ProjectRegistry
 from tacit.app.reasons import loss_text, silence_text
 from tacit.app.sessions import LiveSessions
 from tacit.app.stats import salvage_notice
-from tacit.app.values import Failure
+from tacit.app.values import RecallFailure
 from tacit.config.settings import Offer, RecallSettings, Settings
 from tacit.errors import ProviderError
 from tacit.model.memory import Memory, Relation
@@ -51,21 +51,21 @@ CHARS_PER_TOKEN = 4
 NOTHING_FOUND_CAUSES = (SilenceCause.NOTHING_FOUND, SilenceCause.NOT_RELEVANT)
 
 
-def failure_of_error(error: Exception) -> Failure:
+def failure_of_error(error: Exception) -> RecallFailure:
     """Translate an exception of recall into a failure for the caller."""
     if isinstance(error, ProviderError):
-        return Failure(reason="embedding", message=f"Failed to embed query: {error}")
-    return Failure(reason="store", message=f"Failed to retrieve memories: {error}")
+        return RecallFailure(reason="embedding", message=f"Failed to embed query: {error}")
+    return RecallFailure(reason="store", message=f"Failed to retrieve memories: {error}")
 
 
-def failure_of_trace(trace: Trace, settings: RecallSettings) -> Failure | None:
+def failure_of_trace(trace: Trace, settings: RecallSettings) -> RecallFailure | None:
     """Return the timeout that a trace reports, with the spaces that came too late; None = all came in time."""
     losses = [loss for stage in trace.stages for loss in stage.losses]
     late = [loss_text(loss) for loss in losses if loss.cause == "late"]
     if not late and trace.cause is not SilenceCause.LATE:
         return None
     message = f"Context injection timed out after {settings.deadline_ms}ms"
-    return Failure(reason="timeout", message=message, detail="; ".join(late) or silence_text(trace))
+    return RecallFailure(reason="timeout", message=message, detail="; ".join(late) or silence_text(trace))
 
 
 def with_nothing_found_text(
@@ -188,7 +188,7 @@ class Notices:
         self,
         *,
         store: Store,
-        projects: Projects,
+        projects: ProjectRegistry,
         sessions: LiveSessions,
         clock: Clock,
         salvaged: Salvage | None = None,

@@ -20,14 +20,14 @@ from tacit.app.delivery_texts import Nudges, use_counts
 from tacit.app.learning import Learning
 from tacit.app.maintenance.lazy_writing import LazyWriting
 from tacit.app.prerender import HookDeadline, StartBlocks
-from tacit.app.projects import Projects
+from tacit.app.projects import ProjectRegistry
 from tacit.app.queries.agent_tools import AgentTools
 from tacit.app.queries.items import Items
 from tacit.app.queries.session_answers import ContextAnswer, memories_of
 from tacit.app.sessions import LiveSessions
 from tacit.app.signals import SignalHandler, of_its_agent, query_of
 from tacit.app.stats import status_of
-from tacit.app.values import Caller, Delivery, EngineStatus, Parts, RecallAsked, Recalled, SignalResult
+from tacit.app.values import Caller, EngineStatus, Parts, RecallAsked, Recalled, SignalAnswer, SignalResult
 from tacit.app.visibility import Visibility
 from tacit.config.home import Home
 from tacit.config.settings import Notes, Settings
@@ -114,7 +114,7 @@ class Engine:
     def __init__(self, parts: Parts) -> None:
         self._parts, self.store, self.clock = parts, parts.store, parts.clock
         self._executor = ThreadPoolExecutor(max_workers=RECALL_THREADS, thread_name_prefix="tacit-recall")
-        self._projects = Projects(store=parts.store, clock=parts.clock)
+        self._projects = ProjectRegistry(store=parts.store, clock=parts.clock)
         clean = parts.redactor.of_session
         self.live = LiveSessions(store=parts.store, clean=clean, on_error=_log_failure)
         tools = Tools(
@@ -292,7 +292,7 @@ class Engine:
         if compaction is not None:
             self.handle(compaction, capabilities=capabilities, deadline_ms=deadline_ms / 2, carries=False)
 
-        def encoded(delivery: Delivery) -> str:
+        def encoded(delivery: SignalAnswer) -> str:
             return adapter.encode(payload, delivery.block, notice=delivery.notice)
 
         return encoded(
@@ -327,8 +327,8 @@ class Engine:
         deadline_ms: float,
         adjust: Callable[[Settings], Settings] | None = None,
         carries: bool | None = None,
-        hand_over: Callable[[Delivery], bool] | None = None,
-    ) -> Delivery:
+        hand_over: Callable[[SignalAnswer], bool] | None = None,
+    ) -> SignalAnswer:
         """Handle one signal: update its session, recall, hand the block over and record it as given. `adjust` changes settings for it alone.
 
         `carries` = whether the reply can hand text to the model; None = the host takes text with every event. `hand_over` sends

@@ -17,14 +17,14 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from tacit.app.maintenance.lazy_writing import LazyWriting
-from tacit.app.projects import Projects
+from tacit.app.projects import ProjectRegistry
 from tacit.app.sessions import WRITE_DELAY_S, LiveSessions
 from tacit.app.stats import HoldoutCounter
 from tacit.app.values import Parts, SignalResult
 from tacit.config.settings import CaptureSettings
 from tacit.errors import Conflict
 from tacit.model.change_reason import ChangeCause
-from tacit.model.changes import Add, Change, Contradict, Edit, Merge, Skip, Supersede
+from tacit.model.changes import Add, Change, Contradict, Merge, Rewrite, Skip, Supersede
 from tacit.model.memory import TrustTier
 from tacit.model.scope import UNIVERSAL, project_scope
 from tacit.model.session import SessionKey, SessionState
@@ -62,7 +62,7 @@ class Learning:
         self,
         *,
         parts: Parts,
-        projects: Projects,
+        projects: ProjectRegistry,
         sessions: LiveSessions,
         writing: LazyWriting,
         changed: Callable[[], None],
@@ -500,4 +500,4 @@ class Learning:
 
 
 def _memory_of(change: Change):  # noqa: ANN202
-    return change.memory if isinstance(change, Add | Merge | Supersede | Contradict | Edit) else None
+    return change.memory if isinstance(change, Add | Merge | Supersede | Contradict | Rewrite) else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
-from tacit.app.projects import Projects
+from tacit.app.projects import ProjectRegistry
 from tacit.app.reasons import change_text
 from tacit.app.values import Parts
 from tacit.capture.pipeline import CapturePipeline
@@ -22,7 +22,7 @@ from tacit.capture.prepare import (
 from tacit.capture.store import ended_for, replaced_on_branch, with_amended_digests
 from tacit.errors import InvalidInput, RefusedByRedaction
 from tacit.model.change_reason import ChangeCause, ChangeReason, join_reasons
-from tacit.model.changes import FORGOTTEN, Change, Draft, Edit, Retire, Skip, Supersede
+from tacit.model.changes import FORGOTTEN, Change, Draft, Retire, Rewrite, Skip, Supersede
 from tacit.model.ids import new_id
 from tacit.model.memory import (
     AGENT_SOURCES,
@@ -51,7 +51,12 @@ class Memories:
     """Stores, changes and retires memories, and records feedback on them. It checks no permission: `tacit.verbs` does."""
 
     def __init__(
-        self, *, parts: Parts, projects: Projects, capture: CapturePipeline, changed: Callable[[], None]
+        self,
+        *,
+        parts: Parts,
+        projects: ProjectRegistry,
+        capture: CapturePipeline,
+        changed: Callable[[], None],
     ) -> None:
         """Write to the store of `parts`; `changed` is called when a memory was changed or ended."""
         self._parts = parts
@@ -142,7 +147,9 @@ class Memories:
             )
         if told is None:
             return changes
-        return tuple(change if isinstance(change, Edit) else _with_reason(change, told) for change in changes)
+        return tuple(
+            change if isinstance(change, Rewrite) else _with_reason(change, told) for change in changes
+        )
 
     def _require_known(self, place: Scope, project: ProjectRecord | None) -> None:
         """Raise if the project of the scope `place` is not known; register `project`, that of the folder, if the scope belongs to it.
@@ -194,12 +201,12 @@ class Memories:
             headline=headline,
         )
         if memory.branch is None or changed.branch is not None:
-            self._write([Edit(memory=changed)])
+            self._write([Rewrite(memory=changed)])
             return changed
         why = ChangeReason(cause=ChangeCause.HOLDS_ON_ALL)
         old = replaced_on_branch(self._parts.store, memory)
         changes, relations = ended_for(changed, old, why, changed.updated_at_ms)
-        self._write([Edit(memory=changed, reason=why), *changes], relations=relations)
+        self._write([Rewrite(memory=changed, reason=why), *changes], relations=relations)
         return changed
 
     def edited(
@@ -348,7 +355,7 @@ class Memories:
         lowered = replace(memory, importance=max(0.0, memory.importance - IMPORTANCE_STEP))
         vectors = memory_vectors([memory], embedder=self._parts.embedder)
         self._parts.store.apply(
-            [Edit(memory=lowered, reason=ChangeReason(cause=ChangeCause.NOT_USEFUL))],
+            [Rewrite(memory=lowered, reason=ChangeReason(cause=ChangeCause.NOT_USEFUL))],
             vectors=vectors,
             identity=self._parts.embedder.identity,
         )

@@ -163,7 +163,7 @@ class Related:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Membership:
+class FolderProjects:
     """The project of a folder, and other projects it may belong to. `folder` stands for the repository on this machine."""
 
     project: ProjectRecord
@@ -176,7 +176,7 @@ class Membership:
         return " ".join(related.text for related in self.related if not related.declined)
 
 
-class Projects:
+class ProjectRegistry:
     """Finds and registers the projects of folders, with their languages and visible scopes. Safe to use from several threads."""
 
     def __init__(self, *, store: Store, clock: Clock) -> None:
@@ -185,7 +185,7 @@ class Projects:
         self._lock = Lock()
         self._writing = RLock()
         self.branches = Branches(store=store, clock=clock)
-        self._found: dict[str, tuple[float, Membership]] = {}
+        self._found: dict[str, tuple[float, FolderProjects]] = {}
         self._real: dict[str, tuple[float, str]] = {}
         self._languages: dict[str, tuple[str, ...]] = {}
         self._first_commits: dict[str, frozenset[str]] = {}
@@ -210,7 +210,7 @@ class Projects:
         """Return the project around `cwd`; None if `cwd` is empty."""
         return self.membership(cwd).project if cwd else None
 
-    def membership(self, cwd: str) -> Membership:
+    def membership(self, cwd: str) -> FolderProjects:
         """Return the project around `cwd`, and what else may belong to it; kept for a minute. `cwd` must not be empty."""
         now = self._clock.monotonic_ms()
         with self._lock:
@@ -224,11 +224,11 @@ class Projects:
             self._found[cwd] = (now, resolved)
         return resolved
 
-    def _resolve(self, cwd: str) -> Membership:
+    def _resolve(self, cwd: str) -> FolderProjects:
         """Find the project of `cwd`: the stored one of this folder, an imported one that nobody works in yet, or a new one. Stores nothing."""
         identified = identify_project(cwd)
         if is_user_folder(cwd):
-            return Membership(project=self._stored(identified.id) or identified, folder="")
+            return FolderProjects(project=self._stored(identified.id) or identified, folder="")
         projects = {project.id: project for project in self._store.projects()}
         folder = identified.folders[0]
         same_remote = [
@@ -259,7 +259,7 @@ class Projects:
             folders=_with(mine.folders, folder),
         )
         related = [_related(other, folder) for other in (*elsewhere, *self._moved_to(project, projects))]
-        return Membership(project=project, folder=folder, related=tuple(related))
+        return FolderProjects(project=project, folder=folder, related=tuple(related))
 
     def _moved_to(self, project: ProjectRecord, projects: Mapping[str, ProjectRecord]) -> list[ProjectRecord]:
         """Return the projects whose folders are gone and whose repository may be that of `project` under another name."""
@@ -315,7 +315,7 @@ class Projects:
     def _stored(self, project_id: str) -> ProjectRecord | None:
         return next((project for project in self._store.projects() if project.id == project_id), None)
 
-    def join(self, cwd: str) -> Membership:
+    def join(self, cwd: str) -> FolderProjects:
         """Let the folder share the memories of the projects it may belong to; stores this and returns the new membership.
 
         Raises:
@@ -340,7 +340,7 @@ class Projects:
                 self._put(record)
             return self._resolve(cwd)
 
-    def separate(self, cwd: str) -> Membership:
+    def separate(self, cwd: str) -> FolderProjects:
         """Keep the folder apart from the projects it may belong to, or take it out of the one it shares; return the new membership.
 
         Raises:

@@ -1,6 +1,6 @@
 """From signal to delivery: update the session, ask the memory, record what was handed over.
 
-In: a signal and what its host can do. Out: a `Delivery`. One signal of a session at a time, each one once. What can wait
+In: a signal and what its host can do. Out: a `SignalAnswer`. One signal of a session at a time, each one once. What can wait
 (writing the record, capture) is done behind the answer.
 """
 
@@ -27,11 +27,11 @@ from tacit.app.delivery_texts import (
     use_counts,
     with_nothing_found_text,
 )
-from tacit.app.projects import Projects
+from tacit.app.projects import ProjectRegistry
 from tacit.app.reasons import log_text
 from tacit.app.redaction import Redactors
 from tacit.app.sessions import LiveSessions
-from tacit.app.values import Delivery, SignalResult
+from tacit.app.values import SignalAnswer, SignalResult
 from tacit.config.settings import Settings
 from tacit.model.ids import new_id
 from tacit.model.kinds import KindRegistry
@@ -87,7 +87,7 @@ LATE_S = 30.0
 _SYSTEM_SURFACES = (Surface.START, Surface.PROMPT, Surface.COMPACTION, Surface.SUBAGENT)
 
 
-HandOver = Callable[[Delivery], bool]
+HandOver = Callable[[SignalAnswer], bool]
 """Sends a delivery to the host. Returns whether the host took it."""
 
 
@@ -110,7 +110,7 @@ class SignalHandler:
         *,
         store: Store,
         sessions: LiveSessions,
-        projects: Projects,
+        projects: ProjectRegistry,
         pipeline: RecallPipeline,
         redactors: Redactors,
         kinds: KindRegistry,
@@ -145,7 +145,7 @@ class SignalHandler:
         deadline_ms: float,
         carries: bool | None = None,
         hand_over: HandOver | None = None,
-    ) -> Delivery:
+    ) -> SignalAnswer:
         """Handle one signal and return its delivery. Blocks until `deadline_ms` at most while its session is busy.
 
         If its session is busy until the deadline, the answer is silence, and the signal is handled later without injection, so that no
@@ -356,14 +356,14 @@ class SignalHandler:
 
     def _answered(
         self, signal: Signal, state: SessionState, **context: Unpack[_DeliveryContext]
-    ) -> tuple[Delivery, SessionState]:
+    ) -> tuple[SignalAnswer, SessionState]:
         """Return the delivery and the new record; if recall fails, silence and the record as it was, so that the turn is kept."""
         try:
             delivery, answered = self._deliver(signal, state, **context)
         except Exception as error:  # noqa: BLE001 - the boundary of recall: its failure must not cost the record
             _LOG.exception("recall failed")
             failed = SilenceReason(cause=SilenceCause.FAILED, detail=type(error).__name__)
-            return Delivery(
+            return SignalAnswer(
                 block=Block(surface=Surface.PROMPT),
                 trace=self._silent_trace(signal, state, failed, context["settings"], context["log"]),
                 failure=failure_of_error(error),
@@ -472,13 +472,13 @@ class SignalHandler:
         files: tuple[str, ...],
         remaining: Callable[[], float],
         log: StageLog,
-    ) -> tuple[Delivery, SessionState]:
+    ) -> tuple[SignalAnswer, SessionState]:
         message_id = _kept_under(signal, capabilities)
         preset = preset_of(settings.preset)
         surface = surface_for(signal, state, settings.recall, preset)
         kept_text = ledger.kept_block(state, message_id)
         if kept_text is not None and not isinstance(surface, SilenceReason):
-            return Delivery(block=Block(surface=Surface.START, text=kept_text)), state
+            return SignalAnswer(block=Block(surface=Surface.START, text=kept_text)), state
         if remaining() <= 0 and not isinstance(surface, SilenceReason):
             surface = SilenceReason(cause=SilenceCause.LATE)
         if isinstance(surface, SilenceReason):
@@ -541,7 +541,7 @@ class SignalHandler:
             block, state = with_nothing_found_text(
                 refused, trace, state, settings.recall, text, salvaged=self._salvaged
             )
-        return Delivery(
+        return SignalAnswer(
             block=block,
             notice=self._notices.line(signal, block, project, settings)
             if isinstance(signal, SessionStarted)
@@ -629,7 +629,7 @@ class SignalHandler:
         settings: Settings,
         capabilities: HostCapabilities,
         log: StageLog,
-    ) -> tuple[Delivery, SessionState]:
+    ) -> tuple[SignalAnswer, SessionState]:
         """Return the `[MEMORY]` block of the refresh cadence, for the system prompt of every call, and the new record."""
         refresh = RefreshBlock(
             pipeline=self._pipeline,
@@ -642,7 +642,7 @@ class SignalHandler:
         )
         low = LowInformation(nothing_coming=query.situation.nothing_coming, words=len(query.raw_text.split()))
         block, trace, state = refresh.advance(query, state=state, low=low, cap=capabilities.cap_chars)
-        return Delivery(block=block, trace=trace), state
+        return SignalAnswer(block=block, trace=trace), state
 
     def _silence(  # noqa: PLR0917 - what a trace is made of
         self,
@@ -652,13 +652,13 @@ class SignalHandler:
         settings: Settings,
         project: ProjectRecord | None,
         log: StageLog,
-    ) -> Delivery:
+    ) -> SignalAnswer:
         """Return the delivery for a signal that gets nothing; if only the preset has no start pack, it still has the notice."""
         trace = self._silent_trace(signal, state, silence, settings, log)
         failure = failure_of_trace(trace, settings.recall) if trace else None
         off = silence.cause is SilenceCause.OFF_IN_PRESET
         notice = self._notices.line(signal, None, project, settings) if off else ""
-        return Delivery(block=Block(surface=Surface.PROMPT), notice=notice, trace=trace, failure=failure)
+        return SignalAnswer(block=Block(surface=Surface.PROMPT), notice=notice, trace=trace, failure=failure)
 
     def _silent_trace(
         self, signal: Signal, state: SessionState, silence: SilenceReason, settings: Settings, log: StageLog
@@ -700,7 +700,7 @@ def query_of(
     settings: Settings,
     project: ProjectRecord | None,
     files: tuple[str, ...],
-    projects: Projects,
+    projects: ProjectRegistry,
     at_ms: int,
 ) -> Outcome[Query]:
     """Build the query of a signal, with its budget, and notes on how it was read."""
@@ -744,13 +744,13 @@ def _was_late(trace: Trace) -> bool:
     return trace.cause is SilenceCause.LATE or (trace.silent and "late" in losses)
 
 
-def _too_late(delivery: Delivery) -> Delivery:
+def _too_late(delivery: SignalAnswer) -> SignalAnswer:
     """Return the delivery as the host did not wait for it: without a block, and the trace says late."""
     trace = delivery.trace
     if trace is not None:
         why = SilenceReason(cause=SilenceCause.LATE, detail="not_taken")
         trace = replace(trace, injected=(), block="", tokens=0, why=why)
-    return Delivery(block=Block(surface=delivery.block.surface), trace=trace, failure=delivery.failure)
+    return SignalAnswer(block=Block(surface=delivery.block.surface), trace=trace, failure=delivery.failure)
 
 
 def _may_be_refreshed(surface: Surface, capabilities: HostCapabilities) -> bool:
@@ -761,19 +761,19 @@ def _may_be_refreshed(surface: Surface, capabilities: HostCapabilities) -> bool:
     return surface in _SYSTEM_SURFACES and (capabilities.system_prompt or surface is not Surface.PROMPT)
 
 
-def _silent() -> Delivery:
-    return Delivery(block=Block(surface=Surface.PROMPT))
+def _silent() -> SignalAnswer:
+    return SignalAnswer(block=Block(surface=Surface.PROMPT))
 
 
 def _deferred(
     signal: Signal,
-    delivery: Delivery,
+    delivery: SignalAnswer,
     state: SessionState,
     *,
     before: SessionState,
     carries: bool,
     holds: Callable[[str], bool],
-) -> tuple[Delivery, SessionState]:
+) -> tuple[SignalAnswer, SessionState]:
     """Keep a block for an event that takes text, or send those that waited; return delivery and record. A refusal never waits.
 
     `carries` = whether the reply can hand over text. If so, the waiting blocks go before the block of the delivery; else that block waits.
@@ -803,8 +803,8 @@ def _pinned_held(
 
 
 def _bounded(
-    signal: PromptSubmitted, delivery: Delivery, state: SessionState, settings: Settings
-) -> tuple[Delivery, SessionState]:
+    signal: PromptSubmitted, delivery: SignalAnswer, state: SessionState, settings: Settings
+) -> tuple[SignalAnswer, SessionState]:
     """Return the delivery with the blocks that stay in the history, and the record; a prompt that got nothing counts as a turn, too."""
     if ledger.kept_block(state, signal.message_id) is None:
         state = ledger.keep_block(state, message_id=signal.message_id, text="")
@@ -853,13 +853,13 @@ def _asks_again(signal: Signal, state: SessionState, capabilities: HostCapabilit
 
 def _again(
     signal: Signal, state: SessionState, capabilities: HostCapabilities, settings: Settings
-) -> Delivery:
+) -> SignalAnswer:
     """Return the answer to a repeated signal: the same text if it was kept, else an empty block."""
     name = _kept_under(signal, capabilities)
     text = ledger.kept_block(state, name) if name else None
     surface = surface_for(signal, state, settings.recall, preset_of(settings.preset))
     shown_at = Surface.PROMPT if isinstance(surface, SilenceReason) else surface
-    return Delivery(block=Block(surface=shown_at, text=text or ""))
+    return SignalAnswer(block=Block(surface=shown_at, text=text or ""))
 
 
 def loaded_rule_files(root: str, cwd: str, names: tuple[str, ...]) -> tuple[str, ...]:

@@ -19,10 +19,10 @@ from tacit.config.cosine_bars import (
     is_shipped,
     stated_shares,
 )
-from tacit.config.layers import Origin as SettingOrigin
+from tacit.config.layers import Origin
 from tacit.config.levels import LEVELS, NAME, THRESHOLD, Level, Levels, levels_in_use, uses_levels
 from tacit.config.settings import LevelName, Settings
-from tacit.fitted import Artifact, Origin, write_artifact
+from tacit.fitted import Artifact, FitOrigin, write_artifact
 from tacit.model.evidence import Candidate
 from tacit.model.memory import Memory
 from tacit.model.pack import Surface
@@ -194,7 +194,7 @@ def measure_cosines(
         return CosineReport(embedder=identity, pairs=len(cosines))
     measured = bars_from(cosines)
     if apply:
-        origin = Origin(
+        origin = FitOrigin(
             what="cosines that a share of the pairs of a prompt and a memory of its project reaches",
             made_by="tacit config tune",
             embedder=identity,
@@ -374,7 +374,7 @@ def _why_not(preset: str, best: Sequence[float]) -> str:
     return f"fewer than {LEAST_PAIRS} prompts to learn from" if len(best) < LEAST_PAIRS else ""
 
 
-def _explicit(origins: Sequence[SettingOrigin]) -> SettingOrigin | None:
+def _explicit(origins: Sequence[Origin]) -> Origin | None:
     """Return the origin of the prompt threshold that somebody set by hand; None = it comes from a level."""
     return None if origins[-1].layer in SETS_NO_LEVEL else origins[-1]
 
@@ -432,7 +432,7 @@ def _keep(parts: Parts, levels: Sequence[TunedLevel], *, pairs: int, bound: floa
         for level in levels
     }
     embedder = parts.settings.current().embedder
-    origin = Origin(
+    origin = FitOrigin(
         what="levels before a prompt, fitted to prompts of this store that deserve nothing",
         made_by="tacit config tune",
         embedder=str(parts.embedder.identity),

@@ -103,7 +103,7 @@ class Parts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
+class RecallFailure:
     """A failure during a recall. `reason` is embedding, store or timeout; `detail` is for the log."""
 
     reason: str
@@ -112,7 +112,7 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Delivery:
+class SignalAnswer:
     """What one signal is answered with.
 
     Attributes:
@@ -127,14 +127,14 @@ class Delivery:
     notice: str = ""
     trace: Trace | None = None
     pack: Pack | None = None
-    failure: Failure | None = None
+    failure: RecallFailure | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignalResult:
     """The result of a signal: the delivery, the new record, the project, and the folder of it that the agent works in."""
 
-    delivery: Delivery
+    delivery: SignalAnswer
     state: SessionState
     project: ProjectRecord | None
     folder: str = ""

@@ -17,7 +17,7 @@ import numpy as np
 from tacit.backends.codec import clean_text, clean_value
 from tacit.errors import Ambiguous, Conflict, InvalidInput, NotFound
 from tacit.model.change_reason import ChangeReason
-from tacit.model.changes import Add, Change, Contradict, Edit, Merge, Retire, Skip, Supersede
+from tacit.model.changes import Add, Change, Contradict, Merge, Retire, Rewrite, Skip, Supersede
 from tacit.model.ids import new_id
 from tacit.model.memory import Memory, Relation
 from tacit.ports.clock import Clock
@@ -212,7 +212,7 @@ class _Planner:
                 self._insert(change.memory, change.reason)
             case Merge():
                 self._rewrite(change.memory, change.reason, with_vector=False)
-            case Edit():
+            case Rewrite():
                 self._rewrite(change.memory, change.reason, with_vector=self._with_vectors)
             case Supersede():
                 ended = [self._stored(name) for name in (change.old_id, *change.further)]

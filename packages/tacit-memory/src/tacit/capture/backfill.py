@@ -15,8 +15,8 @@ from tacit.capture.transcript import TranscriptSource
 from tacit.errors import HostError, InvalidPayload
 from tacit.hosts.opencode.transcript import read_served, served_sessions
 from tacit.hosts.transcripts.rows import TranscriptInfo
-from tacit.hosts.transcripts.sessions import Session, detect_format, read_sessions
-from tacit.model.changes import Add, Change, Contradict, Edit, Merge, Retire, Skip, Supersede
+from tacit.hosts.transcripts.sessions import FileSession, detect_format, read_sessions
+from tacit.model.changes import Add, Change, Contradict, Merge, Retire, Rewrite, Skip, Supersede
 from tacit.ports.writer import is_headless_folder
 from tacit.state.captured import Position
 
@@ -81,7 +81,7 @@ def report_of(changes: Iterable[Change], *, handovers: int = 0) -> CaptureReport
         match change:
             case Add():
                 counts["added"] += 1
-            case Merge() | Edit():
+            case Merge() | Rewrite():
                 counts["merged"] += 1
             case Supersede():
                 counts["superseded"] += 1
@@ -94,7 +94,7 @@ def report_of(changes: Iterable[Change], *, handovers: int = 0) -> CaptureReport
     return CaptureReport(handovers=handovers, **counts)
 
 
-Capture = Callable[[TranscriptSource, Session], Sequence[Change]]
+Capture = Callable[[TranscriptSource, FileSession], Sequence[Change]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +118,7 @@ ALL_TRANSCRIPTS = BackfillOptions()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Backfill:
+class TranscriptBackfill:
     """Learns from past transcript files, one session per transaction.
 
     Attributes:
@@ -128,7 +128,7 @@ class Backfill:
     """
 
     since: Callable[[TranscriptSource], Position]
-    unread: Callable[[TranscriptSource, Session], int]
+    unread: Callable[[TranscriptSource, FileSession], int]
     capture: Capture
 
     def run(
@@ -201,15 +201,15 @@ class Backfill:
         return report + CaptureReport(files=(file_report,))
 
 
-def _served(info: TranscriptInfo) -> Iterator[Session]:
+def _served(info: TranscriptInfo) -> Iterator[FileSession]:
     sessions = tuple(
         session for session in served_sessions(info.server) if session.session_id in info.session_ids
     )
     for transcript in read_served(info.server, sessions):
-        yield Session(host=info.host, session_id=transcript.session_id, transcript=transcript)
+        yield FileSession(host=info.host, session_id=transcript.session_id, transcript=transcript)
 
 
-def _is_older_than(session: Session, info: TranscriptInfo, since_ms: int) -> bool:
+def _is_older_than(session: FileSession, info: TranscriptInfo, since_ms: int) -> bool:
     if not since_ms:
         return False
     newest = max((turn.at_ms for turn in session.transcript.turns), default=0)

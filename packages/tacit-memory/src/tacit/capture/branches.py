@@ -97,7 +97,7 @@ class _Walk:
 _NO_WALK = _Walk(own=frozenset())
 
 
-class History:
+class BranchHistory:
     """The branches of one repository as they are now. Make a new one for each look."""
 
     def __init__(self, tree: WorkTree) -> None:
@@ -350,7 +350,7 @@ class BranchLook:
                 BRANCHES.write(self._store, None, project_id)
             return BranchesSeen(head=head)
         try:
-            history = History(tree)
+            history = BranchHistory(tree)
         except OSError:
             return BranchesSeen(head=head)
         moved = self._follow_names(bound, history)
@@ -386,7 +386,7 @@ class BranchLook:
         where = MemoryFilter(statuses=("active", "quarantined"), branched=True)
         return self._store.list_memories(where, scope=ScopeFilter.of(*own), limit=MOST) if own else ()
 
-    def _follow_names(self, bound: Sequence[Memory], history: History) -> dict[str, str]:
+    def _follow_names(self, bound: Sequence[Memory], history: BranchHistory) -> dict[str, str]:
         """Bind the memories of renamed branches to the new names; return the new names by the old ones."""
         names = {memory.branch_name for memory in bound}
         moved = {name: now for name in sorted(names) if (now := history.new_name_of(name))}
@@ -402,7 +402,11 @@ class BranchLook:
         return moved
 
     def _fates(
-        self, bound: Sequence[Memory], history: History, before: Mapping[str, BranchState], tree: WorkTree
+        self,
+        bound: Sequence[Memory],
+        history: BranchHistory,
+        before: Mapping[str, BranchState],
+        tree: WorkTree,
     ) -> dict[str, tuple[BranchFate, BranchState]]:
         """Return the fate and the new state of each branch that a memory is bound to, by branch name."""
         fates: dict[str, tuple[BranchFate, BranchState]] = {}

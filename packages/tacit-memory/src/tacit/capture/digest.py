@@ -164,7 +164,7 @@ _CHECKS = frozenset({"run_tests", "run_lint_build"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Line:
+class _DigestLine:
     code: str
     texts: tuple[str, ...] = field(default=())
 
@@ -241,12 +241,12 @@ def write_digest(work: SessionWork, *, failures: Sequence[Failure] = ()) -> str:
     blocked = () if over else still_open(named_blockers, reports)
     most = _MAX_LINES["next"]
     lines = (
-        _Line(code="impl", texts=(f"changed {files}",) if files else ()),
-        _Line(code="dec", texts=work.decided),
-        _Line(code="block", texts=(*(f"`{command}` still fails" for command in failing), *blocked)),
-        _Line(code="next", texts=(*left_to_do[-most:], *todo[: max(0, most - len(left_to_do))])),
-        _Line(code="done", texts=_done(work)),
-        _Line(code="fix", texts=work.fixed),
+        _DigestLine(code="impl", texts=(f"changed {files}",) if files else ()),
+        _DigestLine(code="dec", texts=work.decided),
+        _DigestLine(code="block", texts=(*(f"`{command}` still fails" for command in failing), *blocked)),
+        _DigestLine(code="next", texts=(*left_to_do[-most:], *todo[: max(0, most - len(left_to_do))])),
+        _DigestLine(code="done", texts=_done(work)),
+        _DigestLine(code="fix", texts=work.fixed),
     )
     written: list[str] = []
     for line in lines:

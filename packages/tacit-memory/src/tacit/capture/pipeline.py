@@ -12,7 +12,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
 
-from tacit.capture.backfill import ALL_TRANSCRIPTS, Backfill, BackfillOptions, CaptureReport, report_of
+from tacit.capture.backfill import (
+    ALL_TRANSCRIPTS,
+    BackfillOptions,
+    CaptureReport,
+    TranscriptBackfill,
+    report_of,
+)
 from tacit.capture.bootstrap import RulesImport, import_host_memory, import_rule_files, import_team_files
 from tacit.capture.branches import BranchesSeen, BranchLook
 from tacit.capture.heard import patterns_of
@@ -29,16 +35,16 @@ from tacit.capture.session import (
 from tacit.capture.shared_memories import SharedMemories
 from tacit.capture.store import Item, Reconciler, WriteBatch
 from tacit.capture.transcript import TranscriptSource, read_transcript, source_of
-from tacit.capture.usage import ShownMemory, update_usage
+from tacit.capture.usage import GivenMemory, update_usage
 from tacit.capture.write_up.session_writer import SessionWriter, WriterAccess
 from tacit.capture.write_up.statement_comparer import StatementComparer
 from tacit.config.settings import CaptureSettings
 from tacit.errors import HostError, InvalidPayload
 from tacit.hosts.transcripts import Transcript, Turn, clean_prompt, first_key
 from tacit.hosts.transcripts.rows import TranscriptInfo
-from tacit.hosts.transcripts.sessions import Session
+from tacit.hosts.transcripts.sessions import FileSession
 from tacit.model.change_reason import ChangeCause, ChangeReason
-from tacit.model.changes import Add, Change, Draft, Edit, Retire, Skip
+from tacit.model.changes import Add, Change, Draft, Retire, Rewrite, Skip
 from tacit.model.ids import content_hash
 from tacit.model.kinds import DIGEST, TODO, KindRegistry
 from tacit.model.memory import LearnedOn, Memory, Sensitivity, TrustTier
@@ -368,11 +374,11 @@ class CapturePipeline:
         """
         wanted = wanted or ALL_TRANSCRIPTS
 
-        def capture(source: TranscriptSource, session: Session) -> tuple[Change, ...]:
+        def capture(source: TranscriptSource, session: FileSession) -> tuple[Change, ...]:
             return self._capture_past(source, session, write_up=wanted.write_up)
 
         since = self._since_unwritten if wanted.write_up else self._since
-        run = Backfill(since=since, unread=self._unread, capture=capture)
+        run = TranscriptBackfill(since=since, unread=self._unread, capture=capture)
         return run.run(infos, options=wanted, progress=progress)
 
     def _since(self, source: TranscriptSource) -> Position:
@@ -388,12 +394,12 @@ class CapturePipeline:
         key = SessionKey(host=source.host, session_id=source.session_id)
         return self.session_writer is None or self.session_writer.knows(key)
 
-    def _unread(self, source: TranscriptSource, session: Session) -> int:
+    def _unread(self, source: TranscriptSource, session: FileSession) -> int:
         reading = self._reading(session.transcript, self._checkpoint(source))
         return sum(turn.role == "user" for turn in reading.turns)
 
     def _capture_past(
-        self, source: TranscriptSource, session: Session, *, write_up: bool
+        self, source: TranscriptSource, session: FileSession, *, write_up: bool
     ) -> tuple[Change, ...]:
         before = self._checkpoint(source)
         read = before.path == source.path and before.position == session.transcript.end
@@ -630,7 +636,7 @@ class CapturePipeline:
             return (), ()
         visible = ScopeFilter.compared_with(scope)
         shown = [
-            ShownMemory(
+            GivenMemory(
                 memory=memory,
                 at_ms=exposure.at_ms,
                 turn=exposure.turn,
@@ -644,7 +650,7 @@ class CapturePipeline:
         memories = self._store.list_memories(MemoryFilter(), scope=visible, limit=MAX_CONTROLS + len(known))
         controls = [memory for memory in memories if memory.id not in known and not memory.is_session_note]
         first = min(exposure.at_ms for exposure in exposures.values())
-        shown += [ShownMemory(memory=memory, at_ms=first, control=True) for memory in controls[:MAX_CONTROLS]]
+        shown += [GivenMemory(memory=memory, at_ms=first, control=True) for memory in controls[:MAX_CONTROLS]]
         before, totals = USAGE.read(self._store, key), TOTALS.read(self._store)
         verdicts, after, totals = update_usage(turns, shown, before, totals, fetched=state.fetched)
         # A headline that was offered to an agent that fetches, and not taken, speaks against its memory.
@@ -789,7 +795,7 @@ class CapturePipeline:
         again = replace(
             prepared, id=old.id, created_at_ms=old.created_at_ms, validity=old.validity, pinned=old.pinned
         )
-        return [Edit(memory=again, reason=ChangeReason(cause=ChangeCause.SESSION_WENT_ON))], note_id
+        return [Rewrite(memory=again, reason=ChangeReason(cause=ChangeCause.SESSION_WENT_ON))], note_id
 
 
 _MOST_ALIKE = 20

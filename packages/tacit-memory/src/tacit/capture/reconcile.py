@@ -14,7 +14,7 @@ from typing import Literal
 
 from tacit.capture.prepare import link_entities
 from tacit.model.change_reason import ChangeCause, ChangeReason, join_reasons
-from tacit.model.changes import Add, Change, Contradict, Edit, Merge, Skip, Supersede
+from tacit.model.changes import Add, Change, Contradict, Merge, Rewrite, Skip, Supersede
 from tacit.model.kinds import BUILTIN_KINDS, KindRegistry
 from tacit.model.memory import AGENT_SOURCES, LearnedOn, Memory, Sensitivity, TrustTier
 from tacit.model.scope import Scope
@@ -221,19 +221,21 @@ def replace_named(
         if against and may_rank(memory, stored, against):
             reason = _settled(memory, stays, held_back_by=against)
             validity = replace(stored.validity, superseded_by=stays.id)
-            behind.append(Edit(memory=replace(stored, validity=validity, updated_at_ms=at_ms), reason=reason))
+            behind.append(
+                Rewrite(memory=replace(stored, validity=validity, updated_at_ms=at_ms), reason=reason)
+            )
         elif against:
             contested.append((stored, against))
         elif holder is not None:
             behind.append(
-                Edit(memory=stored.ended_by(holder.id, at_ms=at_ms), reason=_settled(memory, stays))
+                Rewrite(memory=stored.ended_by(holder.id, at_ms=at_ms), reason=_settled(memory, stays))
             )
         else:
             ended.append(stored)
     if holder is not None:
         if holder.ranks_behind:
             raised = replace(holder.leading(), updated_at_ms=at_ms)
-            return Edit(memory=raised, reason=_settled(memory, holder)), *behind
+            return Rewrite(memory=raised, reason=_settled(memory, holder)), *behind
         return memory, *behind
     if not ended and not contested:
         return Add(memory=memory, reason=_said_to_replace(old_memories)), *behind

@@ -26,7 +26,7 @@ from tacit.capture.prepare import Preparer
 from tacit.capture.store import Reconciler
 from tacit.errors import InvalidInput, InvalidScope, UnknownKind
 from tacit.model.change_reason import ChangeCause, ChangeReason
-from tacit.model.changes import Add, Change, Draft, Edit, Retire, Skip, Supersede
+from tacit.model.changes import Add, Change, Draft, Retire, Rewrite, Skip, Supersede
 from tacit.model.kinds import SESSION_NOTES
 from tacit.model.memory import Memory, Provenance, TrustTier, team_source
 from tacit.model.scope import Scope, ScopeFilter, ScopeKind, project_scope
@@ -172,7 +172,7 @@ class SharedMemories:
             pinned=stored.pinned,
         )
         if replace(same, updated_at_ms=0) != replace(stored, updated_at_ms=0):
-            taken.changes.append(Edit(memory=same, reason=reason))
+            taken.changes.append(Rewrite(memory=same, reason=reason))
 
     def _forgotten(self, stored: Memory) -> bool:
         """Whether the memory was ended by the user, and not by the team."""
@@ -211,7 +211,7 @@ class SharedMemories:
                     ended = memory.ended_by(other.id, at_ms=now_ms)
                     reason = ChangeReason(cause=ChangeCause.CHANGED_BY_TEAM, terms=(team,))
                     if memory.provenance.team == team and memory.status == "active":
-                        taken.changes.append(Edit(memory=ended, reason=reason))
+                        taken.changes.append(Rewrite(memory=ended, reason=reason))
                     again.add(memory.id)
                     break
         return again
@@ -226,7 +226,7 @@ class SharedMemories:
             if memory.status == "superseded" and by_team:
                 validity = replace(memory.validity, valid_to_ms=None, superseded_by=None)
                 taken.changes.append(
-                    Edit(
+                    Rewrite(
                         memory=replace(memory, status="active", validity=validity),
                         reason=ChangeReason(cause=ChangeCause.UNSHARED, terms=(team,)),
                     )

@@ -30,7 +30,7 @@ from tacit.capture.prepare import infer_relations, same_exchange, shared_names
 from tacit.capture.reconcile import Judge, Neighbor, judge_by_words, reconcile, with_copies_ended
 from tacit.errors import EmbedderMismatch, ProviderError, StoreError
 from tacit.model.change_reason import ChangeCause, ChangeReason, join_reasons
-from tacit.model.changes import Add, Change, Contradict, Edit, Merge, Retire, Skip, Supersede
+from tacit.model.changes import Add, Change, Contradict, Merge, Retire, Rewrite, Skip, Supersede
 from tacit.model.ids import content_hash
 from tacit.model.kinds import BUILTIN_KINDS, DIGEST, KindRegistry
 from tacit.model.memory import Memory, Provenance, Relation, Sensitivity
@@ -61,7 +61,9 @@ def with_amended_digests(changes: Sequence[Change], store: MemoryStore) -> tuple
     ended = _memories_ended(changes, store)
     amended = [_amended(change, ended, store) for change in changes]
     digest_ids = {
-        change.memory.id for change in amended if isinstance(change, Add | Edit) and _is_digest(change.memory)
+        change.memory.id
+        for change in amended
+        if isinstance(change, Add | Rewrite) and _is_digest(change.memory)
     }
     at_ms = max((_moment(change) for change in changes), default=0)
     return (*amended, *_edits(ended, store, digest_ids, at_ms))
@@ -76,7 +78,7 @@ def _memories_ended(changes: Sequence[Change], store: MemoryStore) -> tuple[Memo
                 ids += [change.old_id, *change.further]
             case Retire():
                 ids.append(change.memory_id)
-            case Edit() | Merge() if _is_untold(change.memory):
+            case Rewrite() | Merge() if _is_untold(change.memory):
                 ids.append(change.memory.id)
             case _:
                 pass
@@ -86,7 +88,7 @@ def _memories_ended(changes: Sequence[Change], store: MemoryStore) -> tuple[Memo
 
 def _amended(change: Change, ended: Sequence[Memory], store: MemoryStore) -> Change:
     """Return `change`; if it writes a digest, its quotes of decisions that have ended or are hidden are removed."""
-    if not isinstance(change, Add | Edit) or not _is_digest(change.memory):
+    if not isinstance(change, Add | Rewrite) or not _is_digest(change.memory):
         return change
     memory = change.memory
     over = [gone.content for gone in ended if gone.scope == memory.scope]
@@ -112,7 +114,7 @@ def _edits(ended: Iterable[Memory], store: MemoryStore, digest_ids: set[str], at
                 contents[note.id] = _without(contents.get(note.id, note.content), [memory.content])
     reason = ChangeReason(cause=ChangeCause.QUOTES_ENDED)
     return [
-        Edit(memory=replace(digests[name], content=content), reason=reason)
+        Rewrite(memory=replace(digests[name], content=content), reason=reason)
         if content
         else Retire(memory_id=name, at_ms=at_ms, reason=reason)
         for name, content in contents.items()
@@ -123,7 +125,7 @@ def _edits(ended: Iterable[Memory], store: MemoryStore, digest_ids: set[str], at
 def _moment(change: Change) -> int:
     if isinstance(change, Supersede | Retire):
         return change.at_ms
-    return change.memory.updated_at_ms if isinstance(change, Edit) else 0
+    return change.memory.updated_at_ms if isinstance(change, Rewrite) else 0
 
 
 def _is_untold(memory: Memory) -> bool:
@@ -196,7 +198,7 @@ def changes_of_merge(
     status = "active" if memory.branch.gone else memory.status
     held = replace(memory, branch=None, status=status, updated_at_ms=now_ms)
     if memory.is_session_note or held.status != "active":
-        return [Edit(memory=held, reason=why)], []
+        return [Rewrite(memory=held, reason=why)], []
     ended = list(replaced)
     unbound = [near for near in neighbors if near.memory.branch is None and near.memory not in ended]
     decided = reconcile(held, unbound, kinds=kinds)
@@ -217,7 +219,7 @@ def changes_of_merge(
             other = decided.memory.validity.superseded_by if not isinstance(decided, Retire) else None
             questions = [_question(held, other)] if other else []
     changes, relations = ended_for(held, ended, why, now_ms)
-    return [Edit(memory=held, reason=why), *changes], [*relations, *questions]
+    return [Rewrite(memory=held, reason=why), *changes], [*relations, *questions]
 
 
 def replaced_on_branch(store: MemoryStore, memory: Memory) -> tuple[Memory, ...]:
@@ -237,7 +239,7 @@ def ended_for(
     """
     replaced = ChangeReason(cause=ChangeCause.REPLACED_BY, memory_ids=(memory.id,), further=(why,))
     changes: list[Change] = [
-        Edit(memory=old.ended_by(memory.id, at_ms=now_ms), reason=replaced) for old in old_memories
+        Rewrite(memory=old.ended_by(memory.id, at_ms=now_ms), reason=replaced) for old in old_memories
     ]
     relations = [Relation(source_id=memory.id, target_id=old.id, type="updates") for old in old_memories]
     return changes, relations
@@ -256,7 +258,7 @@ def change_for_gone_branch(memory: Memory, kinds: KindRegistry, now_ms: int) -> 
         memory, branch=replace(memory.branch, gone=True), status="quarantined", updated_at_ms=now_ms
     )
     why = ChangeReason(cause=ChangeCause.BRANCH_GONE, terms=(memory.branch.name,))
-    return Edit(memory=waiting, reason=why)
+    return Rewrite(memory=waiting, reason=why)
 
 
 def change_for_renamed_branch(memory: Memory, name: str, now_ms: int) -> Change:
@@ -264,7 +266,7 @@ def change_for_renamed_branch(memory: Memory, name: str, now_ms: int) -> Change:
     assert memory.branch is not None
     why = ChangeReason(cause=ChangeCause.BRANCH_RENAMED, terms=(memory.branch.name, name))
     moved = replace(memory, branch=replace(memory.branch, name=name), updated_at_ms=now_ms)
-    return Edit(memory=moved, reason=why)
+    return Rewrite(memory=moved, reason=why)
 
 
 def change_for_restored_branch(memory: Memory, now_ms: int) -> Change | None:
@@ -273,14 +275,14 @@ def change_for_restored_branch(memory: Memory, now_ms: int) -> Change | None:
         return None
     why = ChangeReason(cause=ChangeCause.BRANCH_BACK, terms=(memory.branch.name,))
     again = replace(memory, branch=replace(memory.branch, gone=False), status="active", updated_at_ms=now_ms)
-    return Edit(memory=again, reason=why)
+    return Rewrite(memory=again, reason=why)
 
 
 def _taken_in(held: Memory, decided: Merge | Skip, why: ChangeReason, now_ms: int) -> list[Change]:
     """Return the changes that merge `held` into a project memory that says the same."""
     into = decided.memory.id if isinstance(decided, Merge) else decided.memory_id
     same = ChangeReason(cause=ChangeCause.SAYS_SAME, memory_ids=(into,))
-    over = Edit(memory=held.ended_by(into, at_ms=now_ms), reason=join_reasons((why, same)))
+    over = Rewrite(memory=held.ended_by(into, at_ms=now_ms), reason=join_reasons((why, same)))
     return [decided, over] if isinstance(decided, Merge) else [over]
 
 
@@ -519,8 +521,8 @@ class Reconciler:
             if ended.isdisjoint((relation.source_id, relation.target_id))
         }
         for change in changes:
-            by = change.memory.validity.superseded_by if isinstance(change, Edit) else None
-            if by and isinstance(change, Edit) and change.memory.status == "superseded":
+            by = change.memory.validity.superseded_by if isinstance(change, Rewrite) else None
+            if by and isinstance(change, Rewrite) and change.memory.status == "superseded":
                 name = change.memory.id
                 relations[by, name, "updates"] = Relation(source_id=by, target_id=name, type="updates")
         with suppress(StoreError):
@@ -599,7 +601,7 @@ class Reconciler:
                 change = with_copies_ended(item, near)
                 links += self._rivals(change, near, vectors)
             match change:
-                case Add() | Merge() | Contradict() | Edit():
+                case Add() | Merge() | Contradict() | Rewrite():
                     current[change.memory.id] = change.memory
                 case Supersede():
                     current[change.memory.id] = change.memory

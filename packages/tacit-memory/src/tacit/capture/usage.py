@@ -35,7 +35,7 @@ _NAME = lazy_regex(r"[_./:@\d-]|[a-z][A-Z]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShownMemory:
+class GivenMemory:
     """A memory that was given to the session, with time, turn and surface; `control` = it was not, for comparison."""
 
     memory: Memory
@@ -61,7 +61,7 @@ class UsageVerdict:
 
 
 def judge_usage(
-    turns: Sequence[Turn], shown: Sequence[ShownMemory], before: SessionUsage
+    turns: Sequence[Turn], shown: Sequence[GivenMemory], before: SessionUsage
 ) -> tuple[UsageVerdict, ...]:
     """Return a verdict for each memory in `shown`: whether the agent used it in the new `turns`.
 
@@ -72,7 +72,7 @@ def judge_usage(
 
 def update_usage(
     turns: Sequence[Turn],
-    shown: Sequence[ShownMemory],
+    shown: Sequence[GivenMemory],
     before: SessionUsage,
     totals: Totals,
     *,
@@ -109,7 +109,7 @@ def update_usage(
     return tuple(verdict for verdict in verdicts if verdict.used), after, totals
 
 
-def _count(totals: Totals, shown: ShownMemory, verdict: UsageVerdict | None) -> Totals:
+def _count(totals: Totals, shown: GivenMemory, verdict: UsageVerdict | None) -> Totals:
     if shown.control:
         return replace(totals, control_shown=totals.control_shown + 1)
     before = verdict is not None and verdict.before and not verdict.used
@@ -121,7 +121,7 @@ def _count(totals: Totals, shown: ShownMemory, verdict: UsageVerdict | None) -> 
     )
 
 
-def _count_use(totals: Totals, shown: ShownMemory, verdict: UsageVerdict) -> Totals:
+def _count_use(totals: Totals, shown: GivenMemory, verdict: UsageVerdict) -> Totals:
     if shown.control:
         return replace(totals, control_used=totals.control_used + 1)
     cues, surfaces = dict(totals.by_cue), dict(totals.by_surface)
@@ -175,7 +175,7 @@ class _Cues:
         return ""
 
 
-def _judge(shown: ShownMemory, turns: Sequence[Turn], earlier_digests: frozenset[str]) -> UsageVerdict:
+def _judge(shown: GivenMemory, turns: Sequence[Turn], earlier_digests: frozenset[str]) -> UsageVerdict:
     cues, seen_digests, before = _Cues.of(shown.memory), set(earlier_digests), False
     for turn in turns:
         if turn.role == "assistant" and _is_after(turn, shown):
@@ -187,7 +187,7 @@ def _judge(shown: ShownMemory, turns: Sequence[Turn], earlier_digests: frozenset
     return UsageVerdict(memory_id=shown.memory.id, before=before)
 
 
-def _is_after(turn: Turn, shown: ShownMemory) -> bool:
+def _is_after(turn: Turn, shown: GivenMemory) -> bool:
     if turn.at_ms and shown.at_ms:
         return turn.at_ms >= shown.at_ms
     return turn.number >= shown.turn

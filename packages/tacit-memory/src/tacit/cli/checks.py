@@ -38,7 +38,7 @@ LATE_BACKUP_DAYS = 30.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class CheckResult:
     """The result of one check of `doctor`. `advice` says what to do; "" = nothing."""
 
     name: str
@@ -60,7 +60,7 @@ class ScratchHome:
     embed_error: TacitError | None = None
 
 
-def failed(name: str, error: TacitError, *, home: Home) -> Finding:
+def failed(name: str, error: TacitError, *, home: Home) -> CheckResult:
     """Return the finding `fail` for an error: its message, the call that failed, and advice other than to run `doctor`."""
     cause = error.__cause__
     call = _failing_call(cause) if cause is not None else ""
@@ -70,7 +70,7 @@ def failed(name: str, error: TacitError, *, home: Home) -> Finding:
         advice = f"`tacit stop`, then try again; see {home.log_file}."
         if isinstance(error, StoreError):
             advice = f"Keep a copy of {home.database}, then `tacit restore` a sound backup."
-    return Finding(name=name, state="fail", detail=detail, advice=advice)
+    return CheckResult(name=name, state="fail", detail=detail, advice=advice)
 
 
 def interpreter() -> str:
@@ -88,15 +88,15 @@ def _failing_call(error: BaseException) -> str:
     return f"`{last.line}` ({place})" if last.line else place
 
 
-def check_interpreter() -> Finding:
+def check_interpreter() -> CheckResult:
     """Check that Tacit is tested with the Python that runs it, as the package's classifiers say; another one is a warning."""
     from importlib.metadata import metadata
 
     suffixes = (line.rpartition(" :: ")[2] for line in metadata("tacit-memory").get_all("Classifier") or ())
     tested = [version for version in suffixes if version.startswith("3.")]
     if "{}.{}".format(*sys.version_info) in tested:
-        return Finding(name="python", state="ok", detail=interpreter())
-    return Finding(
+        return CheckResult(name="python", state="ok", detail=interpreter())
+    return CheckResult(
         name="python",
         state="warn",
         detail=f"{interpreter()}; Tacit is tested on {', '.join(tested)}.",
@@ -104,7 +104,7 @@ def check_interpreter() -> Finding:
     )
 
 
-def check_home(home: Home, *, project: Path | None = None) -> Iterator[Finding]:
+def check_home(home: Home, *, project: Path | None = None) -> Iterator[CheckResult]:
     """Check the home folder, which is made if it is missing, its access rights, the socket and the settings."""
     try:
         home.ensure()
@@ -113,26 +113,26 @@ def check_home(home: Home, *, project: Path | None = None) -> Iterator[Finding]:
         return
     status = home.root.stat()
     if rights_of_others(status):
-        yield Finding(
+        yield CheckResult(
             name="home",
             state="fail",
             detail=f"{home.root} is open to others (mode {stat.S_IMODE(status.st_mode):o}).",
             advice=f"chmod 700 {home.root}",
         )
     else:
-        yield Finding(name="home", state="ok", detail=f"{home.root} is private and writable")
-    yield Finding(name="socket", state="ok", detail=str(home.transport().file))
+        yield CheckResult(name="home", state="ok", detail=f"{home.root} is private and writable")
+    yield CheckResult(name="socket", state="ok", detail=str(home.transport().file))
     yield check_settings(home, project)
 
 
-def check_settings(home: Home, project: Path | None = None) -> Finding:
+def check_settings(home: Home, project: Path | None = None) -> CheckResult:
     """Check that the settings files of the user and of the project could be read completely."""
     from tacit.config.layers import read_settings
 
     report = read_settings(home, project)
     if not report.warnings:
-        return Finding(name="settings", state="ok", detail=f"preset {report.settings.preset}")
-    return Finding(
+        return CheckResult(name="settings", state="ok", detail=f"preset {report.settings.preset}")
+    return CheckResult(
         name="settings",
         state="warn",
         detail="; ".join(str(warning) for warning in report.warnings),
@@ -140,7 +140,7 @@ def check_settings(home: Home, project: Path | None = None) -> Finding:
     )
 
 
-def check_daemon(place: CommandContext) -> Iterator[Finding]:
+def check_daemon(place: CommandContext) -> Iterator[CheckResult]:
     """Start the daemon if none runs, and check its version, store, backups, hooks and recalls."""
     daemon = place.connect(place.home)
     began = time.monotonic()
@@ -152,14 +152,14 @@ def check_daemon(place: CommandContext) -> Iterator[Finding]:
     took_ms = (time.monotonic() - began) * 1000
     health = daemon.status()
     if health.get("version") != __version__:
-        yield Finding(
+        yield CheckResult(
             name="daemon",
             state="warn",
             detail=f"version {health.get('version')} answers; this is {__version__}",
             advice="`tacit stop`; the next session starts this version.",
         )
     else:
-        yield Finding(name="daemon", state="ok", detail=f"pid {health['pid']} answers, {took_ms:.0f} ms")
+        yield CheckResult(name="daemon", state="ok", detail=f"pid {health['pid']} answers, {took_ms:.0f} ms")
     try:
         body = {"name": "check", "wait": True}
         check = daemon.request("POST", "/v1/jobs", body, timeout_s=60.0)[1]["job"]
@@ -169,9 +169,9 @@ def check_daemon(place: CommandContext) -> Iterator[Finding]:
         return
     yield _store(check, engine)
     for warning in engine["warnings"]:
-        yield Finding(name="store", state="warn", detail=warning)
+        yield CheckResult(name="store", state="warn", detail=warning)
     if not engine["recall_enabled"] or engine["shadow"]:
-        yield Finding(
+        yield CheckResult(
             name="recall",
             state="warn",
             detail="Recall is off or in shadow mode.",
@@ -182,11 +182,11 @@ def check_daemon(place: CommandContext) -> Iterator[Finding]:
     yield _recalls(engine)
 
 
-def _store(check: dict[str, Any], engine: dict[str, Any]) -> Finding:
+def _store(check: dict[str, Any], engine: dict[str, Any]) -> CheckResult:
     if check["error"]:
-        return Finding(name="store", state="fail", detail=check["error"], advice=check["hint"])
+        return CheckResult(name="store", state="fail", detail=check["error"], advice=check["hint"])
     if problems := check["problems"]:
-        return Finding(
+        return CheckResult(
             name="store",
             state="fail",
             detail="; ".join(problems),
@@ -196,10 +196,10 @@ def _store(check: dict[str, Any], engine: dict[str, Any]) -> Finding:
 
     store = engine["store"]
     counts = f"{format_count(store['memories_active'])} of {format_count(store['projects'], 'project', 'projects')}"
-    return Finding(name="store", state="ok", detail=f"sound, {counts}")
+    return CheckResult(name="store", state="ok", detail=f"sound, {counts}")
 
 
-def _backup(home: Home) -> Finding:
+def _backup(home: Home) -> CheckResult:
     from tacit.cli.terminal.output import format_moment
     from tacit.config.layers import read_settings
     from tacit.upkeep.backups import newest_backup
@@ -207,31 +207,31 @@ def _backup(home: Home) -> Finding:
     keep = read_settings(home, None).settings.backup.keep
     newest = newest_backup(home)
     if not keep:
-        return Finding(name="backup", state="ok", detail="automatic backups are off (backup.keep: 0)")
+        return CheckResult(name="backup", state="ok", detail="automatic backups are off (backup.keep: 0)")
     if newest is None:
-        return Finding(name="backup", state="ok", detail="none yet; the daemon makes one when it is idle")
+        return CheckResult(name="backup", state="ok", detail="none yet; the daemon makes one when it is idle")
     days = (time.time() * 1000 - newest.at_ms) / 86_400_000
     if days > LATE_BACKUP_DAYS:
-        return Finding(
+        return CheckResult(
             name="backup",
             state="warn",
             detail=f"the newest automatic backup is {days:.0f} days old",
             advice=f"`tacit status --log` says why; make room for a copy of the store in {home.backups_dir}.",
         )
-    return Finding(
+    return CheckResult(
         name="backup", state="ok", detail=f"the newest was made {format_moment(newest.at_ms)}: {newest.path}"
     )
 
 
-def _notes_of_hooks(failures: dict[str, int], home: Home) -> Finding:
+def _notes_of_hooks(failures: dict[str, int], home: Home) -> CheckResult:
     from tacit.cli.status import HARMLESS
 
     bad = {name: count for name, count in failures.items() if name != HARMLESS}
     if not bad:
-        return Finding(name="hooks", state="ok", detail="none failed so far")
+        return CheckResult(name="hooks", state="ok", detail="none failed so far")
     counts_text = ", ".join(f"{name} ({count})" for name, count in bad.items())
     place = home.log_file.with_name("hook.log")
-    return Finding(
+    return CheckResult(
         name="hooks",
         state="warn",
         detail=f"Since the log began: {counts_text}.",
@@ -239,18 +239,18 @@ def _notes_of_hooks(failures: dict[str, int], home: Home) -> Finding:
     )
 
 
-def _recalls(engine: dict[str, Any]) -> Finding:
+def _recalls(engine: dict[str, Any]) -> CheckResult:
     from tacit.cli.status import recalls_line, silence_lines
 
     if not engine["recent"]:
-        return Finding(
+        return CheckResult(
             name="recalls",
             state="warn",
             detail="No session has asked the memory yet.",
             advice="Start one after `tacit install`; its first line says that Tacit is on.",
         )
     summary = "; ".join((recalls_line(engine), *silence_lines(engine)))
-    return Finding(name="recalls", state="ok", detail=summary)
+    return CheckResult(name="recalls", state="ok", detail=summary)
 
 
 def _copy_embedder(source: Home, target: Home) -> None:
@@ -328,37 +328,37 @@ def make_scratch_home(place: CommandContext, folder: Path) -> Generator[ScratchH
         end_daemon(home.daemon_file)
 
 
-def check_proxies(home: Home) -> Iterator[Finding]:
+def check_proxies(home: Home) -> Iterator[CheckResult]:
     """Check that each running proxy accepts connections."""
     from tacit.client.proxy_facts import read_proxies
 
     for proxy in read_proxies(home):
         where = f"http://127.0.0.1:{proxy.port} (pid {proxy.pid}, version {proxy.version})"
         if not proxy.answers:
-            yield Finding(
+            yield CheckResult(
                 name="proxy",
                 state="fail",
                 detail=f"{where} accepts no connection.",
                 advice=f"End process {proxy.pid}, and run `tacit proxy` again.",
             )
         elif proxy.version != __version__:
-            yield Finding(
+            yield CheckResult(
                 name="proxy",
                 state="warn",
                 detail=f"{where} has another version than this program, {__version__}.",
                 advice="End it, and run `tacit proxy` again.",
             )
         else:
-            yield Finding(name="proxy", state="ok", detail=where)
+            yield CheckResult(name="proxy", state="ok", detail=where)
 
 
-def check_models(scratch: ScratchHome) -> Iterator[Finding]:
+def check_models(scratch: ScratchHome) -> Iterator[CheckResult]:
     """Check that the embedder worked when the scratch home was made, and how long it took."""
     if scratch.embed_error is not None:
         yield failed("embedder", scratch.embed_error, home=scratch.home)
         return
     slow = scratch.embed_ms > EMBED_SLOW_MS
-    yield Finding(
+    yield CheckResult(
         name="embedder",
         state="warn" if slow else "ok",
         detail=f"{scratch.embedder} loaded and embedded in {scratch.embed_ms:.0f} ms",
@@ -366,10 +366,10 @@ def check_models(scratch: ScratchHome) -> Iterator[Finding]:
     )
 
 
-def check_launcher(home: Home, scratch: ScratchHome) -> Finding:
+def check_launcher(home: Home, scratch: ScratchHome) -> CheckResult:
     """Check that the launcher, run as a hook does, prints the nonce in time."""
     if not home.launcher.exists():
-        return Finding(
+        return CheckResult(
             name="launcher",
             state="warn",
             detail=f"{home.launcher} does not exist yet.",
@@ -393,7 +393,7 @@ def check_launcher(home: Home, scratch: ScratchHome) -> Finding:
             },
         )
     except (OSError, subprocess.SubprocessError) as error:
-        return Finding(
+        return CheckResult(
             name="launcher",
             state="fail",
             detail=f"It does not run: {type(error).__name__}.",
@@ -401,7 +401,7 @@ def check_launcher(home: Home, scratch: ScratchHome) -> Finding:
         )
     took_ms = (time.monotonic() - began) * 1000
     if scratch.nonce not in process.stdout:
-        return Finding(
+        return CheckResult(
             name="launcher",
             state="fail",
             detail=f"It ran for {took_ms:.0f} ms and printed nothing.",
@@ -411,9 +411,9 @@ def check_launcher(home: Home, scratch: ScratchHome) -> Finding:
 
     problem = launcher_problem(home)
     if problem:
-        return Finding(name="launcher", state="warn", detail=problem, advice="`tacit install` renews it.")
+        return CheckResult(name="launcher", state="warn", detail=problem, advice="`tacit install` renews it.")
     slow = took_ms > LAUNCHER_DEADLINE_MS
-    return Finding(
+    return CheckResult(
         name="launcher",
         state="warn" if slow else "ok",
         detail=f"{home.launcher} answered in {took_ms:.0f} ms",
@@ -423,7 +423,7 @@ def check_launcher(home: Home, scratch: ScratchHome) -> Finding:
 
 def check_host(
     place: CommandContext, host: str, *, project: Path, scratch: ScratchHome | None, named: bool
-) -> Iterator[Finding]:
+) -> Iterator[CheckResult]:
     """Check that a host's files are in place and its program is there; with `scratch`, run it to prove that text reaches the model.
 
     Args:
@@ -440,7 +440,7 @@ def check_host(
     programs = {program.name: program for program in detect(place.user_home, place.search_path)}
     program = programs.get(host)
     if status.state == "absent" and status.problems:
-        yield Finding(
+        yield CheckResult(
             name=host,
             state="fail" if named else "warn",
             detail=f"not connected; {'; '.join(status.problems)}",
@@ -453,17 +453,17 @@ def check_host(
         presence = f"version {program.version} is installed" if program else "not installed"
         state: State = "fail" if named else "warn" if program else "skip"
         advice = f"`tacit install {host}` connects it." if program or named else ""
-        yield Finding(name=host, state=state, detail=f"not connected; {presence}", advice=advice)
+        yield CheckResult(name=host, state=state, detail=f"not connected; {presence}", advice=advice)
         return
     if status.state != "installed" or status.problems:
         status_text = "; ".join(status.problems) or status.state
         mend = status.state != "installed" or not place.home.launcher.exists()
         advice = f"`tacit install {host}`" if mend else "Correct the host's files that it names."
-        yield Finding(name=host, state="fail", detail=status_text, advice=advice)
+        yield CheckResult(name=host, state="fail", detail=status_text, advice=advice)
     else:
-        yield Finding(name=host, state="ok", detail=f"{len(status.files)} files in place and current")
+        yield CheckResult(name=host, state="ok", detail=f"{len(status.files)} files in place and current")
     if status.waiting:
-        yield Finding(
+        yield CheckResult(
             name=f"{host} trust", state="warn", detail="The host waits for you.", advice=status.waiting
         )
     files = [path for path, _ in status.files]
@@ -474,7 +474,7 @@ def check_host(
             yield _prove_command(place, host, files, scratch)
         return
     if program is None:
-        yield Finding(
+        yield CheckResult(
             name=host,
             state="warn",
             detail="Its program was not found on PATH.",
@@ -491,7 +491,7 @@ def check_host(
 
 def _permission(
     host: str, found: Sequence[Ruling], answers: tuple[str, ...], scratch: ScratchHome | None
-) -> Finding:
+) -> CheckResult:
     """Check whether the host calls the memory tools without asking: by its rules, and by the answers that it gave in the proof."""
     from tacit.hosts.install import TOOLS
     from tacit.hosts.registry import BUILT_IN
@@ -502,9 +502,9 @@ def _permission(
     if any(ruling.word != "allow" for ruling in found):
         by_rule = any(ruling.word != "allow" and ruling.rule for ruling in found)
         advice = "" if by_rule else f"`tacit install {host} --allow-tools` lets it call both without asking."
-        return Finding(name=name, state="warn" if by_rule else "skip", detail=told, advice=advice)
+        return CheckResult(name=name, state="warn" if by_rule else "skip", detail=told, advice=advice)
     if not answers or scratch is None:
-        return Finding(name=name, state="ok", detail=f"{told}; not tried")
+        return CheckResult(name=name, state="ok", detail=f"{told}; not tried")
     proofs = dict(zip(TOOLS, (scratch.nonce, "mem_"), strict=True))
     refused = [
         f"{tool}: {answer.splitlines()[0][:160] if answer else 'no answer'}"
@@ -512,8 +512,8 @@ def _permission(
         if proof not in answer
     ]
     if not refused:
-        return Finding(name=name, state="ok", detail=f"{title} ran {' and '.join(TOOLS)} without asking")
-    return Finding(
+        return CheckResult(name=name, state="ok", detail=f"{title} ran {' and '.join(TOOLS)} without asking")
+    return CheckResult(
         name=name,
         state="fail"
         if known.rules_command == "permissions"
@@ -530,7 +530,7 @@ def _prove(
     files: list[Path],
     scratch: ScratchHome,
     found: Sequence[Ruling],
-) -> tuple[Finding, tuple[str, ...]]:
+) -> tuple[CheckResult, tuple[str, ...]]:
     """Run the host's program once against a stub model, and look for the nonce in its requests. Return the finding and the answers to tool calls.
 
     If rules allow our tools, the model calls them; the answers are returned, too.
@@ -567,11 +567,11 @@ def _prove(
     seconds = result.took_ms / 1000
     if result.ok:
         detail = f"{version}: injected text is in the model request ({result.where[0]}), {seconds:.1f} s"
-        return Finding(name=name, state="ok", detail=detail), result.answers
+        return CheckResult(name=name, state="ok", detail=detail), result.answers
     return _not_proven(name, result, "Injected text did not reach the model."), ()
 
 
-def _prove_command(place: CommandContext, host: str, files: list[Path], scratch: ScratchHome) -> Finding:
+def _prove_command(place: CommandContext, host: str, files: list[Path], scratch: ScratchHome) -> CheckResult:
     """Run the command in the client's file as the client does, and check that its answer holds the nonce. For clients that cannot be run here."""
     from tacit.hosts.install import CLIENTS
     from tacit.hosts.probe import ProofJob, prove_server
@@ -595,14 +595,14 @@ def _prove_command(place: CommandContext, host: str, files: list[Path], scratch:
         detail = (
             f"what its file starts answers with the memory ({result.where[0]}); the client itself was not run"
         )
-        return Finding(name=name, state="ok", detail=detail)
+        return CheckResult(name=name, state="ok", detail=detail)
     return _not_proven(name, result, "What its file starts does not answer with the memory.")
 
 
-def _not_proven(name: str, result: ProbeResult, problem: str) -> Finding:
+def _not_proven(name: str, result: ProbeResult, problem: str) -> CheckResult:
     end = result.output_end.strip().splitlines()
     output_text = f" It printed: {end[-1][:200]}" if end else ""
-    return Finding(
+    return CheckResult(
         name=name,
         state="fail",
         detail=f"{problem}{output_text}",

@@ -32,7 +32,7 @@ DEADLINE_MS = 5_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Prompt:
+class DemoPrompt:
     """A prompt of the second session. `needs` = words of the memory it must be given; "" = it must get silence."""
 
     text: str
@@ -41,19 +41,19 @@ class Prompt:
 
 
 PROMPTS = (
-    Prompt(
+    DemoPrompt(
         text="Add a debug log line with the customer's e-mail address when an order mail bounces",
         needs="Never log customer e-mail addresses",
     ),
-    Prompt(
+    DemoPrompt(
         text="Add the new VAT rates for Poland to src/shop/tax.py", needs="the finance team edits it by hand"
     ),
-    Prompt(
+    DemoPrompt(
         text="yup",
         agent_said="Refunds work and all tests pass. Shall I tag the release with `git tag v1.4.0` and publish it?",
         needs="make release",
     ),
-    Prompt(text="Which HTTP status code fits a payment that was declined?", needs=""),
+    DemoPrompt(text="Which HTTP status code fits a payment that was declined?", needs=""),
 )
 COMMAND = "pytest tests/test_cart.py -q"
 ERROR = (
@@ -166,7 +166,7 @@ class _DemoSession:
         return {"given": context, "trace": encode(traces[0], TraceAnswer) if traces else None}
 
 
-def _prompt(stage: _DemoSession, prompt: Prompt) -> dict[str, Any]:
+def _prompt(stage: _DemoSession, prompt: DemoPrompt) -> dict[str, Any]:
     if prompt.agent_said:
         stage.tell(SECOND, "Stop", last_assistant_message=prompt.agent_said)
     answer = stage.ask(SECOND, "UserPromptSubmit", "prompt", prompt=prompt.text)

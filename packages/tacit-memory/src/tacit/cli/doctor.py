@@ -16,7 +16,7 @@ import typer
 from tacit.cli.terminal.arguments import AsJson, Here
 
 if TYPE_CHECKING:
-    from tacit.cli.checks import Finding
+    from tacit.cli.checks import CheckResult
 
 MARKS = {
     "ok": ("ok  ", "green"),
@@ -54,7 +54,7 @@ def doctor(
     if reindex:
         _renew_vectors(as_json=as_json)
         return
-    findings: list[Finding] = []
+    findings: list[CheckResult] = []
     for finding in examine((*(host or ()), *(host_option or ())), proofs=hosts, cwd=cwd):
         findings.append(finding)
         if not as_json:
@@ -94,7 +94,7 @@ def _renew_vectors(*, as_json: bool) -> None:
     print_line(f"renewed {renewed} vectors" if renewed else "every vector already belongs to this embedder")
 
 
-def examine(names: tuple[str, ...], *, proofs: bool, cwd: Path) -> Iterator[Finding]:
+def examine(names: tuple[str, ...], *, proofs: bool, cwd: Path) -> Iterator[CheckResult]:
     """Yield all findings in an order in which each check builds on those before. Starts a daemon for the user's home, and one for a scratch home that is removed after."""
     from tacit.cli import checks
     from tacit.cli.context import current_context

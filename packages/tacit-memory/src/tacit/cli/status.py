@@ -27,7 +27,7 @@ SOON_MS = 7 * 86_400_000
 """How long before memberships end `tacit status` begins to report it."""
 
 
-class Prompt(TypedDict):
+class LastPrompt(TypedDict):
     """One of the last prompts, with the number of memories injected or the reason for silence."""
 
     at_ms: int
@@ -76,7 +76,7 @@ class DaemonAnswers(TypedDict):
 
     engine: dict[str, Any] | None
     here: VisibleMemories | None
-    prompts: list[Prompt] | None
+    prompts: list[LastPrompt] | None
     warnings: list[str]
 
 
@@ -286,7 +286,7 @@ def _ask_daemon(cwd: Path, *, recent: int, answers: DaemonAnswers) -> None:
         answers["warnings"] = [f"The daemon runs but did not answer: {error}"]
 
 
-def _prompt(recall: dict[str, Any]) -> Prompt:
+def _prompt(recall: dict[str, Any]) -> LastPrompt:
     return {
         "at_ms": recall["at_ms"],
         "session": recall["session"],
@@ -553,7 +553,7 @@ def _trouble(model: dict[str, Any]) -> str:
     return text
 
 
-def _prompt_row(prompt: Prompt) -> tuple[str, str, str]:
+def _prompt_row(prompt: LastPrompt) -> tuple[str, str, str]:
     from tacit.cli.terminal.output import format_count, format_moment, shorten_line
 
     outcome = format_count(prompt["injected"]) if prompt["injected"] else f"silence: {prompt['silence']}"

@@ -162,7 +162,7 @@ def read_settings(
     Raises:
         InvalidSetting, UnknownSetting: with `strict`, and always for `overrides`: those are the caller's own.
     """
-    reading = _Reading()
+    reading = _LayerReading()
     read_file = reading.file("user", user_file or home.config_file)
     project_path = project_file or project_file_of(home, project_root)
     project_file_read = reading.file("project", project_path) if project_path is not None else None
@@ -244,7 +244,7 @@ class _Stack:
         return {key: tuple(origins) for key, origins in self._origins.items()}
 
 
-class _Reading:
+class _LayerReading:
     """Collects the problems that are met while all layers are read, and whether a privacy setting may be among what was lost."""
 
     def __init__(self) -> None:
@@ -441,7 +441,11 @@ def _preset_values(name: str) -> Flat:
 
 
 def _own_values(
-    sections: object, holder: str, chosen: str | Path | None, place: Callable[[str], str], reading: _Reading
+    sections: object,
+    holder: str,
+    chosen: str | Path | None,
+    place: Callable[[str], str],
+    reading: _LayerReading,
 ) -> Mapping[str, object]:
     """Return the section of one agent or project, `agents.<name>` or `projects.<folder>`.
 

@@ -88,7 +88,7 @@ class _ParsedRequest:
         self.complete = True
 
 
-class _Request:
+class _HookConnection:
     """One connection of the hook listener, and what was read of its request so far."""
 
     def __init__(self, connection: socket.socket, transport: Transport) -> None:
@@ -204,7 +204,7 @@ class HookListener:
 
     def _serve(self, connection: socket.socket) -> None:
         """Read a request and answer it. A slow client gets a thread of its own, so that no other waits; beyond `MAX_SLOW` its connection is closed."""
-        request = _Request(connection, self._transport)
+        request = _HookConnection(connection, self._transport)
         state = request.read(until=time.monotonic() + AT_ONCE_S)
         if state == "unfinished" and self._slow.acquire(blocking=False):
             self._count(1)
@@ -214,7 +214,7 @@ class HookListener:
         else:
             self._finish(request, state)
 
-    def _serve_slowly(self, request: _Request) -> None:
+    def _serve_slowly(self, request: _HookConnection) -> None:
         try:
             state: State = "unfinished"
             if not request.admitted:
@@ -233,7 +233,7 @@ class HookListener:
             self._slow.release()
             self._count(-1)
 
-    def _finish(self, request: _Request, state: State) -> None:
+    def _finish(self, request: _HookConnection, state: State) -> None:
         connection = request.connection
         if request.admitted and (state == "foreign" or (state == "unfinished" and not request.head)):
             self._hand_over(connection)

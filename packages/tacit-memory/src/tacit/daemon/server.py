@@ -383,7 +383,7 @@ GRACE_S = 8
 TICK_S = 1.0
 
 
-class _Server(uvicorn.Server):
+class _DaemonServer(uvicorn.Server):
     """A uvicorn server without its own signal handlers, because the process handles them, and with `adopt` for accepted connections."""
 
     @contextlib.contextmanager
@@ -448,7 +448,7 @@ class AsgiServer:
         if self._parts.mcp is not None:
             await self._parts.mcp.close()
 
-    def _begin(self, server: _Server, *bound: socket.socket) -> None:
+    def _begin(self, server: _DaemonServer, *bound: socket.socket) -> None:
         task = asyncio.get_running_loop().create_task(server.serve(sockets=[*bound]))
         self._serving.append(task)
 
@@ -471,7 +471,7 @@ class AsgiServer:
         return {"port": self._facts.http_port, "token": self._facts.token}
 
 
-def _server(app: ASGIApp) -> _Server:
+def _server(app: ASGIApp) -> _DaemonServer:
     config = uvicorn.Config(
         app,
         http=LimitedHttpProtocol,
@@ -486,4 +486,4 @@ def _server(app: ASGIApp) -> _Server:
         timeout_keep_alive=30,
     )
     config.load()  # else a connection could come before the server has loaded it
-    return _Server(config)
+    return _DaemonServer(config)

@@ -20,7 +20,7 @@ class Busy(Exception):
     """The queue of jobs is full, so the job was not taken."""
 
 
-class _Line:
+class _BoundedPool:
     """A thread pool with a bounded queue: at most `threads` jobs run and `queue` more wait. Thread-safe."""
 
     def __init__(self, name: str, *, threads: int, queue: int) -> None:
@@ -61,8 +61,8 @@ class WorkerPool:
 
     def __init__(self, *, threads: int, queue: int) -> None:
         """Create two pools; in each, `threads` jobs run at once and `queue` more may wait."""
-        self._rest = _Line("tacit-worker", threads=threads, queue=queue)
-        self._ahead = _Line("tacit-ahead", threads=threads, queue=queue)
+        self._rest = _BoundedPool("tacit-worker", threads=threads, queue=queue)
+        self._ahead = _BoundedPool("tacit-ahead", threads=threads, queue=queue)
 
     @property
     def count(self) -> int:

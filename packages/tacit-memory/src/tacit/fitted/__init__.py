@@ -7,7 +7,7 @@ The models that use the values stand with their formulas, in the layers above. N
 from tacit.fitted.artifact import (
     FOLDER,
     Artifact,
-    Origin,
+    FitOrigin,
     decode_artifact,
     encode_artifact,
     load_fitted,
@@ -19,7 +19,7 @@ from tacit.fitted.artifact import (
 __all__ = [
     "FOLDER",
     "Artifact",
-    "Origin",
+    "FitOrigin",
     "decode_artifact",
     "encode_artifact",
     "load_fitted",

@@ -26,7 +26,7 @@ _models: dict[tuple[str, Callable[..., Any]], Any] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Origin:
+class FitOrigin:
     """Where fitted values come from: command, projects, date and embedder.
 
     Attributes:
@@ -51,21 +51,21 @@ class Artifact(Generic[V]):
     """The content of a fitted file: its name, the origin of its values, and the values."""
 
     name: str
-    origin: Origin
+    origin: FitOrigin
     values: V
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Envelope:
+class _FittedFile:
     format: int
     name: str
-    origin: Origin
+    origin: FitOrigin
     values: msgspec.Raw
 
 
 def encode_artifact(artifact: Artifact[Any]) -> bytes:
     """Return the bytes of the fitted file for `artifact`; equal content gives equal bytes."""
-    envelope = _Envelope(
+    envelope = _FittedFile(
         format=FORMAT,
         name=artifact.name,
         origin=artifact.origin,
@@ -86,7 +86,7 @@ def decode_artifact(data: bytes, values: type[V], *, name: str) -> Artifact[V]:
         InvalidInput: if this is no such file, or one of another format.
     """
     try:
-        envelope = msgspec.json.decode(data, type=_Envelope)
+        envelope = msgspec.json.decode(data, type=_FittedFile)
         if (envelope.format, envelope.name) != (FORMAT, name):
             raise _unusable(
                 name,

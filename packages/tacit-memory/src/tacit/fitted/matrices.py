@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.errors import InvalidInput
-from tacit.fitted.artifact import Artifact, Origin
+from tacit.fitted.artifact import Artifact, FitOrigin
 
 Matrix = NDArray[np.float32]
 
@@ -44,7 +44,7 @@ class WeightMatrices:
         matrices: two dimensions each, (inputs, outputs), by name.
     """
 
-    origin: Origin = field(default_factory=Origin)
+    origin: FitOrigin = field(default_factory=FitOrigin)
     names: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     matrices: Mapping[str, Matrix] = field(default_factory=dict[str, Matrix])
 

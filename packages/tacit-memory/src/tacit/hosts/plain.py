@@ -94,7 +94,7 @@ _WORDS = (
 )
 
 
-class _Common(TypedDict):
+class _EventFields(TypedDict):
     session: SessionKey
     key: str
     at_ms: int
@@ -191,7 +191,7 @@ class Plain:
         return json.dumps(answer)
 
 
-def _common(fields: Fields, event: str, at_ms: int, *parts: object) -> _Common:
+def _common(fields: Fields, event: str, at_ms: int, *parts: object) -> _EventFields:
     parent = fields.identifier("parent")
     return {
         "session": SessionKey(host=fields.host, session_id=fields.needed_identifier("session")),

@@ -58,7 +58,7 @@ class Tacit:
         *,
         cwd: str | os.PathLike[str] | None = None,
         user: str | None = None,
-        shared: Background | None = None,
+        shared: BackgroundThread | None = None,
     ) -> None:
         """Use the engine behind `access`. Programs call `open` or `connect` instead.
 
@@ -78,7 +78,7 @@ class Tacit:
         self._way = access
         self._cwd = _folder(cwd)
         self._user = UserSpace(user, cwd_given=cwd is not None) if user is not None else None
-        self._behind = shared or Background()
+        self._behind = shared or BackgroundThread()
         self._is_view = shared is not None
 
     @classmethod
@@ -721,7 +721,7 @@ MOST_JOBS = 256
 """The most jobs that wait in the background; further ones are dropped, with a line in the log."""
 
 
-class Background:
+class BackgroundThread:
     """A thread that runs jobs one after another, so that a program need not wait while the memory is told of finished turns.
 
     Safe to use from several threads; never raises for a job.

@@ -55,7 +55,7 @@ class Arguments(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Search(Arguments):
+class SearchArguments(Arguments):
     """Arguments of `memory_search`."""
 
     query: str = Field(
@@ -64,7 +64,7 @@ class Search(Arguments):
     max_tokens: MaxTokens = 1000
 
 
-class Context(Arguments):
+class ContextArguments(Arguments):
     """Arguments of `memory_context`."""
 
     query: str | None = Field(default=None, description="A topic; none = the start pack")
@@ -74,7 +74,7 @@ class Context(Arguments):
     kind: str | None = Field(default=None, description="As in memory_add")
 
 
-class Inject(Arguments):
+class InjectArguments(Arguments):
     """Arguments of `inject_context`."""
 
     topic: str | None = Field(default=None, description="none = what the user asked last")
@@ -82,7 +82,7 @@ class Inject(Arguments):
     max_tokens: MaxTokens = 1000
 
 
-class Task(Arguments):
+class TaskArguments(Arguments):
     """Arguments of `get_context_for_task`."""
 
     task_description: str = Field(
@@ -93,7 +93,7 @@ class Task(Arguments):
     max_tokens: MaxTokens = 1000
 
 
-class ListSome(Arguments):
+class ListArguments(Arguments):
     """Arguments of `memory_list`."""
 
     kind: KindName | None = None
@@ -104,13 +104,13 @@ class ListSome(Arguments):
     max_tokens: MaxTokens = 1000
 
 
-class Profile(Arguments):
+class ProfileArguments(Arguments):
     """Arguments of `memory_profile`."""
 
     max_tokens: MaxTokens = 1000
 
 
-class Why(Arguments):
+class WhyArguments(Arguments):
     """Arguments of `memory_why`."""
 
     id: str | None = Field(default=None, max_length=100, description="One memory; none = the last recalls")
@@ -118,11 +118,11 @@ class Why(Arguments):
     max_tokens: MaxTokens = 1000
 
 
-class Stats(Arguments):
+class StatsArguments(Arguments):
     """Arguments of `memory_stats`."""
 
 
-class Help(Arguments):
+class HelpArguments(Arguments):
     """Arguments of `memory_help`."""
 
 

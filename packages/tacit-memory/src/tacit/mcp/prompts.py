@@ -31,7 +31,7 @@ class Prompt:
 
 
 def _recall(engine: Engine, caller: Caller, words: str) -> str:
-    answer = search(engine, caller, ask.Search(query=words)).text
+    answer = search(engine, caller, ask.SearchArguments(query=words)).text
     return f"{words}\n\nThis is what is on record about it:\n\n{answer}"
 
 

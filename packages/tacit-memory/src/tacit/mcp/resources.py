@@ -33,7 +33,7 @@ def _context(engine: Engine, caller: Caller) -> str:
 
 
 def _preferences(engine: Engine, caller: Caller) -> str:
-    return profile(engine, caller, ask.Profile(max_tokens=MOST_TOKENS)).text
+    return profile(engine, caller, ask.ProfileArguments(max_tokens=MOST_TOKENS)).text
 
 
 def _digest(engine: Engine, caller: Caller) -> str:

@@ -11,7 +11,7 @@ from tacit.app.queries.agent_tools import AgentStats
 from tacit.app.reasons import change_text, silence_text
 from tacit.mcp.outputs import SHOWN_CANDIDATES, fates_of, marks_of
 from tacit.model.change_reason import ChangeCause
-from tacit.model.changes import Add, Change, Contradict, Edit, Merge, Skip, Supersede
+from tacit.model.changes import Add, Change, Contradict, Merge, Rewrite, Skip, Supersede
 from tacit.model.memory import Memory, day
 from tacit.model.trace import Trace
 from tacit.safety.escape import OPEN_TAG, escape_text
@@ -94,14 +94,14 @@ def _outcome(change: Change) -> str:
             return f"Confirmed: {_named(change.memory)} counts as the user's word now."
         case Merge():
             return f"Known already as {_named(change.memory)}."
-        case Edit() if change.reason.cause is ChangeCause.SETTLED and change.memory.ranks_behind:
+        case Rewrite() if change.reason.cause is ChangeCause.SETTLED and change.memory.ranks_behind:
             return (
                 f"{memory_line(change.memory)[2:]} stays and ranks behind {change.memory.ranks_behind}: only the user's own words end it"
                 " (user_words, as typed in this session)."
             )
-        case Edit() if change.reason.cause is ChangeCause.SETTLED and change.memory.status != "active":
+        case Rewrite() if change.reason.cause is ChangeCause.SETTLED and change.memory.status != "active":
             return f"Ended: {memory_line(change.memory)[2:]} {change.memory.validity.superseded_by} holds."
-        case Edit():
+        case Rewrite():
             return f"Changed: {memory_line(change.memory)[2:]}"
         case Skip() if change.memory is not None:
             return f"Known already as {_named(change.memory)}."

@@ -103,7 +103,7 @@ def _asking(
     )
 
 
-def search(engine: Engine, caller: Caller, arguments: ask.Search) -> ToolAnswer:
+def search(engine: Engine, caller: Caller, arguments: ask.SearchArguments) -> ToolAnswer:
     """Answer a question with the memories that fit, within `max_tokens`, and say how many more there are."""
     answer = engine.agents.answer(caller, arguments.query, budget_tokens=arguments.max_tokens - TAIL_TOKENS)
     further = () if answer.refused else engine.agents.matching(caller, arguments.query, besides=answer)
@@ -178,7 +178,7 @@ def _changed(changes: Sequence[Change], text: str) -> ToolAnswer:
     return ToolAnswer(text=text, data=say.changes_data(changes, text))
 
 
-def context(engine: Engine, caller: Caller, arguments: ask.Context) -> ToolAnswer:
+def context(engine: Engine, caller: Caller, arguments: ask.ContextArguments) -> ToolAnswer:
     """Return the start pack of a new session in the folder. With any argument, answer the question; the answer then counts as given to the session."""
     if not (arguments.query or arguments.scope or arguments.kind):
         start = engine.context_answer(caller.cwd)
@@ -197,7 +197,7 @@ def nothing_known(engine: Engine, caller: Caller) -> str:
     return f"Nothing confirmed is on record here yet.{waiting if record.unconfirmed else ''}"
 
 
-def inject(engine: Engine, caller: Caller, arguments: ask.Inject) -> ToolAnswer:
+def inject(engine: Engine, caller: Caller, arguments: ask.InjectArguments) -> ToolAnswer:
     """Return what is known about a topic, by default about the user's last prompt. Source: section 3.2 of the typed seed."""
     words = arguments.topic or engine.agents.last_words(caller)
     kinds = tuple(arguments.kind or ())
@@ -207,7 +207,7 @@ def inject(engine: Engine, caller: Caller, arguments: ask.Inject) -> ToolAnswer:
     return _answer(engine, caller, answer, kinds=engine.agents.kinds_of(caller, kinds))
 
 
-def task(engine: Engine, caller: Caller, arguments: ask.Task) -> ToolAnswer:
+def task(engine: Engine, caller: Caller, arguments: ask.TaskArguments) -> ToolAnswer:
     """Return what is known for a task. Source: section 3.2 of the typed seed."""
     without: Sequence[str] = (
         *(() if arguments.include_file_context else FILES),
@@ -223,7 +223,7 @@ def task(engine: Engine, caller: Caller, arguments: ask.Task) -> ToolAnswer:
     return _answer(engine, caller, answer)
 
 
-def list_some(engine: Engine, caller: Caller, arguments: ask.ListSome) -> ToolAnswer:
+def list_some(engine: Engine, caller: Caller, arguments: ask.ListArguments) -> ToolAnswer:
     """List memories with their ids, newest first; with a text the best match first."""
     listing = engine.agents.listing(
         caller,
@@ -243,7 +243,7 @@ def list_some(engine: Engine, caller: Caller, arguments: ask.ListSome) -> ToolAn
     return _listed(engine, listing, heading, arguments.max_tokens, how=OFFSET_HINT)
 
 
-def profile(engine: Engine, caller: Caller, arguments: ask.Profile) -> ToolAnswer:
+def profile(engine: Engine, caller: Caller, arguments: ask.ProfileArguments) -> ToolAnswer:
     """Return what is known of the user and their standing rules, the most important first."""
     heading = "What the user prefers and wants to be kept to, the most important first."
     listing = engine.agents.profile(caller)
@@ -270,7 +270,7 @@ def _listed(
     return _found(text, shown, more=listing.more + len(listing.memories) - len(shown))
 
 
-def why(engine: Engine, caller: Caller, arguments: ask.Why) -> ToolAnswer:
+def why(engine: Engine, caller: Caller, arguments: ask.WhyArguments) -> ToolAnswer:
     """Explain what the last recalls of the session injected and left out, and why."""
     traces = engine.agents.traces(caller, memory=arguments.id or "", limit=arguments.limit)
     name = _whole(traces, arguments.id or "")
@@ -301,13 +301,13 @@ def _whole(traces: Sequence[Trace], prefix: str) -> str:
     return next((name for name in ids if prefix and name.startswith(prefix)), prefix)
 
 
-def stats(engine: Engine, caller: Caller, arguments: ask.Stats) -> ToolAnswer:  # noqa: ARG001 - one shape for all
+def stats(engine: Engine, caller: Caller, arguments: ask.StatsArguments) -> ToolAnswer:  # noqa: ARG001 - one shape for all
     """Count the memories that may be seen here, and the injections of the session at work."""
     counts = engine.agents.stats(caller)
     return ToolAnswer(text=stats_text(counts), data=say.stats_data(counts))
 
 
-def explain(engine: Engine, caller: Caller, arguments: ask.Help) -> ToolAnswer:  # noqa: ARG001 - one shape for all
+def explain(engine: Engine, caller: Caller, arguments: ask.HelpArguments) -> ToolAnswer:  # noqa: ARG001 - one shape for all
     """Say what each tool is for, one line each."""
     return _found("\n".join(f"- {tool.name}: {tool.about.partition('. ')[0].rstrip('.')}." for tool in TOOLS))
 
@@ -319,7 +319,7 @@ TOOLS: tuple[Tool, ...] = (
         about="Search what earlier sessions left on record for this project and user: decisions, rules, known errors with"
         " their fixes, open tasks. Use it BEFORE you decide something that may be decided already, when an error looks"
         " familiar, when the user refers to earlier work, and before you ask the user anything. Also to get the id of a memory.",
-        takes=ask.Search,
+        takes=ask.SearchArguments,
         gives=say.MEMORIES,
         answer=search,
         lean=True,
@@ -423,7 +423,7 @@ TOOLS: tuple[Tool, ...] = (
         title="Project context",
         about="What a new session here is given: rules, decisions, open tasks, an index of the rest. With an argument: what is known of"
         " that. Call it when you start without such a block, after a compaction, and in mid-session when the task changes.",
-        takes=ask.Context,
+        takes=ask.ContextArguments,
         gives=say.MEMORIES,
         answer=context,
         lean=True,
@@ -432,7 +432,7 @@ TOOLS: tuple[Tool, ...] = (
         name="inject_context",
         title="Context on a topic",
         about="Bring what is on record about a topic into this conversation.",
-        takes=ask.Inject,
+        takes=ask.InjectArguments,
         gives=say.MEMORIES,
         answer=inject,
     ),
@@ -440,7 +440,7 @@ TOOLS: tuple[Tool, ...] = (
         name="get_context_for_task",
         title="Context for a task",
         about="Everything on record that governs a task: call it once before you start a fix, feature or refactoring.",
-        takes=ask.Task,
+        takes=ask.TaskArguments,
         gives=say.MEMORIES,
         answer=task,
     ),
@@ -448,7 +448,7 @@ TOOLS: tuple[Tool, ...] = (
         name="memory_list",
         title="List memories",
         about="List memories, newest first; with text, the best match first.",
-        takes=ask.ListSome,
+        takes=ask.ListArguments,
         gives=say.MEMORIES,
         answer=list_some,
     ),
@@ -456,7 +456,7 @@ TOOLS: tuple[Tool, ...] = (
         name="memory_profile",
         title="User preferences",
         about="How this user wants to work.",
-        takes=ask.Profile,
+        takes=ask.ProfileArguments,
         gives=say.MEMORIES,
         answer=profile,
     ),
@@ -474,7 +474,7 @@ TOOLS: tuple[Tool, ...] = (
         name="memory_why",
         title="Explain recalls",
         about="Why memories were or were not handed over in this session.",
-        takes=ask.Why,
+        takes=ask.WhyArguments,
         gives=say.RECALLS,
         answer=why,
     ),
@@ -482,7 +482,7 @@ TOOLS: tuple[Tool, ...] = (
         name="memory_stats",
         title="Count memories",
         about="How much is on record here and what this session was given.",
-        takes=ask.Stats,
+        takes=ask.StatsArguments,
         gives=say.STATS,
         answer=stats,
     ),
@@ -490,7 +490,7 @@ TOOLS: tuple[Tool, ...] = (
         name="memory_help",
         title="Help",
         about="What each memory tool is for.",
-        takes=ask.Help,
+        takes=ask.HelpArguments,
         gives=say.MEMORIES,
         answer=explain,
     ),

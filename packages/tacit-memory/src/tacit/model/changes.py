@@ -106,7 +106,7 @@ class Contradict:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Edit:
+class Rewrite:
     """The decision to write `memory` as a new version of the stored memory with the same id, changed by the user or by a comparison."""
 
     memory: Memory
@@ -136,7 +136,7 @@ class Skip:
         return self.memory.id if self.memory is not None else ""
 
 
-Change = Add | Merge | Supersede | Contradict | Edit | Retire | Skip
+Change = Add | Merge | Supersede | Contradict | Rewrite | Retire | Skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

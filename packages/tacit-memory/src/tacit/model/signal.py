@@ -14,7 +14,7 @@ StartSource = Literal["startup", "resume", "clear", "compact", "fork"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Common:
+class _SignalFields:
     """The fields of every signal.
 
     Attributes:
@@ -45,7 +45,7 @@ class _Common:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SessionStarted(_Common):
+class SessionStarted(_SignalFields):
     """What a host sends when a session starts, resumes, clears, forks, or goes on after a compaction.
 
     Of a fork that begins with copies of its parent's messages: `copied` = the ids of each prompt there and here, `turns_back` = how
@@ -60,7 +60,7 @@ class SessionStarted(_Common):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PromptSubmitted(_Common):
+class PromptSubmitted(_SignalFields):
     """What a host sends when the user sent a prompt. `message_id` = the host's id of it, or empty; `machine` = a program made it, not a person.
 
     `command` = what the user typed for Tacit to do, `remember TEXT` or `forget ID`; a host sets it only where the whole
@@ -114,14 +114,14 @@ def mark_of_write(tool: str, argument: Callable[[str], object]) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToolStarting(_Common):
+class ToolStarting(_SignalFields):
     """What a host sends before a tool runs."""
 
     call: ToolCall
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToolFinished(_Common):
+class ToolFinished(_SignalFields):
     """What a host sends when a tool ran and did not fail; `output` is what it printed or returned."""
 
     call: ToolCall
@@ -129,7 +129,7 @@ class ToolFinished(_Common):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToolFailed(_Common):
+class ToolFailed(_SignalFields):
     """What a host sends when a tool or command failed; `error` is what the model will see."""
 
     call: ToolCall
@@ -137,14 +137,14 @@ class ToolFailed(_Common):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Compacting(_Common):
+class Compacting(_SignalFields):
     """What a host sends when it is about to compact the conversation; `automatic` = not because the user asked for it."""
 
     automatic: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SubagentStarted(_Common):
+class SubagentStarted(_SignalFields):
     """What a host sends when a subagent starts; `task` is its prompt, or empty if not known."""
 
     agent_type: str = ""
@@ -174,7 +174,7 @@ class RequestUsage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MessageEnded(_Common):
+class MessageEnded(_SignalFields):
     """What a host sends when the agent finished a message (a turn); `text` is its end. Nothing may be injected.
 
     `messages` is the conversation so far as JSON, where a host hands it over because there is no file of it; `sent` is what
@@ -188,7 +188,7 @@ class MessageEnded(_Common):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SessionEnded(_Common):
+class SessionEnded(_SignalFields):
     """What a host sends when the session ended, was cleared or deleted."""
 
     reason: str = ""

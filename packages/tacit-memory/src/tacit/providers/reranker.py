@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from tacit.errors import ProviderError
 from tacit.providers.embedding.onnx_dir import Encode, find_model, make_encode, read_json
-from tacit.providers.embedding.session import Session, open_session, run_model
+from tacit.providers.embedding.session import OnnxSession, open_session, run_model
 
 QUESTION_TOKENS = 128
 """A question is cut to this many tokens, so that room is left for the text."""
@@ -33,7 +33,7 @@ class LoadedModel:
     """A loaded model: its tokenizer and its session."""
 
     encode: Encode
-    session: Session
+    session: OnnxSession
 
 
 class CrossEncoder:

@@ -87,7 +87,7 @@ def _read_tables() -> dict[str, dict[str, Any]]:
     return tomllib.loads(Path(__file__).with_name("marks.toml").read_text("utf-8"))
 
 
-class _Table:
+class _LanguagePatterns:
     """The patterns of one language. A key that its table lacks has a pattern that matches no text."""
 
     def __init__(self, code: str) -> None:
@@ -155,11 +155,11 @@ class _Table:
 
 
 @cache
-def _table(code: str) -> _Table:
-    return _Table(code)
+def _table(code: str) -> _LanguagePatterns:
+    return _LanguagePatterns(code)
 
 
-def _tables(sentence: str, language: str = "") -> tuple[_Table, ...]:
+def _tables(sentence: str, language: str = "") -> tuple[_LanguagePatterns, ...]:
     """Return the tables to read a sentence with: its language's, else its prompt's; in doubt English."""
     own = natural_language_of(sentence)
     codes = (own,) if own != ENGLISH else (ENGLISH, language or ENGLISH)
@@ -283,7 +283,7 @@ def _strip(sentence: str) -> str:
         body = body[match.end() :].lstrip()
 
 
-def _bare(sentence: str, table: _Table) -> str:
+def _bare(sentence: str, table: _LanguagePatterns) -> str:
     """Return a sentence without its lead-in and marks of bold type."""
     body = _strip(sentence)
     while True:
@@ -305,7 +305,7 @@ def _bare(sentence: str, table: _Table) -> str:
     return table.of("tag").sub("", body)
 
 
-def _opens_mark(body: str, table: _Table) -> bool:
+def _opens_mark(body: str, table: _LanguagePatterns) -> bool:
     found = _mark_in(body, table)
     return (
         table.remember.match(body) is not None
@@ -315,11 +315,11 @@ def _opens_mark(body: str, table: _Table) -> bool:
     )
 
 
-def _asks(table: _Table, body: str) -> bool:
+def _asks(table: _LanguagePatterns, body: str) -> bool:
     return body.rstrip(" )\"'\u300d").endswith(("?", "\uff1f")) or table.opens("question", body)
 
 
-def _read(sentence: str, table: _Table, *, marked: bool) -> Marked | None:
+def _read(sentence: str, table: _LanguagePatterns, *, marked: bool) -> Marked | None:
     body = _behind_order(_bare(sentence, table), table)
     if table.opens("to_forget", body):
         return None
@@ -367,7 +367,7 @@ def _read(sentence: str, table: _Table, *, marked: bool) -> Marked | None:
     return _kept(body, body, name, table, strong=name in _OUTRIGHT, at=start)
 
 
-def _behind_order(body: str, table: _Table) -> str:
+def _behind_order(body: str, table: _LanguagePatterns) -> str:
     """Return the marked part behind an order or question joined by a conjunction, else the whole sentence.
 
     What it asks for at once is removed.
@@ -383,7 +383,7 @@ def _behind_order(body: str, table: _Table) -> str:
     return table.of("at_once").sub("", body)
 
 
-def _remembers(told: re.Match[str], table: _Table) -> bool:
+def _remembers(told: re.Match[str], table: _LanguagePatterns) -> bool:
     """Whether what follows "remember" is a statement, and not data that a program is to keep."""
     rest = told["rest"]
     if told["clause"] or told["mark"] or _ASIAN.search(rest):
@@ -391,7 +391,7 @@ def _remembers(told: re.Match[str], table: _Table) -> bool:
     return table.find("states", rest) is not None or _mark_in(rest, table) is not None
 
 
-def _mark_in(body: str, table: _Table) -> tuple[str, int] | None:
+def _mark_in(body: str, table: _LanguagePatterns) -> tuple[str, int] | None:
     """Return the name of the mark in a statement, and where its clause begins; None = no mark."""
     if table.find("from_now", body):
         return "from_now", 0
@@ -414,7 +414,7 @@ def _mark_in(body: str, table: _Table) -> tuple[str, int] | None:
     return ("everywhere", 0) if table.find("in_all", body) else None
 
 
-def _holds(name: str, body: str, table: _Table) -> re.Match[str] | None:
+def _holds(name: str, body: str, table: _LanguagePatterns) -> re.Match[str] | None:
     """Return the match of a mark in the main clause; None = it has none."""
     if name in ("always", "never") and table.has("norm"):
         main = _main(body, table)
@@ -427,7 +427,7 @@ def _holds(name: str, body: str, table: _Table) -> re.Match[str] | None:
     return table.find(name, body)
 
 
-def _main(body: str, table: _Table) -> str:
+def _main(body: str, table: _LanguagePatterns) -> str:
     """Return the main clause of a sentence, so that "write a test that never fails" gives no rule."""
     subordinate = table.find("subordinate", body)
     if subordinate is None:
@@ -435,7 +435,9 @@ def _main(body: str, table: _Table) -> str:
     return body[subordinate.end() :] if table.verb_final else body[: subordinate.start()]
 
 
-def _kept(text: str, said: str, name: str, table: _Table, *, strong: bool, at: int = 0) -> Marked | None:
+def _kept(
+    text: str, said: str, name: str, table: _LanguagePatterns, *, strong: bool, at: int = 0
+) -> Marked | None:
     """Return the statement `text`; None if its words `said` are for once, doubted, reported, or unclear alone."""
     before, clause = _split_clause(said, at)
     head = before + clause
@@ -485,7 +487,7 @@ def _split_clause(body: str, at: int) -> tuple[str, str]:
     return body[:start], body[start : end.start() if end else len(body)]
 
 
-def _antecedent(clause: str, table: _Table) -> bool:
+def _antecedent(clause: str, table: _LanguagePatterns) -> bool:
     """Whether the noun that a clause's pronoun refers to may stand before it in the clause."""
     match = table.find("loose", clause)
     return (
@@ -495,7 +497,7 @@ def _antecedent(clause: str, table: _Table) -> bool:
     )
 
 
-def _content_words(text: str, table: _Table) -> int:
+def _content_words(text: str, table: _LanguagePatterns) -> int:
     """Return the number of words that are not mere function words."""
     if not table.has("nothing"):
         return round(count_words(text))

@@ -38,7 +38,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from tacit.fitted import Artifact, Origin, load_fitted
+from tacit.fitted import Artifact, FitOrigin, load_fitted
 from tacit.model.trigger import Situation, Trigger
 from tacit.reading.commands import command_actions, split_commands
 from tacit.reading.moment_places import glob_pattern
@@ -74,7 +74,7 @@ class MatchModel:
     triggers: Mapping[str, float]
     given: Weights
     local: Weights
-    origin: Origin = field(default_factory=Origin)
+    origin: FitOrigin = field(default_factory=FitOrigin)
     _scaled: tuple[dict[str, float], dict[str, float]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

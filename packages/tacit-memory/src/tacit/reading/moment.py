@@ -13,7 +13,7 @@ Command = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class CallConditions:
     """The conditions that a tool call must meet to be the moment of a rule.
 
     Of commands, acts, options, paths, hosts and tools the first given counts; the rest narrows it.
@@ -66,7 +66,7 @@ class Moment:
         instead: the rule only names a better way, so it need not be shown before the call.
     """
 
-    target: Target
+    target: CallConditions
     forbids: bool = False
     way: bool = False
     subject: bool = False

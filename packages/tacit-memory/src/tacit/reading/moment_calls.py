@@ -19,7 +19,15 @@ from typing import Literal
 from tacit.model.memory import Entity
 from tacit.model.signal import ToolCall
 from tacit.reading.commands import PROGRAMS, simple_commands
-from tacit.reading.moment import Command, Moment, Target, act_ordered, acts_ahead, acts_done, acts_of_tool
+from tacit.reading.moment import (
+    CallConditions,
+    Command,
+    Moment,
+    act_ordered,
+    acts_ahead,
+    acts_done,
+    acts_of_tool,
+)
 from tacit.reading.moment_places import key_of_pattern, keys_of_path, touches
 from tacit.reading.moments import read_moments
 from tacit.text.lazy_regex import lazy_regex, wording
@@ -181,7 +189,7 @@ def fit_of(moment: Moment, facts: CallFacts) -> Fit:
     )
 
 
-def _is_now(target: Target, facts: CallFacts) -> bool:
+def _is_now(target: CallConditions, facts: CallFacts) -> bool:
     if target.satisfied and any(_has_all(target.satisfied, command) for command in facts.commands):
         return False
     if target.tools:
@@ -235,13 +243,13 @@ def _is_now(target: Target, facts: CallFacts) -> bool:
     return not target.paths and bool(target.hosts) and _asks_hosts(target, facts)
 
 
-def _touches(target: Target, paths: Sequence[str], *, or_none: bool = False) -> bool:
+def _touches(target: CallConditions, paths: Sequence[str], *, or_none: bool = False) -> bool:
     if not target.paths:
         return or_none
     return any(touches(pattern, path) for pattern in target.paths for path in paths)
 
 
-def _is_at(target: Target, command: Command) -> bool:
+def _is_at(target: CallConditions, command: Command) -> bool:
     """Whether a command names one of the target's files, or no file at all."""
     if not target.paths:
         return True
@@ -253,11 +261,11 @@ def _is_at(target: Target, command: Command) -> bool:
     return not file_words or _touches(target, file_words)
 
 
-def _asks_hosts(target: Target, facts: CallFacts) -> bool:
+def _asks_hosts(target: CallConditions, facts: CallFacts) -> bool:
     return not target.hosts or any(host in target.hosts for name in facts.hosts for host in parents_of(name))
 
 
-def _is_about(target: Target, facts: CallFacts) -> bool:
+def _is_about(target: CallConditions, facts: CallFacts) -> bool:
     return not target.topics or any(
         topic in text for topic in target.topics for text in (facts.text, facts.written)
     )
@@ -284,12 +292,12 @@ def _leads_to_command(target_command: Command, commands: Sequence[Command]) -> b
     )
 
 
-def _leads_to_path(target: Target, viewed_paths: Sequence[str]) -> bool:
+def _leads_to_path(target: CallConditions, viewed_paths: Sequence[str]) -> bool:
     """Whether one of the viewed paths is a file of the target."""
     return any(touches(pattern, path) for pattern in target.paths for path in viewed_paths)
 
 
-def _is_next(target: Target, facts: CallFacts) -> bool:
+def _is_next(target: CallConditions, facts: CallFacts) -> bool:
     if target.words and _switched(facts) and "commit" in target.acts:
         return any(word in facts.text for word in target.words)
     if target.commands:
@@ -340,7 +348,7 @@ def _is_option(word: str, option: str) -> bool:
     return short and option[1] in word
 
 
-def _names_words(target: Target, facts: CallFacts) -> bool:
+def _names_words(target: CallConditions, facts: CallFacts) -> bool:
     """Whether the call names the target's branch, environment or place, or none at all."""
     if not target.words:
         return True
@@ -372,7 +380,7 @@ def _names(word: str, text: str) -> bool:
     return re.search(rf"(?<![\w/-]){re.escape(word)}{end}|(?<=-){re.escape(word)}(?![\w-])", text) is not None
 
 
-def _runs(target: Target, facts: CallFacts) -> bool:
+def _runs(target: CallConditions, facts: CallFacts) -> bool:
     """Whether the call runs tests with one of the target's programs, or the target names none."""
     if not target.runners:
         return True

@@ -4,7 +4,7 @@ In: text. Out: where a command stands in it, and how sure that is: a program alo
 
 What a phrase of a statement means as a call: its anchors, and the target that they make together.
 
-In: a statement, then phrases of it. Out: a `Target` for each phrase. Anchors are commands (in code or in plain words), paths,
+In: a statement, then phrases of it. Out: a `CallConditions` for each phrase. Anchors are commands (in code or in plain words), paths,
 addresses, options, tools of the host, and acts. All but acts and options are replaced by marks first, so that no clause ends inside one.
 """
 
@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tacit.reading.commands import PROGRAMS, simple_commands
-from tacit.reading.moment import RUNNERS, Command, Target, acts_said
+from tacit.reading.moment import RUNNERS, CallConditions, Command, acts_said
 from tacit.reading.moment_places import FOLDER, file_patterns_said, file_sort_said, path_pattern
 from tacit.reading.terms import find_paths
 from tacit.text.lazy_regex import lazy_regex, wording
@@ -163,7 +163,7 @@ class Phrases:
             re.match(r"\s+(?:is|to|in|into|on|with|through|over)\b", after)
         )
 
-    def target(self, phrase: str, *, changes: bool = False) -> Target:
+    def target(self, phrase: str, *, changes: bool = False) -> CallConditions:
         """Return the call that `phrase` names; an empty target = none for certain.
 
         A file is one only where the phrase says that it is changed, or where the caller knows (`changes`).
@@ -188,17 +188,17 @@ class Phrases:
             else target
         )
 
-    def satisfied_by(self, target: Target, sentence: str) -> Target:
+    def satisfied_by(self, target: CallConditions, sentence: str) -> CallConditions:
         """Return `target` with the options that `sentence` prescribes: a call with them follows the rule."""
         options = tuple(dict.fromkeys(_OPTION.findall(sentence)))
         own = {word for command in target.commands for word in command}
         return replace(target, satisfied=tuple(option for option in options if option not in own))
 
-    def files(self, phrase: str) -> Target:
+    def files(self, phrase: str) -> CallConditions:
         """Return a target with the files and folders that `phrase` names, as changed ones."""
         marks = [self._kept[int(number)] for number in _MARK.findall(phrase)]
         place_texts = [text for sort, text in marks if sort == "path" or (sort == "code" and _is_place(text))]
-        return Target(
+        return CallConditions(
             paths=tuple(dict.fromkeys(path_pattern(text) for text in place_texts if find_paths(text)))
         )
 
@@ -207,7 +207,7 @@ class Phrases:
         marks = [self._kept[int(number)] for number in _MARK.findall(phrase)]
         return self._paths(phrase, marks, acts=True) or file_patterns_said(phrase)
 
-    def command_at(self, phrase: str) -> Target:
+    def command_at(self, phrase: str) -> CallConditions:
         """Return the commands or the tool that `phrase` begins with; an empty target = it begins otherwise."""
         begin = re.sub(
             r"^(?:\s*(?:with|via|by|the|an?|plain|bare|raw|whatever|system|global|globally installed|directly|direct|calling|running|run|using|use|invoking|through|to|from|your|our)\b)*\s*",
@@ -221,18 +221,18 @@ class Phrases:
                 commands += _as_commands(text)
             unread = re.sub(r"^\s*(?:,|or|and|/)\s*(?:the |plain )?", "", unread[mark.end() :])
         if commands:
-            return Target(commands=tuple(dict.fromkeys(commands)))
+            return CallConditions(commands=tuple(dict.fromkeys(commands)))
         for start, _stop, command, _certain in commands_in(begin):
             if start == 0:
-                return Target(commands=simple_commands(command))
+                return CallConditions(commands=simple_commands(command))
         tool = _PHRASES.tool.match(begin)
         if tool is None:
-            return Target()
+            return CallConditions()
         before = self._antecedent(phrase)
         marks = [self._kept[int(number)] for number in _MARK.findall(before or "")]
-        return Target(tools=((tool[1] or tool[2]).lower(),), paths=self._paths("", marks, acts=False))
+        return CallConditions(tools=((tool[1] or tool[2]).lower(),), paths=self._paths("", marks, acts=False))
 
-    def _own_target(self, phrase: str, *, changes: bool) -> Target:
+    def _own_target(self, phrase: str, *, changes: bool) -> CallConditions:
         marks = [self._kept[int(number)] for number in _MARK.findall(phrase)]
         acts = acts_said(phrase)
         first = acts[0][2] if acts else ""
@@ -241,7 +241,7 @@ class Phrases:
         commands = self._commands(phrase, marks)
         tools = tuple((name or spoken_name).lower() for name, spoken_name in _PHRASES.tool.findall(phrase))
         if tools and not commands:
-            return Target(
+            return CallConditions(
                 tools=tools, paths=self._paths(phrase, marks, acts=False), topics=self._topics(phrase)
             )
         if commands:
@@ -250,7 +250,7 @@ class Phrases:
             files = any(command[:2] in _FILE_COMMANDS for command in commands)
             paths = self._paths(phrase, marks, acts=True) or file_patterns_said(phrase) if files else ()
             words = self._words(phrase, first, commands=True)
-            return Target(
+            return CallConditions(
                 commands=tuple((*command, *(option for option in more if option not in command)) for command in commands),
                 acts=(first,) if first and alone and first not in ("download", "remote_shell") else (), words=words, paths=paths, hosts=hosts,
             )  # fmt: skip
@@ -262,28 +262,28 @@ class Phrases:
         if paths and not (first and acts[0][0] < phrase.find("\ue000")):
             secret = changes and any(_PHRASES.secret.search(path) for path in paths)
             folders = all(path.endswith("/") or "*" in path for path in paths)
-            return Target(
+            return CallConditions(
                 paths=paths, removes=removes, reads=secret or (reads and not (edits and not changes)),
                 creates=folders and not removes and bool(_PHRASES.creates.search(phrase)), topics=("version",) if _VERSION.search(phrase) else (),
             )  # fmt: skip
         if first:
             options = _OPTION.findall(phrase)
             if first != "test" and options and first not in ("force_push", "reset"):
-                return Target(acts=(first,), words=words, options=tuple(options), hosts=hosts)
+                return CallConditions(acts=(first,), words=words, options=tuple(options), hosts=hosts)
             narrow = (named_paths or (file_patterns_said(phrase))) if first in _FILE_ACTS else ()
-            return Target(
+            return CallConditions(
                 acts=(first,), words=words, hosts=hosts, paths=narrow, runners=self._runners(phrase, first), topics=self._topics(phrase)
             )  # fmt: skip
         if options := tuple(dict.fromkeys(_OPTION.findall(phrase))):
-            return Target(options=options)
+            return CallConditions(options=options)
         if not paths and (edits or reads) and (kinds := file_patterns_said(phrase)):
-            return Target(
+            return CallConditions(
                 paths=kinds,
                 removes=removes,
                 reads=reads and not edits,
                 creates=not removes and bool(_PHRASES.creates.search(phrase)),
             )
-        return Target(paths=paths, hosts=hosts)
+        return CallConditions(paths=paths, hosts=hosts)
 
     def _antecedent(self, phrase: str) -> str | None:
         """Return the mark or words that a pronoun in `phrase` refers to, from earlier sentences; None = unknown."""

@@ -13,7 +13,7 @@ import re
 from dataclasses import replace
 from functools import lru_cache
 
-from tacit.reading.moment import Moment, Target
+from tacit.reading.moment import CallConditions, Moment
 from tacit.reading.moment_phrases import Phrases
 from tacit.text.lazy_regex import lazy_regex, wording
 
@@ -261,8 +261,8 @@ def _is_short(head: str) -> bool:
 
 def _placed(clause: str, phrases: Phrases) -> Moment | None:
     match = _PHRASES.placed.match(clause)
-    target = phrases.target(match[1], changes=True) if match else Target()
-    return Moment(target=Target(paths=target.paths), way=True)
+    target = phrases.target(match[1], changes=True) if match else CallConditions()
+    return Moment(target=CallConditions(paths=target.paths), way=True)
 
 
 def _about_file(sentence: str, phrases: Phrases) -> Moment | None:

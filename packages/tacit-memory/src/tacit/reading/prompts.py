@@ -118,7 +118,7 @@ _LONG_END = 2_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+class ShortReply:
     """What a short reply of the user says, as flags of which several can be true: yes, no, small talk, go on.
 
     Attributes:
@@ -138,38 +138,38 @@ class Reply:
     rest: str = ""
 
 
-def read_reply(text: str) -> Reply:
+def read_reply(text: str) -> ShortReply:
     """Return what `text` says as a reply to the agent; all flags are False for a long text without a clear yes or no at its beginning."""
     return _read_reply(text.strip())
 
 
 @lru_cache(maxsize=16)
-def _read_reply(text: str) -> Reply:
+def _read_reply(text: str) -> ShortReply:
     if not text:
-        return Reply()
+        return ShortReply()
     words = text.split()
     pick = _REPLIES.pick.match(text)
     if pick and (len(words) <= _SHORT_WORDS or pick[0].endswith((".", ",", ";", ":", ")", "\n", "!"))):
         picks = _picks(pick)
         if picks:
-            return Reply(accepts=True, picks=picks, rest=text[pick.end() :].strip())
+            return ShortReply(accepts=True, picks=picks, rest=text[pick.end() :].strip())
     if len(words) <= _SHORT_WORDS and _REPLIES.thanks.match(text):
-        return Reply(small_talk=True)
+        return ShortReply(small_talk=True)
     if len(words) <= _SHORT_WORDS and _REPLIES.accept.match(text):
-        return Reply(
+        return ShortReply(
             accepts=True,
             small_talk=bool(_REPLIES.small_talk.match(text)),
             goes_on=bool(_REPLIES.goes_on.search(text)),
             picks=_ordinals(text),
         )
     if len(words) <= _SHORT_WORDS and _REPLIES.small_talk.match(text):
-        return Reply(small_talk=True)
+        return ShortReply(small_talk=True)
     refusal = _REPLIES.refuse.match(text)
     if refusal and (refusal.end() == len(text) or text[refusal.end() - 1] in " .,!;:\n" or not refusal.end()):
-        return Reply(refuses=True, rest=text[refusal.end() :].strip())
+        return ShortReply(refuses=True, rest=text[refusal.end() :].strip())
     lead = _leading_yes(text)
     if lead:
-        return Reply(
+        return ShortReply(
             accepts=True,
             picks=_ordinals(text) if len(words) <= _SHORT_WORDS else (),
             rest=text[lead:].strip(),
@@ -177,8 +177,8 @@ def _read_reply(text: str) -> Reply:
     if len(words) <= 6:
         ordinals = _ordinals(text)
         if ordinals:
-            return Reply(accepts=True, picks=ordinals)
-    return Reply()
+            return ShortReply(accepts=True, picks=ordinals)
+    return ShortReply()
 
 
 @lru_cache(maxsize=64)

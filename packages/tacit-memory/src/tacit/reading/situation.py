@@ -18,7 +18,7 @@ from tacit.model.trigger import Situation
 from tacit.reading.commands import Touch, command_actions, file_actions, split_commands
 from tacit.reading.errors import looks_like_error
 from tacit.reading.languages import languages_in, languages_of
-from tacit.reading.prompts import Reply, asks_for_leave, machine_made, proposal_in, read_reply
+from tacit.reading.prompts import ShortReply, asks_for_leave, machine_made, proposal_in, read_reply
 from tacit.reading.terms import find_paths, objects_of, prose_of
 from tacit.reading.words import QUESTION_OPENERS, REQUEST_OPENERS, ActionEvidence, Weights, read_words
 from tacit.text.lazy_regex import wording
@@ -107,7 +107,7 @@ class Utterance:
     previous_end: str = ""
 
     @cached_property
-    def reply(self) -> Reply:
+    def reply(self) -> ShortReply:
         """Return how the prompt reads as a reply to the agent: a yes, a no, small talk, or more."""
         return read_reply(self.text_shown)
 

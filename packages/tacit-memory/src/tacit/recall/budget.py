@@ -379,7 +379,7 @@ LEAST_WORDS_CHARS = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class CategoryEntry:
     """A candidate for a category; the entries of a category are packed by `value`, highest first, then newest, then by text."""
 
     candidate: Candidate
@@ -399,7 +399,7 @@ class Costs:
         count: of a bare text.
     """
 
-    line: Callable[[Entry, str], int]
+    line: Callable[[CategoryEntry, str], int]
     heading: Callable[[str], int]
     count: Callable[[str], int]
 
@@ -418,13 +418,13 @@ class Filling:
         """Tokens that are left of the whole pack's budget."""
         return self.total - sum(item.tokens for item in self.items)
 
-    def fill(self, entries: Sequence[Entry], budget: int) -> tuple[int, list[Entry]]:
+    def fill(self, entries: Sequence[CategoryEntry], budget: int) -> tuple[int, list[CategoryEntry]]:
         """Add the entries that fit into `budget`, best first; return the tokens used and the entries left out.
 
         One that does not fit is shortened to what is left; smaller ones behind it may still fit.
         """
         used = 0
-        out: list[Entry] = []
+        out: list[CategoryEntry] = []
         for entry in sorted(entries, key=lambda e: (-e.value, e.candidate.memory.newest_first, e.text)):
             head = 0 if entry.category in self.headed else self.costs.heading(entry.category)
             room = min(budget - used, self.left) - head
@@ -445,7 +445,7 @@ class Filling:
             used += item.tokens + head
         return used, out
 
-    def _fitted(self, entry: Entry, room: int) -> PackItem | None:
+    def _fitted(self, entry: CategoryEntry, room: int) -> PackItem | None:
         tokens = self.costs.line(entry, entry.text)
         if tokens <= room:
             return PackItem(
@@ -486,7 +486,7 @@ def shorten_long_text(text: str, *, above: int, to: int, count: Callable[[str], 
 
 
 def pack_with_carryover(
-    entries: Sequence[Entry], *, order: Sequence[tuple[str, int]], carried: int, filling: Filling
+    entries: Sequence[CategoryEntry], *, order: Sequence[tuple[str, int]], carried: int, filling: Filling
 ) -> tuple[Drop, ...]:
     """Fill categories in `order` of (name, budget); what one leaves goes to the next. Return the drops.
 
@@ -498,7 +498,7 @@ def pack_with_carryover(
         carried: tokens that a section before them left.
         filling: the pack to fill.
     """
-    by_category: dict[str, list[Entry]] = {}
+    by_category: dict[str, list[CategoryEntry]] = {}
     for entry in entries:
         by_category.setdefault(entry.category, []).append(entry)
     drops: list[Drop] = []
@@ -518,16 +518,16 @@ def pack_with_carryover(
 
 
 def fill_strict(
-    entries: Sequence[Entry], *, budgets: Mapping[str, int], reserve: int, filling: Filling
-) -> list[Entry]:
+    entries: Sequence[CategoryEntry], *, budgets: Mapping[str, int], reserve: int, filling: Filling
+) -> list[CategoryEntry]:
     """Fill each category with its own budget, then `reserve` tokens (0 = none) with the best of what did not fit. Return what is left out."""
-    unplaced: list[Entry] = []
+    unplaced: list[CategoryEntry] = []
     for name, budget in budgets.items():
         unplaced += filling.fill([entry for entry in entries if entry.category == name], budget)[1]
     return filling.fill(unplaced, reserve)[1] if reserve else unplaced
 
 
-def drops_for_no_room(entries: Sequence[Entry]) -> tuple[Drop, ...]:
+def drops_for_no_room(entries: Sequence[CategoryEntry]) -> tuple[Drop, ...]:
     """Turn entries that the caller could not place into drops with the cause NO_ROOM and their category as detail, one each."""
     return tuple(
         Drop(memory_id=e.candidate.memory.id, why=DropReason(cause=DropCause.NO_ROOM, detail=e.category))

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from tacit.config.settings import JudgeSettings, RecallSettings
 from tacit.errors import InvalidInput
-from tacit.fitted import Artifact, Origin, load_fitted, values_of
+from tacit.fitted import Artifact, FitOrigin, load_fitted, values_of
 from tacit.fitted.matrices import Int8Matrix, from_int8
 from tacit.model.evidence import Candidate
 from tacit.model.kinds import Kind, KindRegistry
@@ -320,7 +320,7 @@ class PromptTransform:
     turn: Vectors | None = None
     mean: float
     deviation: float
-    origin: Origin = field(default_factory=Origin)
+    origin: FitOrigin = field(default_factory=FitOrigin)
 
     def speaks_of(self, identity: EmbedderIdentity) -> bool:
         """Whether the transform was fitted for this embedder; vectors of others must not be transformed."""
@@ -608,7 +608,7 @@ class GateModel:
     """The shipped kind of gate: one model for each surface that it judges."""
 
     surfaces: Mapping[Surface, SurfaceModel]
-    origin: Origin = field(default_factory=Origin)
+    origin: FitOrigin = field(default_factory=FitOrigin)
 
     def covers(self, surface: Surface) -> bool:
         """Whether relevance on `surface` is judged by this model."""
@@ -1020,7 +1020,7 @@ class NeedModel:
 
     given: Linear
     local: Linear
-    origin: Origin = field(default_factory=Origin, compare=False)
+    origin: FitOrigin = field(default_factory=FitOrigin, compare=False)
 
     def needs(self, memories: Sequence[Memory], *, kinds: KindRegistry, at_ms: int) -> NDArray[np.float64]:
         """Return the expected need of each memory of one whole pool at `at_ms`, shape (len(memories),), 0 to 1."""

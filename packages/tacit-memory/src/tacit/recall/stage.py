@@ -535,7 +535,7 @@ class StartPoolDesign:
     keyed_by: Callable[[RecallSettings], Hashable] = lambda _settings: ()
 
 
-class _Line(Protocol):
+class _CandidateLine(Protocol):
     def __call__(self, candidate: Candidate, text: str, kinds: KindRegistry, clean: Clean = ...) -> str: ...
 
 
@@ -577,7 +577,7 @@ class Layout:
     """
 
     frame: Callable[[Surface], str]
-    line: _Line
+    line: _CandidateLine
     block: _Block
     item_line: _ItemLine | None = None
     pack: Callable[[RecallState], Outcome[Pack]] | None = None

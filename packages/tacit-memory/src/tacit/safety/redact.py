@@ -23,7 +23,7 @@ from tacit.config.settings import PrivacySettings
 from tacit.errors import InvalidSetting
 from tacit.model.scope import Scope
 from tacit.safety.credentials import ASSIGNMENTS, COMPLEMENTS, CREDENTIALS
-from tacit.safety.secret_shapes import ISSUER_SHAPES, SHAPES, Finder, Shape
+from tacit.safety.secret_shapes import ISSUER_SHAPES, SHAPES, Finder, SecretShape
 from tacit.safety.value_shapes import SPLIT_SHAPES, VALUE_SHAPES
 from tacit.text.lazy_regex import lazy_regex
 
@@ -31,7 +31,7 @@ PERSONAL = frozenset({"email", "phone", "private", "credit_card", "iban"})
 """Kinds of findings that are personal data, and no key to something."""
 
 _Judge = Callable[[str], bool]
-_ALL: tuple[Shape | Finder, ...] = (
+_ALL: tuple[SecretShape | Finder, ...] = (
     *SPLIT_SHAPES,
     *ISSUER_SHAPES,
     *SHAPES,
@@ -264,7 +264,9 @@ class Redactor:
             text = self._near(shape, [word for word in shape.held if word in words], text, counts)
         return text
 
-    def _near(self, shape: Shape | Finder, words: Sequence[str], text: str, counts: Counter[str]) -> str:
+    def _near(
+        self, shape: SecretShape | Finder, words: Sequence[str], text: str, counts: Counter[str]
+    ) -> str:
         """Apply `shape` where it can match: within its reach around `words`, or everywhere if it has no reach or the text is short."""
         if shape.reach is None or len(text) < SHORT:
             return self._apply(shape, text, counts)
@@ -285,7 +287,7 @@ class Redactor:
             text = self._sub(_IBAN, text, "iban", counts, innocent=lambda value: not _is_iban(value))
         return text
 
-    def _apply(self, shape: Shape | Finder, text: str, counts: Counter[str]) -> str:
+    def _apply(self, shape: SecretShape | Finder, text: str, counts: Counter[str]) -> str:
         pieces: list[str] = []
         done = 0
         for start, end in shape.spans(text):
@@ -445,7 +447,7 @@ def _is_no_phone(text: str) -> bool:
     return not 9 <= len(digits) <= 15 or len(set(digits)) < 4
 
 
-_SPOKEN_PHONE = Shape(
+_SPOKEN_PHONE = SecretShape(
     kind="phone", keywords=_PHONE_WORDS, pattern=_NEAR_PHONE, innocent=_is_no_phone, reach=(0, 0)
 )
 

@@ -128,7 +128,7 @@ def _low_entropy(value: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shape:
+class SecretShape:
     """A kind of secret that a pattern finds.
 
     Attributes:
@@ -195,9 +195,9 @@ def shape(
     *,
     reach: tuple[int, int] | None = None,
     held: str = "",
-) -> Shape:
-    """Make a `Shape`. `keywords` and `held` are separated by blanks."""
-    return Shape(
+) -> SecretShape:
+    """Make a `SecretShape`. `keywords` and `held` are separated by blanks."""
+    return SecretShape(
         kind=kind,
         keywords=tuple(keywords.split()),
         pattern=lazy_regex(pattern, flags),
@@ -216,7 +216,7 @@ _NAME_WORDS = "pass pwd secret token key credential dsn"
 _B = r"(?<![A-Za-z0-9_])"  # a token starts here
 _E = r"(?![A-Za-z0-9_-])"  # and ends here
 
-SHAPES: tuple[Shape, ...] = (
+SHAPES: tuple[SecretShape, ...] = (
     shape(
         "private_key", "-----begin",
         r"-----BEGIN (?:[A-Z0-9 ]+ )?PRIVATE KEY(?: BLOCK)?-----(?=(?:\s|\\[nr]|[\w-]+: [^\n]*\n|[\"'+,])*[A-Za-z0-9+/=]{16}).*?(?:-----END (?:[A-Z0-9 ]+ )?PRIVATE KEY(?: BLOCK)?-----|\Z)",
@@ -394,7 +394,7 @@ def _no_pair(value: str) -> bool:
     )
 
 
-ISSUER_SHAPES: tuple[Shape, ...] = (
+ISSUER_SHAPES: tuple[SecretShape, ...] = (
     *(
         shape("issued_token", keywords, rf"(?<![A-Za-z0-9_-]){form}(?![A-Za-z0-9])", innocent=_for_show)
         for keywords, form in _FORMS

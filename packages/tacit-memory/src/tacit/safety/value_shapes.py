@@ -13,7 +13,7 @@ from tacit.safety.credential_words import WORDS, Words
 from tacit.safety.secret_shapes import (
     REFERENCE,
     TECHNICAL,
-    Shape,
+    SecretShape,
     entropy,
     is_ordinary,
     is_placeholder,
@@ -202,7 +202,7 @@ def _no_code(value: str) -> bool:
     return len(set(digits)) < 2 or (len(digits) == 4 and digits[0] in "12" and digits[1] in "09")
 
 
-def _shapes_of(words: Words) -> tuple[Shape, ...]:
+def _shapes_of(words: Words) -> tuple[SecretShape, ...]:
     """Make the shapes that find secrets in texts of one language."""
     keywords, names = words.names
     edge = r"(?<!\w)" if words.spaced else ""
@@ -242,7 +242,7 @@ def _shapes_of(words: Words) -> tuple[Shape, ...]:
     return tuple(shapes)
 
 
-SPLIT_SHAPES: tuple[Shape, ...] = (
+SPLIT_SHAPES: tuple[SecretShape, ...] = (
     shape(
         "secret_assignment", _KEYS,
         rf"(?i:{_START}{_KEY_NAME})[\"'`]?{_SET}(?P<secret>[\"'][^\"'\n]{{2,80}}[\"'](?:\s{{0,3}}[+.&\\]{{0,2}}\s{{0,8}}[\"'][^\"'\n]{{2,80}}[\"']){{1,8}})(?!\s{{0,3}}[:=])",
@@ -258,7 +258,7 @@ SPLIT_SHAPES: tuple[Shape, ...] = (
 )  # fmt: skip
 """Shapes that are tried before all others, which would find only a part: values in several pieces, and answers to a prompt."""
 
-VALUE_SHAPES: tuple[Shape, ...] = (
+VALUE_SHAPES: tuple[SecretShape, ...] = (
     # `password = swordfish`, `db password: swordfish`, `"secret": "opensesame"`, also with the quotes of JSON within a text.
     shape(
         "secret_assignment", _PASSWORDS,

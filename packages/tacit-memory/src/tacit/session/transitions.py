@@ -297,7 +297,7 @@ SURFACES = (Surface.PROMPT, Surface.ACTION, Surface.FAILURE, Surface.SUBAGENT)
 """Surfaces that a signal asks for with words, files or a call."""
 
 
-class _Common(TypedDict):
+class _QueryFields(TypedDict):
     session: SessionKey
     key: str
     at_ms: int
@@ -342,7 +342,7 @@ def signal_and_state(
     """Return a signal that asks for `surface` with `inputs`, and a session record to go with it; `session` None = no session."""
     key = session or NOBODY
     prompts = inputs.prompts
-    common: _Common = {"session": key, "key": "again", "at_ms": at_ms, "cwd": cwd}
+    common: _QueryFields = {"session": key, "key": "again", "at_ms": at_ms, "cwd": cwd}
     bare = surface is Surface.ACTION and not (inputs.command or inputs.paths)
     command = inputs.text if bare else inputs.command
     call = ToolCall(

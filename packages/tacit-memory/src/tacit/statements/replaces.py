@@ -147,7 +147,7 @@ _Words = tuple[_Word, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Reading:
+class _Parsed:
     """A parsed statement.
 
     Attributes:
@@ -246,7 +246,7 @@ def _own_words() -> dict[str, frozenset[str]]:
 
 
 @lru_cache(maxsize=4096)
-def _read(text: str, language: str, *, loose: bool = False) -> _Reading:
+def _read(text: str, language: str, *, loose: bool = False) -> _Parsed:
     forms = _forms(language)
     assert forms is not None
     flat = " ".join(unicodedata.normalize("NFC", text).replace("’", "'").split())
@@ -293,7 +293,7 @@ def _read(text: str, language: str, *, loose: bool = False) -> _Reading:
         and not _is_time(part, forms)
         and (number or not _may_end(part, forms))
     ]
-    return _Reading(
+    return _Parsed(
         clauses=tuple(part for part in clauses if part),
         asks=asked,
         hedges=frozenset((*(match[0].lower() for match in forms.hedges.finditer(told)), *limited)),
@@ -406,8 +406,8 @@ class _Comparison:
     """A comparison of a new statement with an earlier one; `correction` = the new one was said to correct something."""
 
     forms: _Forms
-    new: _Reading
-    earlier: _Reading
+    new: _Parsed
+    earlier: _Parsed
     correction: bool
 
     @property

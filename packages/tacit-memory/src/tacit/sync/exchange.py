@@ -72,7 +72,7 @@ PAGE = 200
 """Entries of one request."""
 
 
-class Exchange:
+class LogExchange:
     """The exchange of log entries between this device and the server. Used by one thread at a time."""
 
     def __init__(

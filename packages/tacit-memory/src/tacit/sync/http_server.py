@@ -8,18 +8,13 @@ from typing import TypeVar
 
 import httpx2 as httpx
 
-from tacit.sync.connection import ANSWER_S, CONNECT_S, ServerConnection
+from tacit.sync.connection import ANSWER_S, CONNECT_S, NoContent, ServerConnection
 from tacit.sync.entry import Entry
 from tacit.sync.views import DeviceView, LoggedIn, SignInBegun, SignInResult
 
 PREFIX = "/sync/v1"
 SIGN_IN_PREFIX = "/auth/v1"
 _T = TypeVar("_T")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Done:
-    """An answer without content."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,11 +87,11 @@ class HttpServer:
 
     def push(self, entries: Sequence[Entry]) -> None:
         """Store entries of one log on the server, in order; those that it has already are ignored."""
-        self._ask(_Done, "POST", "/entries", {"entries": entries})
+        self._ask(NoContent, "POST", "/entries", {"entries": entries})
 
     def report(self, heads: Mapping[str, int]) -> None:
         """Tell the server the number of the last entry that this device has, for every log (device -> number)."""
-        self._ask(_Done, "POST", "/report", {"heads": heads})
+        self._ask(NoContent, "POST", "/report", {"heads": heads})
 
     def renew(self, device: str, signature: bytes) -> LoggedIn:
         """Log this home in as another device, named by its new public key `device`, and return the login, whose token is used from now on.
@@ -110,7 +105,7 @@ class HttpServer:
 
     def rotate(self, key: str) -> None:
         """Give the account a new secret, whose public name is `key`: the server revokes all other devices and deletes what they and this one sent."""
-        self._ask(_Done, "POST", "/rotate", {"key": key})
+        self._ask(NoContent, "POST", "/rotate", {"key": key})
 
     def devices(self) -> Sequence[DeviceView]:
         """Return the devices of the account, revoked ones included."""
@@ -118,7 +113,7 @@ class HttpServer:
 
     def revoke(self, device: str) -> None:
         """Revoke a device: the server refuses its token from now on."""
-        self._ask(_Done, "POST", f"/devices/{device}/revoke")
+        self._ask(NoContent, "POST", f"/devices/{device}/revoke")
 
     def invite(self) -> str:
         """Return a new code with which one more device may log in; it works once and expires soon."""

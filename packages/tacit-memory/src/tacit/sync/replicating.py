@@ -37,7 +37,7 @@ import msgspec
 
 from tacit.errors import Conflict, SyncError, UnreadableEntry
 from tacit.model.change_reason import ChangeCause, ChangeReason
-from tacit.model.changes import Add, Change, Edit, Removal
+from tacit.model.changes import Add, Change, Removal, Rewrite
 from tacit.model.ids import encode_base32
 from tacit.model.memory import (
     LearnedOn,
@@ -700,7 +700,7 @@ class Replicating:
         self, changes: Sequence[Change], relations: Iterable[Relation], expected: dict[str, str]
     ) -> bool:
         """Write the changes to the store in one transaction, with new vectors; return False, writing nothing, if a memory was changed meanwhile."""
-        memories = [change.memory for change in changes if isinstance(change, Add | Edit)]
+        memories = [change.memory for change in changes if isinstance(change, Add | Rewrite)]
         made = self._embed(memories)
         vectors, identity = made if made is not None else (None, None)
         try:
@@ -715,7 +715,7 @@ class Replicating:
         if now is None:
             return Add(memory=state.memory, reason=_reason())
         memory = replace(state.memory, use_count=now.use_count, shown_count=now.shown_count)
-        return Edit(memory=memory, reason=_reason())
+        return Rewrite(memory=memory, reason=_reason())
 
     def _heads(self, memory_id: str) -> list[Head]:
         return self._opened(self._replica.head_entries(memory_id))

@@ -19,14 +19,9 @@ from tacit.model.shared import (
     TeamMemory,
     TeamProject,
 )
-from tacit.sync.connection import ServerConnection
+from tacit.sync.connection import NoContent, ServerConnection
 
 PREFIX = "/team/v1"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Done:
-    """An answer without content."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,4 +168,4 @@ class TeamServer:
         return self._connection.ask(Owned, "GET", f"{PREFIX}/mine")
 
     def _do(self, path: str, body: object) -> None:
-        self._connection.ask(_Done, "POST", f"{PREFIX}{path}", body)
+        self._connection.ask(NoContent, "POST", f"{PREFIX}{path}", body)

@@ -39,7 +39,7 @@ from tacit.app.values import EngineStatus
 from tacit.capture.bootstrap.project_import import RuleFile
 from tacit.hosts.transcripts.rows import TranscriptInfo
 from tacit.model.change_reason import ChangeCause, ChangeReason
-from tacit.model.changes import Add, Change, Contradict, Edit, Merge, Retire, Skip, Supersede
+from tacit.model.changes import Add, Change, Contradict, Merge, Retire, Rewrite, Skip, Supersede
 from tacit.model.memory import Memory, Provenance, Relation, Sensitivity, SensitivityName, TrustTier
 from tacit.model.pack import Block, PackItem
 from tacit.model.scope import Scope
@@ -290,7 +290,7 @@ def _change_view(change: Change) -> ChangeView:
             return Written(change="add", reason=reason, cause=cause, memory=change.memory)
         case Merge():
             return Written(change="merge", reason=reason, cause=cause, memory=change.memory)
-        case Edit():
+        case Rewrite():
             return Written(change="edit", reason=reason, cause=cause, memory=change.memory)
 
 
@@ -323,7 +323,7 @@ class RecalledView(Shape):
     replayed: Sequence[Replayed] = Field(description="the same decided at the thresholds asked for")
 
 
-class Hit(Shape):
+class RankPlaces(Shape):
     """The place of a found memory in the two rankings of a search (1 = first; null = not in it), and the score of both together."""
 
     score: float
@@ -331,11 +331,11 @@ class Hit(Shape):
     by_meaning: int | None
 
 
-class MemoryPage(Shape):
+class ListedMemories(Shape):
     """A page of a list of memories; `next_cursor` is null at the end. `total` counts all memories that match; in a search, the best 200."""
 
     memories: Sequence[MemoryAnswer]
-    hits: Sequence[Hit] = Field(
+    hits: Sequence[RankPlaces] = Field(
         default=(), description="in a search: how each of `memories` was found, in the same order"
     )
     limit: int
@@ -727,7 +727,7 @@ class WrittenUp(Shape):
     requests: Sequence[WriteUpRequest]
 
 
-class Target(Shape):
+class BackupPath(Shape):
     """The path of the written backup."""
 
     target: str

@@ -11,8 +11,7 @@ from pydantic import Field, model_validator
 from tacit.app.engine import Engine
 from tacit.app.values import Caller
 from tacit.errors import InvalidInput
-from tacit.model.changes import Change
-from tacit.model.changes import Edit as EditChange
+from tacit.model.changes import Change, Rewrite
 from tacit.model.memory import BY_TOOL, Memory, Sensitivity, SensitivityName, TrustTier
 from tacit.safety.trust import ENDED_STATUSES
 from tacit.verbs.answers import Changed, Edited
@@ -118,7 +117,7 @@ def edit_memory(engine: Engine, caller: Caller, request: Edit) -> Edited:
         all_branches=request.all_branches is True,
         headline=request.headline,
     )
-    return Edited(memory=changed, changes=(EditChange(memory=changed),))
+    return Edited(memory=changed, changes=(Rewrite(memory=changed),))
 
 
 def _edited(engine: Engine, memory: Memory, changes: Sequence[Change]) -> Edited:
@@ -148,7 +147,7 @@ def update_memory(engine: Engine, caller: Caller, request: Update) -> Changed:
     if same or (unconfirmed and not request.user_words):
         engine.agents.require_may_change(caller, memory, "change", user_words=request.user_words)
         changed = engine.memories.edit(memory, content=content, kind=kind, when=when, confirms=False)
-        return Changed(changes=(EditChange(memory=engine.agents.with_clean_content(caller, changed)),))
+        return Changed(changes=(Rewrite(memory=engine.agents.with_clean_content(caller, changed)),))
     root = engine.project(caller.cwd).root if caller.cwd else ""
     changes = engine.remember(
         content or "",

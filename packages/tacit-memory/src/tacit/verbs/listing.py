@@ -14,7 +14,7 @@ from tacit.model.memory import Memory, MemoryStatus, Sensitivity, SensitivityNam
 from tacit.model.scope import Scope, ScopeFilter
 from tacit.ports.store import MemoryFilter
 from tacit.safety.trust import visible_levels
-from tacit.verbs.answers import Hit, KindRow, Kinds, MemoryPage, SpaceRow
+from tacit.verbs.answers import KindRow, Kinds, ListedMemories, RankPlaces, SpaceRow
 from tacit.verbs.cursors import from_cursor, rows_before, to_cursor
 from tacit.verbs.requests import MOST_MS, NoBody, Place, Request, ScopeText, StoredStatus
 
@@ -84,7 +84,7 @@ class ListMemories(Request):
         return tuple(TrustTier[tier.upper()] for tier in self.tier) or None
 
 
-def list_memories(engine: Engine, caller: Caller, request: ListMemories) -> MemoryPage:
+def list_memories(engine: Engine, caller: Caller, request: ListMemories) -> ListedMemories:
     """List memories, newest first unless ordered otherwise; `next_cursor` and `next_offset` are null at the end.
 
     Filters are combined: each narrows the list. With `text` the list holds the memories found, best first
@@ -116,7 +116,7 @@ def list_memories(engine: Engine, caller: Caller, request: ListMemories) -> Memo
     following: tuple[int, str] = (skip + request.limit, "")
     if more and _is_newest_first(where):
         following = (rows[-1].created_at_ms, rows[-1].id)
-    return MemoryPage(
+    return ListedMemories(
         memories=rows,
         limit=request.limit,
         offset=request.offset,
@@ -146,7 +146,7 @@ def _in_order(memories: Iterable[Memory], where: MemoryFilter) -> list[Memory]:
 
 def _found(
     engine: Engine, request: ListMemories, where: MemoryFilter, scope: ScopeFilter | None
-) -> MemoryPage:
+) -> ListedMemories:
     """Search for the request's text, and return the requested page of the memories found. `total` is the number of all of them."""
     skip = rows_before(request.cursor) if request.cursor else request.offset
     within = scope if scope is not None else engine.admin.scopes(())
@@ -157,10 +157,10 @@ def _found(
     following = skip + request.limit
     more = following < len(found)
     page = found[skip:following]
-    return MemoryPage(
+    return ListedMemories(
         memories=page,
         hits=[
-            Hit(score=hit.score, by_words=hit.by_words, by_meaning=hit.by_meaning)
+            RankPlaces(score=hit.score, by_words=hit.by_words, by_meaning=hit.by_meaning)
             for hit in (hits[memory.id] for memory in page)
         ],
         limit=request.limit,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from tacit.app.engine import Engine
-from tacit.app.projects import Membership
+from tacit.app.projects import FolderProjects
 from tacit.app.values import Caller
 from tacit.model.memory import Speaker
 from tacit.model.scope import project_scope
@@ -61,7 +61,7 @@ def put_folder_project(engine: Engine, caller: Caller, request: PutFolderProject
     return _folder_project(engine.admin.share_project(request.cwd, joined=request.joined))
 
 
-def _folder_project(membership: Membership) -> FolderProject:
+def _folder_project(membership: FolderProjects) -> FolderProject:
     return FolderProject(project=membership.project, related=membership.related, notice=membership.notice)
 
 

@@ -22,7 +22,7 @@ from tacit.app.values import Caller
 from tacit.config.home import Home
 from tacit.errors import InvalidInput
 from tacit.session.answer_priority import wait_for_pending_answers
-from tacit.verbs.answers import Copies, Exported, ImportedFile, ImportedFormat, Target
+from tacit.verbs.answers import BackupPath, Copies, Exported, ImportedFile, ImportedFormat
 from tacit.verbs.requests import Folder, NoBody, Place, Request
 
 
@@ -211,7 +211,7 @@ def _file(home: Home, request: ImportMemories) -> Generator[Path]:
             yield path
 
 
-def create_backup(engine: Engine, caller: Caller, request: Backup) -> Target:
+def create_backup(engine: Engine, caller: Caller, request: Backup) -> BackupPath:
     """Write a consistent copy of the store to a new file.
 
     It can be made while Tacit is in use. `GET /v1/backups` lists it afterwards, and purges clean it.
@@ -220,7 +220,7 @@ def create_backup(engine: Engine, caller: Caller, request: Backup) -> Target:
         StoreFull: there is no room for the copy.
     """
     engine.maintenance.backup(Path(request.target))
-    return Target(target=request.target)
+    return BackupPath(target=request.target)
 
 
 def list_backups(engine: Engine, caller: Caller, request: NoBody) -> Copies:

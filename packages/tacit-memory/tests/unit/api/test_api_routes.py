@@ -24,7 +24,7 @@ from tacit.capture.bootstrap.project_import import RulesImport
 from tacit.errors import InvalidInput, NotFound, RefusedByRedaction, StoreBusy, TacitError
 from tacit.hosts.transcripts.rows import TranscriptInfo
 from tacit.model.change_reason import ChangeCause, ChangeReason
-from tacit.model.changes import DUPLICATE, Add, Contradict, Edit, Merge, Retire, Skip, Supersede
+from tacit.model.changes import DUPLICATE, Add, Contradict, Merge, Retire, Rewrite, Skip, Supersede
 from tacit.model.evidence import Candidate
 from tacit.model.memory import Memory, Sensitivity, Speaker
 from tacit.model.pack import Block, Pack, PackItem, Surface
@@ -278,7 +278,7 @@ def test_the_scope_of_a_folder_is_asked_of_the_engine(client, engine):
 def test_every_change_is_told(client, engine):
     m = memory()
     engine.changes = (
-        Add(memory=m), Merge(memory=m), Edit(memory=m), Supersede(memory=m, old_id="mem_0", at_ms=4),
+        Add(memory=m), Merge(memory=m), Rewrite(memory=m), Supersede(memory=m, old_id="mem_0", at_ms=4),
         Contradict(memory=m, other_id="mem_9"), Retire(memory_id="mem_5", at_ms=6), Skip(content="x", reason=ChangeReason(cause=ChangeCause.EMPTY)),
     )  # fmt: skip
     told = client.post("/v1/memories", json={"content": "x"}).json()["changes"]

@@ -9,7 +9,7 @@ from jsonschema import Draft202012Validator
 
 from tacit.api.openapi import openapi_document
 from tacit.app.wiring import open_engine
-from tacit.model.changes import Edit
+from tacit.model.changes import Rewrite
 from tacit.model.memory import Provenance, TrustTier, team_source
 from tacit.model.scope import UNIVERSAL
 from tacit.providers.embedding import FakeEmbedder
@@ -38,7 +38,7 @@ def stated(engine, content: str, *, tier: TrustTier | None = None) -> str:
     memory = engine.remember(content, scope=UNIVERSAL)[0].memory
     if tier is not None:
         origin = Provenance(tier=tier, source=team_source(CORE), author="Bo Li")
-        engine._parts.store.apply([Edit(memory=replace(memory, provenance=origin))])
+        engine._parts.store.apply([Rewrite(memory=replace(memory, provenance=origin))])
     return memory.id
 
 

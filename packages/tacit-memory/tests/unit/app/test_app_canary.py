@@ -14,7 +14,7 @@ from agent import injected, send
 from tacit.config.settings import PrivacySettings
 from tacit.errors import InvalidInput, RefusedByRedaction, TacitError
 from tacit.model.change_reason import ChangeCause, ChangeReason
-from tacit.model.changes import Edit
+from tacit.model.changes import Rewrite
 from tacit.model.memory import TrustTier
 from tacit.model.pack import Surface
 from tacit.model.session import SessionKey
@@ -103,7 +103,7 @@ def put_raw(engine, content):
     (memory,) = engine.list_memories(MemoryFilter())
     raw = replace(memory, content=content)
     engine.store.apply(
-        [Edit(memory=raw)], vectors=FakeEmbedder().embed([content]), identity=FakeEmbedder().identity
+        [Rewrite(memory=raw)], vectors=FakeEmbedder().embed([content]), identity=FakeEmbedder().identity
     )
 
 

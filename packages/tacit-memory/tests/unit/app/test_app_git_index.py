@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from samples import NOW_MS
-from tacit.app.projects import Projects, tracked_files
+from tacit.app.projects import ProjectRegistry, tracked_files
 from tacit.backends.sqlite import SqliteStore
 from tacit.providers.clock import FakeClock
 from tacit.session.projects import identify_project
@@ -89,7 +89,7 @@ def test_nothing_that_a_repository_names_is_run(tmp_path):
     subprocess.run(["git", "-C", str(folder), "ls-files"], capture_output=True, check=False)
     assert marker.exists(), "the trap works: git itself would run it"
     marker.unlink()
-    projects = Projects(
+    projects = ProjectRegistry(
         store=SqliteStore.temporary(clock=FakeClock(now_ms=NOW_MS)), clock=FakeClock(now_ms=NOW_MS)
     )
     assert projects.read_languages(identify_project(folder)) == ("go",)

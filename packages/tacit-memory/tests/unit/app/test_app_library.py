@@ -20,7 +20,7 @@ from tacit.errors import DaemonUnavailable, InvalidInput, NotFound
 from tacit.library.conversation import Conversation, block_slots
 from tacit.library.message_formats import ROLE_CONTENT
 from tacit.library.over_socket import DaemonEngine
-from tacit.library.tacit import Background
+from tacit.library.tacit import BackgroundThread
 from tacit.ports.store import MemoryFilter
 
 RULE = "Run make lint before every commit."
@@ -340,7 +340,7 @@ def test_a_statement_replaces_the_memories_it_names(tmp_path: Path) -> None:
 
 def test_a_turn_that_ends_while_the_memory_is_closed_is_told_before_or_dropped() -> None:
     """Nothing may come between the look at `closed` and the order to the thread."""
-    background = Background()
+    background = BackgroundThread()
 
     class Watched(ThreadPoolExecutor):
         def submit(self, *job: Any, **more: Any) -> Any:

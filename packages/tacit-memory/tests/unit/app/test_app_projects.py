@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit.app.projects import CACHE_MS, Projects
+from tacit.app.projects import CACHE_MS, ProjectRegistry
 from tacit.backends.sqlite import SqliteStore
 from tacit.errors import InvalidInput
 from tacit.model.scope import project_scope
@@ -26,7 +26,7 @@ def repository(folder: Path, remote: str = "") -> Path:
     return folder
 
 
-def known(projects: Projects, folder: Path) -> ProjectRecord:
+def known(projects: ProjectRegistry, folder: Path) -> ProjectRecord:
     found = projects.of(str(folder))
     assert found is not None
     return projects.register(found)
@@ -35,7 +35,7 @@ def known(projects: Projects, folder: Path) -> ProjectRecord:
 def test_what_was_learned_before_the_first_remote_is_still_read(tmp_path: Path) -> None:
     clock = FakeClock(now_ms=NOW_MS)
     store = SqliteStore.temporary(clock=clock)
-    projects = Projects(store=store, clock=clock)
+    projects = ProjectRegistry(store=store, clock=clock)
     folder = repository(tmp_path / "shop")
     before = known(projects, folder)
 
@@ -49,19 +49,19 @@ def test_what_was_learned_before_the_first_remote_is_still_read(tmp_path: Path) 
     after = projects.register(unregistered)
     assert after.links == (before.id,)
     clock.advance(CACHE_MS + 1)
-    assert known(Projects(store=store, clock=clock), folder).links == (before.id,)
+    assert known(ProjectRegistry(store=store, clock=clock), folder).links == (before.id,)
 
 
 def test_a_remote_alone_shows_nothing_of_another_folder(tmp_path: Path) -> None:
     clock = FakeClock(now_ms=NOW_MS)
-    projects = Projects(store=SqliteStore.temporary(clock=clock), clock=clock)
+    projects = ProjectRegistry(store=SqliteStore.temporary(clock=clock), clock=clock)
     known(projects, repository(tmp_path / "private"))
     assert known(projects, repository(tmp_path / "shop", "git@example.com:me/shop.git")).links == ()
 
 
-def opened() -> Projects:
+def opened() -> ProjectRegistry:
     clock = FakeClock(now_ms=NOW_MS)
-    return Projects(store=SqliteStore.temporary(clock=clock), clock=clock)
+    return ProjectRegistry(store=SqliteStore.temporary(clock=clock), clock=clock)
 
 
 SHOP = "git@github.com:acme/shop.git"
@@ -148,9 +148,9 @@ def with_commit(folder: Path, words: str) -> Path:
     return folder
 
 
-def looked_up(store: SqliteStore, folder: Path) -> Projects:
+def looked_up(store: SqliteStore, folder: Path) -> ProjectRegistry:
     """Projects as another process finds them."""
-    projects = Projects(store=store, clock=FakeClock(now_ms=NOW_MS))
+    projects = ProjectRegistry(store=store, clock=FakeClock(now_ms=NOW_MS))
     assert projects.of(str(folder)) is not None
     return projects
 

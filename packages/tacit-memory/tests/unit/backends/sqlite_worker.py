@@ -13,7 +13,7 @@ import numpy as np
 
 from tacit.backends.sqlite import open_sqlite_store
 from tacit.config.home import Home
-from tacit.model.changes import Add, Edit
+from tacit.model.changes import Add, Rewrite
 from tacit.model.memory import Memory, Provenance, TrustTier, Validity
 from tacit.model.scope import UNIVERSAL, ScopeFilter
 from tacit.model.session import SessionKey, SessionState
@@ -49,7 +49,9 @@ def write(home: Home, worker: str, until: float) -> None:
     while time.monotonic() < until:
         name = f"mem_{worker}_{number}"
         store.apply([Add(memory=memory(name, "half"))], vectors=vector(number), identity=EMBEDDER)
-        store.apply([Edit(memory=memory(name, f"whole {name}"))], vectors=vector(number), identity=EMBEDDER)
+        store.apply(
+            [Rewrite(memory=memory(name, f"whole {name}"))], vectors=vector(number), identity=EMBEDDER
+        )
         store.save_session(SessionState(key=SessionKey(host="w", session_id=worker), turn=number))
         sys.stdout.write(f"{name}\n")
         sys.stdout.flush()

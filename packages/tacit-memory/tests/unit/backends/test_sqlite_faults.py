@@ -28,7 +28,7 @@ from tacit.errors import (
     StoreNewer,
     StoreReadOnly,
 )
-from tacit.model.changes import Add, Edit
+from tacit.model.changes import Add, Rewrite
 from tacit.model.memory import Memory, Validity
 from tacit.model.scope import UNIVERSAL, ScopeFilter
 from tacit.ports.store import MemoryFilter, Salvage
@@ -282,7 +282,7 @@ class TestBackup:
         store = filled(home)
         store.backup(tmp_path / "copy.db")
         copy = (tmp_path / "copy.db").read_bytes()
-        store.apply([Edit(memory=memory("mem_0", "changed since")), Add(memory=memory("mem_later"))])
+        store.apply([Rewrite(memory=memory("mem_0", "changed since")), Add(memory=memory("mem_later"))])
         store.close()
         aside = restore(tmp_path / "copy.db", home, CLOCK)
         assert aside is not None

@@ -25,7 +25,7 @@ from tacit.backends.sqlite.vector_index import (
     widen,
 )
 from tacit.config.home import Home
-from tacit.model.changes import Add, Change, Edit, Retire
+from tacit.model.changes import Add, Change, Retire, Rewrite
 from tacit.model.memory import Validity
 from tacit.model.scope import UNIVERSAL, ScopeFilter, project_scope
 from tacit.model.trigger import Trigger
@@ -127,14 +127,14 @@ class TestLargeScopes:
         store.put_vectors(["mem_new"], vectors[9:10], identity=EMBEDDER)
         assert set(nearest(store, vectors[9])[:2]) == {name_of(9), "mem_new"}
         assert "mem_new" not in nearest(store, vectors[3])[:1]
-        store.apply([Edit(memory=memory(name_of(9), validity=Validity(valid_from_ms=0, valid_to_ms=500)))])
+        store.apply([Rewrite(memory=memory(name_of(9), validity=Validity(valid_from_ms=0, valid_to_ms=500)))])
         assert nearest(store, vectors[9])[0] == "mem_new"  # its words are the same, but it holds no more
         assert base_of(store) is base
 
     def test_a_memory_that_moves_away_is_gone(self, store: SqliteStore) -> None:
         vectors = unit_rows(SIZE, seed=1)
         assert nearest(store, vectors[3])[0] == name_of(3)
-        store.apply([Edit(memory=memory(name_of(3), scope=project_scope("else")))])
+        store.apply([Rewrite(memory=memory(name_of(3), scope=project_scope("else")))])
         assert name_of(3) not in nearest(store, vectors[3])
 
     def test_a_small_scope_grows_into_a_large_one(self, tmp_path: Path) -> None:
@@ -245,13 +245,13 @@ def test_triggers_follow_many_changes(tmp_path: Path) -> None:
     store = open_sqlite_store(Home(tmp_path / "home"), clock=CLOCK)
     names = [name_of(number) for number in range(1500)]
 
-    def put(kind: type[Add | Edit], action: str) -> None:
+    def put(kind: type[Add | Rewrite], action: str) -> None:
         trigger = Trigger(actions=((action, 1.0),))
         store.apply([kind(memory=memory(name, trigger=trigger)) for name in names])
 
     put(Add, "commit")
     assert len(store.search.intent([("commit", 1.0)], scope=VISIBLE, limit=2000).hits) == 1500
-    put(Edit, "push")
+    put(Rewrite, "push")
     assert store.search.intent([("commit", 1.0)], scope=VISIBLE, limit=10).hits == ()
     found = store.search.intent([("push", 1.0)], scope=VISIBLE, limit=5).hits
     assert [hit.memory_id for hit in found] == names[:-6:-1]

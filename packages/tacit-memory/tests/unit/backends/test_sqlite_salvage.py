@@ -21,7 +21,7 @@ from tacit.backends.sqlite.backend import inode_of
 from tacit.backends.sqlite.rebuilding import log_is_damaged
 from tacit.config.home import Home
 from tacit.errors import StoreCorrupt, StoreError
-from tacit.model.changes import Add, Edit, Removal
+from tacit.model.changes import Add, Removal, Rewrite
 from tacit.model.memory import Memory, Relation
 from tacit.model.scope import UNIVERSAL, ScopeFilter, project_scope
 from tacit.model.session import SessionKey, SessionState
@@ -54,7 +54,7 @@ def write_rows(home: Home, count: int = 90) -> None:
         added = [memory(n, 900 if n % 9 == 0 else random.randint(2, 60)) for n in range(start, start + 10)]
         vectors = np.array([[random.random() for _ in range(8)] for _ in added], np.float32)
         store.apply([Add(memory=one) for one in added], vectors=vectors, identity=IDENTITY)
-    store.apply([Edit(memory=memory(n, 30, edition=1)) for n in range(0, count, 4)])
+    store.apply([Rewrite(memory=memory(n, 30, edition=1)) for n in range(0, count, 4)])
     store.count_usage(used=[f"mem_{n:06d}" for n in range(0, count, 6)])
     store.relate(
         Relation(source_id=f"mem_{n:06d}", target_id=f"mem_{n + 1:06d}", type="related_to", weight=0.5)
@@ -207,7 +207,7 @@ def test_what_the_salvage_cannot_read_comes_from_the_newest_backup(tmp_path):
     write_rows(home, 40)
     store = open_sqlite_store(home, clock=CLOCK)
     store.backup(home.backups_dir / "tacit-000001-20231114T000000.db")
-    store.apply([Edit(memory=memory(3, edition=7)), Add(memory=memory(77))])
+    store.apply([Rewrite(memory=memory(3, edition=7)), Add(memory=memory(77))])
     store.close()
     content = home.database.read_bytes()
     for number in range(1, len(content) // damage.PAGE):

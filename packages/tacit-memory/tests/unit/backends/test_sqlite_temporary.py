@@ -10,7 +10,7 @@ import pytest
 from samples import NOW_MS, memory
 from tacit.backends.sqlite import SqliteStore
 from tacit.errors import InvalidInput, StoreError
-from tacit.model.changes import Add, Edit, Removal
+from tacit.model.changes import Add, Removal, Rewrite
 from tacit.model.memory import Memory
 from tacit.providers.clock import FakeClock
 
@@ -60,7 +60,7 @@ def test_threads_take_turns(store):
     def work(name: str) -> None:
         try:
             for number in range(40):
-                store.apply([Edit(memory=memory(f"Number {number} of {name}.", id=name))])
+                store.apply([Rewrite(memory=memory(f"Number {number} of {name}.", id=name))])
                 with store.at_once():
                     assert len(stored(store)) == 2
                     assert store.search.lexical(f"number {number}", scope=store.scopes(), limit=9).hits

@@ -9,7 +9,7 @@ import pytest
 from samples import NOW_MS, PROJECT, memory
 from tacit.backends.sqlite import SqliteStore
 from tacit.capture.store import with_amended_digests
-from tacit.model.changes import Add, Edit, Retire, Supersede
+from tacit.model.changes import Add, Retire, Rewrite, Supersede
 from tacit.model.scope import ScopeFilter
 from tacit.ports.store import MemoryFilter
 from tacit.providers.clock import FakeClock
@@ -50,7 +50,7 @@ def test_a_stored_digest_loses_the_line_of_what_ends(store):
     supersede = Supersede(memory=valkey, old_id="mem_r", at_ms=NOW_MS)
     first, edit = with_amended_digests([supersede], store)
     assert first is supersede
-    assert isinstance(edit, Edit)
+    assert isinstance(edit, Rewrite)
     assert edit.memory == digest("impl: Add it")
 
 
@@ -62,7 +62,7 @@ def test_a_digest_of_which_nothing_is_left_goes_too(store):
 
 def test_a_digest_written_later_does_not_say_it_again(store):
     store.apply([Retire(memory_id="mem_r", at_ms=NOW_MS)])
-    later = Edit(memory=digest(f"impl: Go on\ndec: {REDIS}\ndec: Colours are named"))
+    later = Rewrite(memory=digest(f"impl: Go on\ndec: {REDIS}\ndec: Colours are named"))
     (made,) = with_amended_digests([later], store)
     assert made.memory.content == "impl: Go on\ndec: Colours are named"
 

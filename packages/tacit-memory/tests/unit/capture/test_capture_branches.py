@@ -12,12 +12,12 @@ import pytest
 import repositories
 from samples import memory as sample
 from tacit.backends.sqlite import SqliteStore
-from tacit.capture.branches import History
+from tacit.capture.branches import BranchHistory
 from tacit.capture.reconcile import Neighbor, reconcile, replace_named
 from tacit.capture.store import replaced_by
 from tacit.config.settings import CaptureSettings
 from tacit.model.change_reason import ChangeCause, ChangeReason
-from tacit.model.changes import Add, Draft, Edit, Merge, Supersede
+from tacit.model.changes import Add, Draft, Merge, Rewrite, Supersede
 from tacit.model.memory import LearnedOn, Memory, Provenance, TrustTier
 from tacit.model.scope import UNIVERSAL, ScopeFilter, project_scope
 from tacit.ports.store import MemoryFilter, ProjectRecord
@@ -70,7 +70,7 @@ class Repository:
         return found
 
     def judge(self, name: str = "topic", before: BranchState = UNSEEN, *, since_s: int = 0):
-        return History(self.tree).judge(name, before, since_s=since_s)
+        return BranchHistory(self.tree).judge(name, before, since_s=since_s)
 
     def seen(self, name: str = "topic") -> BranchState:
         """The state of a branch after a look."""
@@ -247,7 +247,7 @@ def test_of_a_shallow_clone_nothing_follows(topic, tmp_path):
     )
     tree = work_tree_of(shallow.resolve())
     assert tree is not None
-    assert History(tree).judge("topic", UNSEEN, since_s=0)[0] == "unknown"
+    assert BranchHistory(tree).judge("topic", UNSEEN, since_s=0)[0] == "unknown"
 
 
 def test_clocks_that_go_wrong_by_hours_change_nothing(repository):
@@ -275,13 +275,13 @@ def test_the_log_of_a_work_tree_tells_of_its_branch(topic, tmp_path):
     topic.git("worktree", "add", "-q", str(other), "topic")
     tree = work_tree_of(other.resolve())
     assert tree is not None
-    assert History(tree).folder == str(topic.root.resolve() / ".git")
-    assert History(tree).judge("topic", UNSEEN, since_s=0)[0] == "open"
+    assert BranchHistory(tree).folder == str(topic.root.resolve() / ".git")
+    assert BranchHistory(tree).judge("topic", UNSEEN, since_s=0)[0] == "open"
 
 
 def test_a_renamed_branch_is_followed_by_its_log(topic):
     topic.git("branch", "-m", "topic", "team/new-name")
-    history = History(topic.tree)
+    history = BranchHistory(topic.tree)
     assert history.new_name_of("topic") == "team/new-name"
     assert history.new_name_of("team/new-name") == ""
     assert history.new_name_of("never") == ""
@@ -291,7 +291,7 @@ def test_what_a_branch_made_from_another_holds(topic):
     tip = topic.git("rev-parse", "topic").strip()
     topic.git("switch", "-q", "-c", "later", "topic")
     topic.commit("b.py", "b = 1\n")
-    history = History(topic.tree)
+    history = BranchHistory(topic.tree)
     assert tip in history.own_commits(commit_at(topic.tree, "later"))
     assert history.own_commits(commit_at(topic.tree, "main")) == frozenset()
 
@@ -310,7 +310,7 @@ def test_every_way_in_which_git_keeps_objects_is_read(topic, tmp_path, how):
     topic.git("clone", "-q", "--shared", str(topic.root), str(clone))
     tree = work_tree_of(clone.resolve())
     assert tree is not None
-    assert History(tree).judge("topic", replace(before, folder=""), since_s=0)[0] == "merged"
+    assert BranchHistory(tree).judge("topic", replace(before, folder=""), since_s=0)[0] == "merged"
 
 
 # --- a statement of a branch beside others
@@ -580,7 +580,7 @@ def test_what_the_user_took_back_stays_as_they_left_it(store, project, topic):
     topic.git("merge", "-q", "--no-ff", "topic")
     look(store, project)
     bound = replace(listed(store)[SAID], branch=HERE)
-    store.apply([Edit(memory=bound, reason=ChangeReason(cause=ChangeCause.UNDONE))])
+    store.apply([Rewrite(memory=bound, reason=ChangeReason(cause=ChangeCause.UNDONE))])
     assert look(store, project).changes == ()
     assert listed(store)[SAID].branch == HERE
 

@@ -12,7 +12,7 @@ import pytest
 from tacit.errors import HostError, InvalidPayload
 from tacit.hosts.copilot.transcript import last_reply
 from tacit.hosts.transcripts import Transcript
-from tacit.hosts.transcripts.sessions import Session, detect_format, read_sessions
+from tacit.hosts.transcripts.sessions import FileSession, detect_format, read_sessions
 from tacit.state.captured import Position
 
 Rows = list[dict[str, object]]
@@ -23,7 +23,7 @@ def write_rows(path: Path, rows: Rows) -> Path:
     return path
 
 
-def sessions(path: Path, *, subagents: bool = False, since: Position | None = None) -> list[Session]:
+def sessions(path: Path, *, subagents: bool = False, since: Position | None = None) -> list[FileSession]:
     return list(read_sessions(path, since=lambda host, name: since or Position(), subagents=subagents))
 
 

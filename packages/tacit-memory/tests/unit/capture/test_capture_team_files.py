@@ -23,7 +23,7 @@ from tacit.capture.bootstrap.team_files import (
     write_team_file,
 )
 from tacit.errors import InvalidPayload
-from tacit.model.changes import Edit, Retire
+from tacit.model.changes import Retire, Rewrite
 from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Memory, TrustTier
 from tacit.ports.store import MemoryFilter, ProjectRecord
@@ -251,7 +251,7 @@ def test_a_changed_front_matter_changes_the_same_memory(follower: Follower) -> N
     before = follower.memories[0].id
     put(follower.root, FILE.format("Tickets begin with SHOP.").replace("Ana", "Ben"))
     (change,) = follower.read().changes
-    assert isinstance(change, Edit)
+    assert isinstance(change, Rewrite)
     assert [(memory.id, memory.provenance.author) for memory in follower.memories] == [(before, "Ben")]
 
 
@@ -288,7 +288,7 @@ def test_what_the_user_made_their_own_stays(follower: Follower) -> None:
     follower.read()
     memory = follower.memories[0]
     own = replace(memory, provenance=replace(memory.provenance, tier=TrustTier.USER))
-    follower.store.apply([Edit(memory=own)])
+    follower.store.apply([Rewrite(memory=own)])
     file.unlink()
     git(follower.root, "commit", "-q", "-a", "-m", "x")
     follower.read()

@@ -9,7 +9,7 @@ import pytest
 from samples import NOW_MS, PROJECT, memory
 from tacit.backends.sqlite import SqliteStore
 from tacit.capture.usage import (
-    ShownMemory,
+    GivenMemory,
     judge_usage,
     update_usage,
 )
@@ -45,7 +45,7 @@ def edit(path):
 
 
 def test_what_the_agent_fetched_is_used_whatever_it_does_with_it():
-    shown = [ShownMemory(memory=LINT), ShownMemory(memory=RETRY)]
+    shown = [GivenMemory(memory=LINT), GivenMemory(memory=RETRY)]
     verdicts, _, totals = update_usage(
         [turn("assistant", "Done.")], shown, NOTHING, Totals(), fetched=frozenset({"mem_lint"})
     )
@@ -66,22 +66,22 @@ def test_what_the_agent_fetched_is_used_whatever_it_does_with_it():
     ],
 )
 def test_a_cue_of_the_agents_own_is_a_use(one, done, cue):
-    (verdict,) = judge_usage([done], [ShownMemory(memory=one)], NOTHING)
+    (verdict,) = judge_usage([done], [GivenMemory(memory=one)], NOTHING)
     assert verdict.cue == cue
 
 
 def test_what_was_there_before_proves_nothing():
     turns = [turn("user", "run make lint please"), turn("assistant", "", bash("make lint"))]
-    (verdict,) = judge_usage(turns, [ShownMemory(memory=LINT)], NOTHING)
+    (verdict,) = judge_usage(turns, [GivenMemory(memory=LINT)], NOTHING)
     assert (verdict.used, verdict.before) == (False, True)
 
 
 def test_what_came_before_the_injection_is_no_use():
     done = turn("assistant", "", bash("make lint"), number=1, at_ms=1000)
     again = turn("assistant", "", bash("make lint"), number=2, at_ms=3000)
-    (verdict,) = judge_usage([done, again], [ShownMemory(memory=LINT, at_ms=2000, turn=2)], NOTHING)
+    (verdict,) = judge_usage([done, again], [GivenMemory(memory=LINT, at_ms=2000, turn=2)], NOTHING)
     assert not verdict.used
-    (verdict,) = judge_usage([again], [ShownMemory(memory=LINT, at_ms=2000, turn=2)], NOTHING)
+    (verdict,) = judge_usage([again], [GivenMemory(memory=LINT, at_ms=2000, turn=2)], NOTHING)
     assert verdict.used
 
 
@@ -91,9 +91,9 @@ def test_counts_by_hand():
         "Deploy with `fly launch` only.", id="mem_fly", entities=(Entity(kind="command", key="fly launch"),)
     )
     shown = [
-        ShownMemory(memory=LINT, surface="prompt", tokens=10),
-        ShownMemory(memory=RETRY, surface="start", tokens=12),
-        ShownMemory(memory=control, control=True),
+        GivenMemory(memory=LINT, surface="prompt", tokens=10),
+        GivenMemory(memory=RETRY, surface="start", tokens=12),
+        GivenMemory(memory=control, control=True),
     ]
     turns = [turn("assistant", "", bash("make lint"), bash("fly launch"))]
     used, after, totals = update_usage(turns, shown, NOTHING, Totals())
@@ -112,7 +112,7 @@ def test_counts_by_hand():
 
 def test_values_survive_storing_and_rubbish_is_nothing():
     _, after, totals = update_usage(
-        [turn("assistant", "", bash("make lint"))], [ShownMemory(memory=LINT)], NOTHING, Totals()
+        [turn("assistant", "", bash("make lint"))], [GivenMemory(memory=LINT)], NOTHING, Totals()
     )
     assert USAGE.parse(USAGE.text(after)) == after
     assert TOTALS.parse(TOTALS.text(totals)) == totals

@@ -28,7 +28,7 @@ from tacit.config.settings import CaptureSettings, PrivacySettings, WriterSettin
 from tacit.errors import ProviderError
 from tacit.hosts.transcripts import ToolUse, Turn
 from tacit.model.change_reason import ChangeCause
-from tacit.model.changes import Draft, Edit
+from tacit.model.changes import Draft, Rewrite
 from tacit.model.memory import Provenance, Sensitivity, TrustTier
 from tacit.model.pack import Surface
 from tacit.model.scope import project_scope
@@ -411,7 +411,7 @@ def heard(kind, *, meanwhile=None):
 
         def write(self, request):
             if meanwhile:
-                bench.store.apply([Edit(memory=replace(bench.memory(rule.id), **meanwhile))])
+                bench.store.apply([Rewrite(memory=replace(bench.memory(rule.id), **meanwhile))])
             return bench.writer.write(request)
 
     bench.pipeline.paid.writer = ActsMeanwhile()

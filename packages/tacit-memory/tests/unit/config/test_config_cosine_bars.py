@@ -9,7 +9,7 @@ from tacit.config.fields import default_values
 from tacit.config.layers import read_settings
 from tacit.config.preset_files import preset_names
 from tacit.config.settings import EmbedderSettings
-from tacit.fitted import Artifact, Origin, encode_artifact
+from tacit.fitted import Artifact, FitOrigin, encode_artifact
 
 KEY = "recall.refresh.similarity_later"
 
@@ -18,7 +18,7 @@ def measured(home, **embedder):
     """Write what `tune` would write for an embedder: half of the shares at 0.6, the rest at 0.8."""
     settings = EmbedderSettings(**embedder)
     values = tuple(CosineBar(share=share, cosine=0.6 if share >= 0.03 else 0.8) for share in SHARES)
-    origin = Origin(what="x", made_by="tune", embedder="mine@1/3", details=details_of(settings))
+    origin = FitOrigin(what="x", made_by="tune", embedder="mine@1/3", details=details_of(settings))
     artifact = Artifact(name=NAME, origin=origin, values=values)
     home.unrelated_cosines_file.write_bytes(encode_artifact(artifact))
 

@@ -24,7 +24,7 @@ from tacit.config.preset_files import preset_names
 from tacit.config.reload import SettingsWatcher
 from tacit.config.settings import EmbedderSettings
 from tacit.errors import InvalidInput
-from tacit.fitted import Artifact, Origin, decode_artifact, encode_artifact, write_artifact
+from tacit.fitted import Artifact, FitOrigin, decode_artifact, encode_artifact, write_artifact
 
 SHIPPED = shipped_levels()
 TUNED = Levels(
@@ -38,7 +38,7 @@ CHOICES = {"user": "quiet", "own_project": "eager", "agent": "quiet", "environme
 def tuned(home, levels=TUNED, **embedder):
     """Write what `tacit config tune --apply` would write for an embedder."""
     details = details_of(EmbedderSettings(**embedder))
-    origin = Origin(what="levels", made_by="tacit config tune", details=details)
+    origin = FitOrigin(what="levels", made_by="tacit config tune", details=details)
     write_artifact(home.levels_file, Artifact(name=NAME, origin=origin, values=levels))
 
 
@@ -209,7 +209,7 @@ def test_a_damaged_file_of_the_home_is_noted_and_the_shipped_levels_hold(home):
 
 
 def test_a_louder_level_with_a_higher_threshold_is_damage():
-    data = encode_artifact(Artifact(name=NAME, origin=Origin(what="levels"), values=TUNED))
+    data = encode_artifact(Artifact(name=NAME, origin=FitOrigin(what="levels"), values=TUNED))
     with pytest.raises(InvalidInput, match="a quieter level with a lower threshold"):
         decode_artifact(data.replace(b"0.9", b"0.1"), Levels, name=NAME)
     with pytest.raises(InvalidInput, match=r"a threshold between 0 and 1, not 1\.9"):

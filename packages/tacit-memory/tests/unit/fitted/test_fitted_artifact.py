@@ -15,7 +15,7 @@ import tacit
 from tacit.config.cosine_bars import UnrelatedCosines
 from tacit.config.levels import Levels
 from tacit.errors import InvalidInput
-from tacit.fitted import FOLDER, Artifact, Origin, decode_artifact, encode_artifact, load_fitted, values_of
+from tacit.fitted import FOLDER, Artifact, FitOrigin, decode_artifact, encode_artifact, load_fitted, values_of
 from tacit.fitted.matrices import MatrixValues
 from tacit.providers.embedding.minilm import IDENTITY, TokenAxes
 from tacit.reading.match import MatchValues
@@ -37,7 +37,7 @@ SHIPPED: dict[str, Any] = {
     "trigger": MatrixValues,
     "unrelated_cosines": UnrelatedCosines,
 }
-GOOD = Artifact(name="sizes", origin=Origin(what="sizes", made_by="by hand"), values={"a": 1.5})
+GOOD = Artifact(name="sizes", origin=FitOrigin(what="sizes", made_by="by hand"), values={"a": 1.5})
 
 
 def test_every_file_that_ships_is_known_here() -> None:

@@ -245,7 +245,7 @@ def test_a_start_may_take_longer_and_a_prompt_as_long_as_the_daemon_says(home, m
     (home / "run").mkdir(parents=True)
     (home / "run" / "prompt_ms").write_text(told)
     events = ("SessionStart", "UserPromptSubmit", "Stop")
-    assert [tacit_hook.deadline_ms(event, tacit_hook.Home()) for event in events] == [1500, prompt, 800]
+    assert [tacit_hook.deadline_ms(event, tacit_hook.HomePaths()) for event in events] == [1500, prompt, 800]
 
 
 def test_the_daemon_is_told_what_is_left_of_the_deadline(home, serve):

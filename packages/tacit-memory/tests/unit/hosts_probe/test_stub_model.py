@@ -11,9 +11,9 @@ from tacit.hosts.probe.stub_model import StubModel
 from tacit.hosts.probe.wire import (
     CallTool,
     Refuse,
-    Reply,
     Say,
-    Turn,
+    ScriptedReply,
+    WireTurn,
     decide,
     find_places,
     find_text,
@@ -59,7 +59,7 @@ def test_text_beside_a_tool_result_is_not_a_new_prompt():
             user([{"type": "tool_result", "content": "out"}, {"type": "text", "text": "Reminder: be brief"}]),
         ]
     }
-    assert read_turns(body)[-1] == Turn(role="tool", text="out")
+    assert read_turns(body)[-1] == WireTurn(role="tool", text="out")
     assert newest_prompt(read_turns(body)) == ("go", 1)
 
 
@@ -80,7 +80,7 @@ def test_directives_call_one_tool_per_result_then_speak():
 
 
 def test_script_goes_before_directives_and_follows_the_tool_results():
-    script = [Reply(when="^fix", answers=(CallTool(name="Read", input={"p": 1}), Say(text="fixed")))]
+    script = [ScriptedReply(when="^fix", answers=(CallTool(name="Read", input={"p": 1}), Say(text="fixed")))]
     assert decide(script, "fix it STUB_TEXT no", 0, tools=True, number=1) == CallTool(
         name="Read", input={"p": 1}
     )
@@ -178,7 +178,7 @@ def test_gemini_requests_are_read_and_answered_whole_or_as_a_stream():
     ]
     tools = [{"functionDeclarations": [{"name": "read_file"}]}]
     script = [
-        Reply(
+        ScriptedReply(
             when="^step one$",
             answers=(CallTool(name="read_file", input={"file_path": "/x"}), Say(text="read")),
         )
@@ -204,5 +204,5 @@ def test_gemini_requests_are_read_and_answered_whole_or_as_a_stream():
         ("gemini", "gemini-2.5-pro", True),
         ("gemini", "gemini-2.5-pro", False),
     ]
-    assert requests[1].turns[-1] == Turn(role="tool", text="out")
+    assert requests[1].turns[-1] == WireTurn(role="tool", text="out")
     assert len(requests[1].messages) == 3

@@ -22,7 +22,7 @@ from tacit.mcp import tools as mcp_tools
 from tacit.mcp.resources import read
 from tacit.mcp.server import build_server, listed_tools
 from tacit.mcp.tools import BY_NAME, TOOLS, call
-from tacit.model.changes import Edit
+from tacit.model.changes import Rewrite
 from tacit.model.kinds import BUILTIN_KINDS
 from tacit.model.memory import Speaker, TrustTier
 from tacit.model.pack import Block, Surface
@@ -237,7 +237,7 @@ def test_a_rule_that_nobody_confirmed_is_none_of_the_users(desk):
     name = desk.know("Write comments on every line of the exporter.", "preference")
     stored = desk.engine.show(name)
     unconfirmed = replace(stored, provenance=replace(stored.provenance, tier=TrustTier.IMPORT))
-    desk.engine.store.apply([Edit(memory=unconfirmed)])
+    desk.engine.store.apply([Rewrite(memory=unconfirmed)])
     assert "comments" not in desk.ask("memory_profile")
     assert "unconfirmed" in desk.ask("memory_search", query="comments on every line of the exporter")
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tacit.errors import InvalidInput, NotFound, RefusedByRedaction, RefusedByTrust
-from tacit.model.changes import Edit
+from tacit.model.changes import Rewrite
 from tacit.model.memory import TrustTier
 from tacit.ports.store import MemoryFilter
 from unit.mcp.test_mcp_server import opened
@@ -104,7 +104,7 @@ def test_other_words_of_an_agent_for_what_no_user_vouches_for_are_its_own_note(d
     name = desk.know("The importer needs its modules on the path.", "error_pattern")
     stored = desk.engine.show(name)
     lowered = replace(stored, provenance=replace(stored.provenance, tier=TrustTier.ASSISTANT))
-    desk.engine.store.apply([Edit(memory=lowered)])
+    desk.engine.store.apply([Rewrite(memory=lowered)])
     desk.ask("memory_update", id=name, content="The importer looks for its modules beside itself.")
     (active,) = desk.engine.list_memories(MemoryFilter())
     assert active.provenance.own_note

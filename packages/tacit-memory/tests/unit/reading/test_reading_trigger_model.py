@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tacit.errors import ProviderError
-from tacit.fitted import Origin
+from tacit.fitted import FitOrigin
 from tacit.fitted.matrices import WeightMatrices
 from tacit.model.trigger import Trigger
 from tacit.ports.models import EmbedderIdentity, Vectors
@@ -71,7 +71,7 @@ def tiny() -> TriggerModel:
     }
     matrices = {f"words.{k}": v for k, v in plain.items()} | {f"vectors.{k}": v for k, v in vectors.items()}
     names = {"classes": ("commit", "push"), "kinds": ("preference", ""), "words": ("w:sign",)}
-    return TriggerModel(WeightMatrices(origin=Origin(embedder="two/2"), names=names, matrices=matrices))
+    return TriggerModel(WeightMatrices(origin=FitOrigin(embedder="two/2"), names=names, matrices=matrices))
 
 
 def test_the_formula_by_hand() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tacit.errors import InvalidInput
-from tacit.fitted import Artifact, Origin
+from tacit.fitted import Artifact, FitOrigin
 from tacit.fitted.matrices import Int8Matrix
 from tacit.model.evidence import Hit, Ranking
 from tacit.ports.models import EmbedderIdentity
@@ -20,7 +20,7 @@ from tacit.recall.score import (
 )
 from tacit.recall.spaces import domain_similarity_z
 
-ORIGIN = Origin(embedder="e@1/2", details={"prompts": 2})
+ORIGIN = FitOrigin(embedder="e@1/2", details={"prompts": 2})
 CENTERED = PromptTransform(
     embedder="e@1/2", vector=np.array([0.3, 0.0], np.float32), mean=0.1, deviation=0.2, origin=ORIGIN
 )

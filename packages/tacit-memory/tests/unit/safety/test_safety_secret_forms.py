@@ -55,9 +55,9 @@ def test_no_shape_takes_time_that_grows_with_the_square(piece: str) -> None:
 def test_no_shape_repeats_white_space_without_end():
     """Beside a keyword such a repetition tries every length of a long run of spaces: 40,000 of them took minutes."""
     from tacit.safety.redact import _ALL
-    from tacit.safety.secret_shapes import Shape
+    from tacit.safety.secret_shapes import SecretShape
 
-    shapes = [shape for shape in _ALL if isinstance(shape, Shape)]
+    shapes = [shape for shape in _ALL if isinstance(shape, SecretShape)]
     endless = [shape.kind for shape in shapes if re.search(r"\\s[*+](?!\+)", shape.pattern.pattern)]
     assert endless == []
 

@@ -10,7 +10,7 @@ import pytest
 from pattern_proof import ways_of
 from tacit.config.settings import PrivacySettings
 from tacit.safety.redact import Redactor
-from tacit.safety.secret_shapes import ISSUER_SHAPES, SHAPES, Shape
+from tacit.safety.secret_shapes import ISSUER_SHAPES, SHAPES, SecretShape
 from tacit.safety.value_shapes import SPLIT_SHAPES, VALUE_SHAPES
 
 REDACTOR = Redactor(PrivacySettings())
@@ -59,7 +59,7 @@ WORDS = tuple(dict.fromkeys(word for shape in REACHING for word in (*shape.keywo
 @pytest.mark.parametrize(
     "shape", REACHING, ids=lambda shape: f"{shape.kind}-{shape.pattern.pattern[-40:-20]}"
 )
-def test_every_match_holds_a_word_and_spans_no_more_lines_than_said(shape: Shape) -> None:
+def test_every_match_holds_a_word_and_spans_no_more_lines_than_said(shape: SecretShape) -> None:
     assert shape.reach is not None
     _ = shape.pattern.search("")
     ways = ways_of(shape.pattern.pattern, shape.pattern.flags, shape.held)

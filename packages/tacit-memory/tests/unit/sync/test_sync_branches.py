@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from samples import memory
-from tacit.model.changes import Add, Edit
+from tacit.model.changes import Add, Rewrite
 from tacit.model.memory import LearnedOn
 from tacit.sync.keys import AccountKey
 from tacit.sync.replicating import Head, merge_heads, state_digest
@@ -57,5 +57,5 @@ def test_another_device_gets_the_mark_and_that_it_was_lifted(tmp_path: Path):
 
     laptop.store.apply([Add(memory=BASE)])
     assert on_desktop() == MARK
-    laptop.store.apply([Edit(memory=replace(BASE, branch=None))])
+    laptop.store.apply([Rewrite(memory=replace(BASE, branch=None))])
     assert on_desktop() is None

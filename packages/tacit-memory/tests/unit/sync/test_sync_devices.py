@@ -9,7 +9,7 @@ import pytest
 
 from samples import memory_named
 from tacit.errors import InvalidInput, LogForked, SyncError
-from tacit.model.changes import Add, Edit, Merge, Removal, Retire, Supersede
+from tacit.model.changes import Add, Merge, Removal, Retire, Rewrite, Supersede
 from tacit.model.memory import Memory, Relation, Sensitivity
 from tacit.model.scope import project_scope
 from tacit.sync.entry import StateBody, append_entry, open_entry, why_invalid
@@ -73,7 +73,7 @@ def test_counts_of_use_stay_at_home(pair, logs):
     a.store.apply([Add(memory=memory("mem_1", "Tabs, not spaces."))])
     settle(logs, [a, b])
     a.store.count_usage(shown=["mem_1"], used=["mem_1"])
-    b.store.apply([Edit(memory=replace(stored(b, "mem_1"), pinned=True))])
+    b.store.apply([Rewrite(memory=replace(stored(b, "mem_1"), pinned=True))])
     settle(logs, [a, b])
     assert (stored(a, "mem_1").use_count, stored(b, "mem_1").use_count) == (1, 0)
     assert stored(a, "mem_1").pinned
@@ -83,8 +83,8 @@ def test_of_two_wordings_neither_is_lost(pair, logs):
     a, b = pair
     a.store.apply([Add(memory=memory("mem_1", "Deploy on Mondays."))])
     settle(logs, [a, b])
-    a.store.apply([Edit(memory=replace(stored(a, "mem_1"), content="Deploy on Tuesdays."))])
-    b.store.apply([Edit(memory=replace(stored(b, "mem_1"), content="Deploy on Fridays."))])
+    a.store.apply([Rewrite(memory=replace(stored(a, "mem_1"), content="Deploy on Tuesdays."))])
+    b.store.apply([Rewrite(memory=replace(stored(b, "mem_1"), content="Deploy on Fridays."))])
     settle(logs, [a, b])
     assert a.contents() == b.contents() == ["Deploy on Fridays.", "Deploy on Tuesdays."]
     assert a.state() == b.state()
@@ -97,8 +97,8 @@ def test_changes_of_different_fields_are_no_conflict(pair, logs):
     a.store.apply([Add(memory=memory("mem_1", "Deploy on Mondays.", kind="fact"))])
     settle(logs, [a, b])
     old = stored(a, "mem_1")
-    a.store.apply([Edit(memory=replace(old, content="Deploy on Tuesdays.", frequency=2))])
-    b.store.apply([Edit(memory=replace(old, pinned=True, kind="decision", frequency=3))])
+    a.store.apply([Rewrite(memory=replace(old, content="Deploy on Tuesdays.", frequency=2))])
+    b.store.apply([Rewrite(memory=replace(old, pinned=True, kind="decision", frequency=3))])
     settle(logs, [a, b])
     for device in (a, b):
         merged = stored(device, "mem_1")
@@ -155,7 +155,7 @@ def test_a_change_of_a_memory_keeps_the_relations_that_wait(pair, logs):
     assert first == held[:1], "the target comes later"
     b.replica.add(first)
     b.replicating.carry()
-    b.store.apply([Edit(memory=replace(stored(b, "mem_1"), pinned=True))])
+    b.store.apply([Rewrite(memory=replace(stored(b, "mem_1"), pinned=True))])
     settle(logs, [b, a])
     assert related(a) == related(b) == [("mem_1", "mem_2")]
     assert stored(a, "mem_1").pinned
@@ -165,8 +165,8 @@ def test_a_purge_takes_the_other_wording_along_that_came_of_the_same_words(pair,
     a, b = pair
     a.store.apply([Add(memory=memory("mem_1", "The client is a bank."))])
     settle(logs, [a, b])
-    a.store.apply([Edit(memory=replace(stored(a, "mem_1"), content="The client is called Wintergreen."))])
-    b.store.apply([Edit(memory=replace(stored(b, "mem_1"), content="The client is an insurance."))])
+    a.store.apply([Rewrite(memory=replace(stored(a, "mem_1"), content="The client is called Wintergreen."))])
+    b.store.apply([Rewrite(memory=replace(stored(b, "mem_1"), content="The client is an insurance."))])
     a.sync(logs)
     b.sync(logs)  # makes a memory of its own of one of the wordings
     a.store.rewrite_texts(lambda text, _: text, dry_run=False, gone=Removal(memories=("mem_1",)))
@@ -190,7 +190,7 @@ def test_a_body_that_comes_after_its_purge_is_removed(pair, logs):
     a, b = pair
     a.store.apply([Add(memory=memory("mem_1", "The client is called Wintergreen."))])
     settle(logs, [a, b])
-    b.store.apply([Edit(memory=replace(stored(b, "mem_1"), pinned=True))])
+    b.store.apply([Rewrite(memory=replace(stored(b, "mem_1"), pinned=True))])
     b.sync(logs)
     late = logs.entries.pop(b.key.device)
     a.store.rewrite_texts(lambda text, _: text, dry_run=False, gone=Removal(memories=("mem_1",)))
@@ -215,7 +215,7 @@ def test_what_ended_on_one_device_has_ended(pair, logs):
     a.store.apply([Add(memory=memory("mem_1", "Deploy on Mondays."))])
     settle(logs, [a, b])
     a.store.apply([Retire(memory_id="mem_1", at_ms=NOW + 1)])
-    b.store.apply([Edit(memory=replace(stored(b, "mem_1"), pinned=True))])
+    b.store.apply([Rewrite(memory=replace(stored(b, "mem_1"), pinned=True))])
     settle(logs, [a, b])
     assert a.contents() == b.contents() == []
     assert a.state() == b.state()
@@ -226,7 +226,7 @@ def test_a_purge_removes_the_words_everywhere_and_nothing_brings_them_back(pair,
     a.store.apply([Add(memory=memory("mem_1", "The client is called Wintergreen."))])
     settle(logs, [a, b])
     a.store.rewrite_texts(lambda text, _: text, dry_run=False, gone=Removal(memories=("mem_1",)))
-    b.store.apply([Edit(memory=replace(stored(b, "mem_1"), pinned=True))])  # not knowing of it
+    b.store.apply([Rewrite(memory=replace(stored(b, "mem_1"), pinned=True))])  # not knowing of it
     settle(logs, [a, b])
     assert a.contents() == b.contents() == []
     for device in (a, b):
@@ -255,7 +255,7 @@ def test_what_may_not_leave_does_not_leave(pair, logs):
     )
     settle(logs, [a, b])
     assert b.contents() == ["Shared first."]
-    a.store.apply([Edit(memory=replace(stored(a, "mem_2"), sensitivity=Sensitivity.RESTRICTED))])
+    a.store.apply([Rewrite(memory=replace(stored(a, "mem_2"), sensitivity=Sensitivity.RESTRICTED))])
     settle(logs, [a, b])
     assert b.contents() == []
     assert a.contents() == ["Only here.", "Shared first."]
@@ -278,7 +278,7 @@ def test_a_clock_years_off_decides_nothing(pair, logs):
     a.store.apply([Add(memory=memory("mem_1", "Deploy on Mondays."))])
     settle(logs, [a, b])
     b.clock.advance(10 * 365 * 86_400_000)
-    b.store.apply([Edit(memory=replace(stored(b, "mem_1"), pinned=True, updated_at_ms=b.clock.now_ms()))])
+    b.store.apply([Rewrite(memory=replace(stored(b, "mem_1"), pinned=True, updated_at_ms=b.clock.now_ms()))])
     a.store.apply([Retire(memory_id="mem_1", at_ms=NOW + 2)])
     settle(logs, [a, b])
     assert stored(b, "mem_1").status == "retired"
@@ -321,7 +321,7 @@ def test_an_older_store_is_brought_up_to_date_and_is_no_news(tmp_path, pair, log
     a.store.apply([Add(memory=memory("mem_1", "Deploy on Mondays."))])
     settle(logs, [a, b])
     old = stored(a, "mem_1")
-    a.store.apply([Edit(memory=replace(old, content="Deploy on Tuesdays."))])
+    a.store.apply([Rewrite(memory=replace(old, content="Deploy on Tuesdays."))])
     a.store.apply([Add(memory=memory("mem_2", "Learned since."))])
     settle(logs, [a, b])
     restored = Device(tmp_path, "restored", a.account)
@@ -338,13 +338,13 @@ def test_a_change_in_an_older_store_goes_back_to_what_it_was_made_from(tmp_path,
     a.store.apply([Add(memory=memory("mem_1", "Deploy on Mondays."))])
     settle(logs, [a, b])
     old = stored(a, "mem_1")
-    a.store.apply([Edit(memory=replace(old, content="Deploy on Tuesdays."))])
+    a.store.apply([Rewrite(memory=replace(old, content="Deploy on Tuesdays."))])
     settle(logs, [a, b])
     restored = Device(tmp_path, "restored", a.account)
     restored.store.apply([Add(memory=old)])
     for _ in range(9):  # more changes than the newer store had
-        restored.store.apply([Edit(memory=replace(stored(restored, "mem_1"), frequency=5))])
-    restored.store.apply([Edit(memory=replace(stored(restored, "mem_1"), pinned=True))])
+        restored.store.apply([Rewrite(memory=replace(stored(restored, "mem_1"), frequency=5))])
+    restored.store.apply([Rewrite(memory=replace(stored(restored, "mem_1"), pinned=True))])
     restored.replica.close()
     restored.replica = a.replica
     restored.identity = "another file"

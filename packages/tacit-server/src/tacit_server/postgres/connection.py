@@ -230,7 +230,7 @@ class Connections:
         self._pool.close()
 
 
-class Database:
+class TenantDatabase:
     """The database of one tenant: runs its transactions. Safe to share between threads."""
 
     def __init__(self, connections: Connections, tenant: str, *, principal: str = "") -> None:

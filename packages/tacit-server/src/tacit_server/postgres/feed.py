@@ -29,8 +29,8 @@ _AT = """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cursor:
-    """A position in the feed, after the entry with this number. Store it as text. `Cursor()` is the beginning.
+class FeedCursor:
+    """A position in the feed, after the entry with this number. Store it as text. `FeedCursor()` is the beginning.
 
     Attributes:
         number: the number of the entry.
@@ -44,7 +44,7 @@ class Cursor:
         return f"{self.number}.{self.change_id}"
 
     @classmethod
-    def parse(cls, text: str) -> Cursor:
+    def parse(cls, text: str) -> FeedCursor:
         """Parse the text form of a cursor.
 
         Raises:
@@ -67,17 +67,17 @@ class FeedEntry:
         memory: its version; None = it was purged, and nothing of it may be kept anywhere.
     """
 
-    cursor: Cursor
+    cursor: FeedCursor
     memory_id: str
     memory: Memory | None
 
 
-def changes_after(transaction: Transaction, cursor: Cursor, *, limit: int) -> tuple[FeedEntry, ...]:
+def changes_after(transaction: Transaction, cursor: FeedCursor, *, limit: int) -> tuple[FeedEntry, ...]:
     """Return the entries after `cursor` in order, at most `limit`. Continue with the cursor of the last entry."""
     rows = transaction.rows(_CHANGES, {"number": cursor.number, "limit": limit})
     return tuple(
         FeedEntry(
-            cursor=Cursor(number=number, change_id=change_id),
+            cursor=FeedCursor(number=number, change_id=change_id),
             memory_id=name,
             memory=None if body is None else decode(Memory, body),
         )
@@ -85,9 +85,9 @@ def changes_after(transaction: Transaction, cursor: Cursor, *, limit: int) -> tu
     )
 
 
-def is_known(transaction: Transaction, cursor: Cursor) -> bool:
+def is_known(transaction: Transaction, cursor: FeedCursor) -> bool:
     """Return whether the entry before the position `cursor` is in this database. True for the beginning."""
-    if cursor == Cursor():
+    if cursor == FeedCursor():
         return True
     rows = transaction.rows(_AT, {"number": cursor.number})
     return any(row[0] == cursor.change_id for row in rows)

@@ -23,7 +23,7 @@ from tacit.ports.clock import Clock
 from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.text.stemming import porter_stem
 from tacit.text.tokens import fold_word, index_words, query_words
-from tacit_server.postgres.connection import Connections, Database
+from tacit_server.postgres.connection import Connections, TenantDatabase
 
 if TYPE_CHECKING:
     from tacit_server.postgres.transaction import Transaction
@@ -83,7 +83,7 @@ class QueryVector:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class FoundHits:
     """What a search found: the hits by meaning (scores are cosines) and those by words, best first, ties by id."""
 
     meaning: tuple[Hit, ...]
@@ -94,9 +94,9 @@ class TeamMemories:
     """The memories that a team shares. Safe to share between threads; any number of processes may serve the same team."""
 
     def __init__(self, connections: Connections, tenant: str, *, clock: Clock, principal: str) -> None:
-        """Open the memories of the team whose tenant is called `tenant`, for `principal`; see `Database`."""
+        """Open the memories of the team whose tenant is called `tenant`, for `principal`; see `TenantDatabase`."""
         self._clock = clock
-        self.database = Database(connections, tenant, principal=principal)
+        self.database = TenantDatabase(connections, tenant, principal=principal)
 
     def apply(
         self,
@@ -187,7 +187,7 @@ class TeamMemories:
         *,
         limit: int,
         scopes: Sequence[Scope] | None = None,
-    ) -> Found:
+    ) -> FoundHits:
         """Return the active memories nearest to a query, and those that hold most of its words. Every memory of the team is compared.
 
         Args:
@@ -206,7 +206,7 @@ class TeamMemories:
         }
         rows = self.database.reading(lambda transaction: transaction.rows(_SEARCH, values))
         hits = {arm: tuple(Hit(name, float(score)) for of, name, score in rows if of == arm) for arm in ("meaning", "words")}  # fmt: skip
-        return Found(meaning=hits["meaning"], words=hits["words"])
+        return FoundHits(meaning=hits["meaning"], words=hits["words"])
 
     def _memories(self, statement: str, values: dict[str, object]) -> tuple[Memory, ...]:
         rows = self.database.reading(lambda transaction: transaction.rows(statement, values))

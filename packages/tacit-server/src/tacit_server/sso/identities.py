@@ -13,7 +13,7 @@ import unicodedata
 
 from tacit.errors import NotPermitted, SyncError
 from tacit_server.logs import MAX_ACCOUNT, Logs
-from tacit_server.postgres.connection import Connections, Database, TenantUnseen
+from tacit_server.postgres.connection import Connections, TenantDatabase, TenantUnseen
 from tacit_server.postgres.transaction import Transaction
 from tacit_server.postgres_logs import account_tenant
 from tacit_server.sso.people import Person
@@ -44,7 +44,7 @@ class Identities:
         """Map the people of the provider `issuer` to the accounts of `logs`, in the database of `connections`."""
         self._connections = connections
         self._logs = logs
-        self._list = Database(connections, provider_tenant(issuer))
+        self._list = TenantDatabase(connections, provider_tenant(issuer))
 
     def find(self, person: Person) -> str:
         """Return the account of a person; "" = they have none."""
@@ -106,7 +106,7 @@ class Identities:
 
     def _linked(self, account: str) -> str:
         try:
-            database = Database(self._connections, account_tenant(account), principal=SERVER)
+            database = TenantDatabase(self._connections, account_tenant(account), principal=SERVER)
             row = database.reading(lambda transaction: transaction.row(_LINKED))
         except TenantUnseen:
             return ""
@@ -118,7 +118,7 @@ class Identities:
         def write(transaction: Transaction) -> bool:
             return transaction.row(_LINK, values) is not None
 
-        database = Database(self._connections, account_tenant(account), principal=SERVER)
+        database = TenantDatabase(self._connections, account_tenant(account), principal=SERVER)
         return database.writing(write, alone=False)
 
     def _new_account(self, person: Person) -> str:

@@ -10,7 +10,7 @@ from tacit.sync.views import SignInResult
 from tacit_server.logs import Logs, Principal
 from tacit_server.postgres.connection import Connections
 from tacit_server.sso.identities import Identities
-from tacit_server.sso.people import Grant, Person, Proxy, roles_of
+from tacit_server.sso.people import Grant, LoginProxy, Person, roles_of
 from tacit_server.sso.sign_ins import SignIns, no_login
 from tacit_server.teams import Teams
 from tacit_server.teams.granted import GrantedMemberships
@@ -28,7 +28,7 @@ class SsoSettings:
         public_url: the URL at which browsers reach this server.
     """
 
-    proxy: Proxy
+    proxy: LoginProxy
     grants: tuple[Grant, ...]
     days: int
     public_url: str

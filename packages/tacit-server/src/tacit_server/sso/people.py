@@ -45,7 +45,7 @@ class Person:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Proxy:
+class LoginProxy:
     """The proxy that logs people in.
 
     Attributes:

@@ -14,7 +14,7 @@ from tacit.errors import NotLoggedIn, SyncError
 from tacit.model.ids import encode_base32
 from tacit.sync.views import SignInBegun
 from tacit_server.logs import Principal, hash_of
-from tacit_server.postgres.connection import Connections, Database
+from tacit_server.postgres.connection import Connections, TenantDatabase
 from tacit_server.postgres.transaction import Transaction
 
 LOGIN_MS = 600_000
@@ -58,7 +58,7 @@ class SignIns:
 
     def __init__(self, connections: Connections, issuer: str) -> None:
         """Store the logins of the people of `issuer` in the database of `connections`."""
-        self._database = Database(connections, provider_tenant(issuer))
+        self._database = TenantDatabase(connections, provider_tenant(issuer))
 
     def begin(self, url: str, *, device: str, address: str, by: Principal | None, now_ms: int) -> SignInBegun:
         """Begin a login.

@@ -1,6 +1,6 @@
 """Opening a team for a principal. In: a principal, the name of a team. Out: the team's database, or a refusal.
 
-A team is a tenant. No transaction begins in it for somebody who is not a member (`Database`), so a mistake in this code opens no team. A principal who is
+A team is a tenant. No transaction begins in it for somebody who is not a member (`TenantDatabase`), so a mistake in this code opens no team. A principal who is
 not a member gets the same answer for a team that exists and for one that does not.
 """
 
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from tacit.errors import InvalidInput, NotFound, NotPermitted
 from tacit.model.shared import TEAM, Role, may, organization_of
 from tacit_server.logs import ACCOUNT, Principal
-from tacit_server.postgres.connection import SERVER, Connections, Database, TenantUnseen
+from tacit_server.postgres.connection import SERVER, Connections, TenantDatabase, TenantUnseen
 from tacit_server.postgres.transaction import Transaction
 
 _PART = ACCOUNT.pattern
@@ -42,7 +42,7 @@ class Entered:
     """A team that was opened for a principal, with the role and the name of the principal in it."""
 
     team: str
-    database: Database
+    database: TenantDatabase
     role: str
     name: str
 
@@ -89,7 +89,7 @@ class Access:
         database = self.as_server(organization)
         return database.reading(lambda transaction: transaction.row(_ENDED, values)) is not None
 
-    def manage(self, who: Principal, team: str) -> Database:
+    def manage(self, who: Principal, team: str) -> TenantDatabase:
         """Open a team as the server itself, on behalf of an administrator of the team or of its organization.
 
         Raises:
@@ -109,7 +109,7 @@ class Access:
         except NotFound:
             return False
 
-    def as_server(self, team: str) -> Database:
+    def as_server(self, team: str) -> TenantDatabase:
         """Open a team as the server itself. The caller must have checked the rights of the principal.
 
         Raises:
@@ -117,9 +117,9 @@ class Access:
         """
         return self._open(team, SERVER)
 
-    def _open(self, team: str, principal: str) -> Database:
+    def _open(self, team: str, principal: str) -> TenantDatabase:
         try:
-            return Database(self.connections, team_tenant(team), principal=principal)
+            return TenantDatabase(self.connections, team_tenant(team), principal=principal)
         except TenantUnseen as error:
             raise unknown_team(team) from error
 

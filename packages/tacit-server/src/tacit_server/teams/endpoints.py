@@ -29,21 +29,21 @@ _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OfTeam:
+class TeamBody:
     """The body of a request about a team or an organization."""
 
     team: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Accept:
+class AcceptBody:
     """The body of a request to accept the invitation of an organization, by its code."""
 
     code: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PutMember:
+class PutMemberBody:
     """The body of a request to add or change a member. `role` "" = as it is, for a new member writer; `name` "" = the name that the organization knows, else the account."""
 
     team: str
@@ -53,7 +53,7 @@ class PutMember:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RemoveMember:
+class RemoveMemberBody:
     """The body of a request to remove a member from a team."""
 
     team: str
@@ -61,7 +61,7 @@ class RemoveMember:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PutProject:
+class PutProjectBody:
     """The body of a request to share the memories of a project, named by its canonical remote, with a team."""
 
     team: str
@@ -69,7 +69,7 @@ class PutProject:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PutService:
+class PutServiceBody:
     """The body of a request to create a service account or give it a new token, which is valid for `days`."""
 
     organization: str
@@ -79,7 +79,7 @@ class PutService:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AskToShare:
+class AskToShareBody:
     """The body of a request that asks a team to share a statement."""
 
     team: str
@@ -87,7 +87,7 @@ class AskToShare:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decide:
+class DecideBody:
     """The body of a decision on a share request; see `Requests.decide`."""
 
     team: str
@@ -99,7 +99,7 @@ class Decide:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unshare:
+class UnshareBody:
     """The body of a request to stop sharing a memory; `purge` = remove it for good."""
 
     team: str
@@ -108,7 +108,7 @@ class Unshare:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Search:
+class SearchBody:
     """The body of a search of shared memories; see `Requests.search`."""
 
     query: str
@@ -131,22 +131,22 @@ class TeamEndpoints:
         """Return the method, the path below `TEAM_PREFIX` and the handler of each endpoint."""
         return (
             ("GET", "/teams", self._get(lambda who, _: {"teams": self._members.teams(who)})),
-            ("POST", "/teams", self._post(OfTeam, self._add_team)),
-            ("POST", "/accept", self._post(Accept, self._accept)),
+            ("POST", "/teams", self._post(TeamBody, self._add_team)),
+            ("POST", "/accept", self._post(AcceptBody, self._accept)),
             ("GET", "/members", self._get(self._list_members)),
-            ("POST", "/members", self._post(PutMember, self._put_member)),
-            ("POST", "/members/remove", self._post(RemoveMember, self._remove_member)),
-            ("POST", "/projects", self._post(PutProject, self._put_project)),
-            ("POST", "/projects/remove", self._post(PutProject, self._remove_project)),
-            ("POST", "/service-accounts", self._post(PutService, self._put_service)),
+            ("POST", "/members", self._post(PutMemberBody, self._put_member)),
+            ("POST", "/members/remove", self._post(RemoveMemberBody, self._remove_member)),
+            ("POST", "/projects", self._post(PutProjectBody, self._put_project)),
+            ("POST", "/projects/remove", self._post(PutProjectBody, self._remove_project)),
+            ("POST", "/service-accounts", self._post(PutServiceBody, self._put_service)),
             ("GET", "/audit", self._get(self._audit)),
             ("GET", "/requests", self._get(self._list_requests)),
-            ("POST", "/requests", self._post(AskToShare, self._ask)),
-            ("POST", "/requests/decide", self._post(Decide, self._decide)),
-            ("POST", "/unshare", self._post(Unshare, self._unshare)),
+            ("POST", "/requests", self._post(AskToShareBody, self._ask)),
+            ("POST", "/requests/decide", self._post(DecideBody, self._decide)),
+            ("POST", "/unshare", self._post(UnshareBody, self._unshare)),
             ("GET", "/changes", self._get(self._changes)),
             ("GET", "/mine", self._get(lambda who, _: self._requests.owned(who))),
-            ("POST", "/search", self._post(Search, self._search)),
+            ("POST", "/search", self._post(SearchBody, self._search)),
         )
 
     def _get(self, work: Callable[[Principal, Request], object]) -> Handler:
@@ -169,30 +169,30 @@ class TeamEndpoints:
 
         return answer
 
-    def _add_team(self, who: Principal, asked: OfTeam) -> None:
+    def _add_team(self, who: Principal, asked: TeamBody) -> None:
         self._members.add_team(who, asked.team, now_ms=self._now_ms())
 
-    def _accept(self, who: Principal, asked: Accept) -> None:
+    def _accept(self, who: Principal, asked: AcceptBody) -> None:
         self._members.accept(who, asked.code, now_ms=self._now_ms())
 
     def _list_members(self, who: Principal, request: Request) -> object:
         return {"members": self._members.members(who, request.query_params.get("team", ""))}
 
-    def _put_member(self, who: Principal, asked: PutMember) -> object:
+    def _put_member(self, who: Principal, asked: PutMemberBody) -> object:
         return self._members.put_member(
             who, asked.team, asked.principal, name=asked.name, role=asked.role, now_ms=self._now_ms()
         )
 
-    def _remove_member(self, who: Principal, asked: RemoveMember) -> None:
+    def _remove_member(self, who: Principal, asked: RemoveMemberBody) -> None:
         self._members.remove_member(who, asked.team, asked.principal, now_ms=self._now_ms())
 
-    def _put_project(self, who: Principal, asked: PutProject) -> object:
+    def _put_project(self, who: Principal, asked: PutProjectBody) -> object:
         return self._members.put_project(who, asked.team, asked.remote, now_ms=self._now_ms())
 
-    def _remove_project(self, who: Principal, asked: PutProject) -> None:
+    def _remove_project(self, who: Principal, asked: PutProjectBody) -> None:
         self._members.remove_project(who, asked.team, asked.remote, now_ms=self._now_ms())
 
-    def _put_service(self, who: Principal, asked: PutService) -> object:
+    def _put_service(self, who: Principal, asked: PutServiceBody) -> object:
         return self._members.put_service(
             who, asked.organization, asked.name, role=asked.role, days=asked.days, now_ms=self._now_ms()
         )
@@ -206,10 +206,10 @@ class TeamEndpoints:
         every = request.query_params.get("every", "") == "true"
         return {"requests": self._requests.list(who, request.query_params.get("team", ""), every=every)}
 
-    def _ask(self, who: Principal, asked: AskToShare) -> object:
+    def _ask(self, who: Principal, asked: AskToShareBody) -> object:
         return self._requests.ask(who, asked.team, asked.statement, now_ms=self._now_ms())
 
-    def _decide(self, who: Principal, asked: Decide) -> object:
+    def _decide(self, who: Principal, asked: DecideBody) -> object:
         return self._requests.decide(
             who,
             asked.team,
@@ -221,14 +221,14 @@ class TeamEndpoints:
             now_ms=self._now_ms(),
         )
 
-    def _unshare(self, who: Principal, asked: Unshare) -> object:
+    def _unshare(self, who: Principal, asked: UnshareBody) -> object:
         return self._requests.unshare(who, asked.team, asked.id, purge=asked.purge, now_ms=self._now_ms())
 
     def _changes(self, who: Principal, request: Request) -> object:
         team, after = request.query_params.get("team", ""), request.query_params.get("after", "")
         return self._requests.changes(who, team, after=after, limit=read_limit(request))
 
-    def _search(self, who: Principal, asked: Search) -> object:
+    def _search(self, who: Principal, asked: SearchBody) -> object:
         return {
             "found": self._requests.search(
                 who, asked.query, teams=asked.teams, remote=asked.remote, limit=asked.limit

@@ -33,7 +33,7 @@ from tacit_server.logs import (
     removed_account,
     wrong_code,
 )
-from tacit_server.postgres.connection import Connections, Database
+from tacit_server.postgres.connection import Connections, TenantDatabase
 from tacit_server.postgres.transaction import Transaction
 from tacit_server.postgres_logs import account_tenant
 from tacit_server.teams.access import (
@@ -540,11 +540,11 @@ class Members:
 
     # --- helpers
 
-    def _members(self, database: Database) -> tuple[MemberView, ...]:
+    def _members(self, database: TenantDatabase) -> tuple[MemberView, ...]:
         rows = database.reading(lambda transaction: transaction.rows(_MEMBERS, {"server": SERVER}))
         return tuple(map(_member, rows))
 
-    def _find(self, database: Database, principal: str) -> MemberView | None:
+    def _find(self, database: TenantDatabase, principal: str) -> MemberView | None:
         row = database.reading(lambda transaction: transaction.row(_MEMBER, {"principal": principal}))
         return _member(row) if row is not None else None
 
@@ -608,11 +608,11 @@ class Members:
         self.remember(principal, team)
         return code
 
-    def _list_of(self, principal: str) -> Database:
+    def _list_of(self, principal: str) -> TenantDatabase:
         """Open the tenant that holds the list of teams of a principal."""
         if SERVICE.fullmatch(principal):
             return self.access.as_server(organization_of(principal))
-        return Database(self._connections, account_tenant(principal))
+        return TenantDatabase(self._connections, account_tenant(principal))
 
     def remember(self, principal: str, team: str) -> None:
         """Add a team to the list of a principal. The caller must have checked that they are a member."""

@@ -44,7 +44,7 @@ from tacit.session.projects import project_id
 from tacit.statements.same import canonical_text, same_statement
 from tacit.sync.replicating import own_memory_id
 from tacit_server.logs import Principal
-from tacit_server.postgres.feed import Cursor, FeedEntry, changes_after, is_known
+from tacit_server.postgres.feed import FeedCursor, FeedEntry, changes_after, is_known
 from tacit_server.postgres.memories import QueryVector, TeamMemories, stored_memories
 from tacit_server.postgres.transaction import Transaction
 from tacit_server.teams.access import OTHER_DECIDERS, SERVER, Entered, decides, note, team_tenant
@@ -320,15 +320,15 @@ class Requests:
         entered = self._members.access.enter(who, team)
         cursor = _cursor(after)
 
-        def read(transaction: Transaction) -> tuple[Cursor, tuple[FeedEntry, ...], bool]:
-            start = cursor if is_known(transaction, cursor) else Cursor()
+        def read(transaction: Transaction) -> tuple[FeedCursor, tuple[FeedEntry, ...], bool]:
+            start = cursor if is_known(transaction, cursor) else FeedCursor()
             page = changes_after(transaction, start, limit=limit + 1)
             return start, page[:limit], len(page) > limit
 
         start, found, more = entered.database.reading(read)
         newest: dict[str, FeedEntry] = {entry.memory_id: entry for entry in found}
         remotes = self._remotes(team)
-        anew = start == Cursor()
+        anew = start == FeedCursor()
         return TeamChanges(
             memories=tuple(
                 shared_form(entry.memory, remotes) for entry in newest.values() if entry.memory is not None
@@ -559,11 +559,11 @@ def _state(text: str) -> RequestState:
             return "waiting"
 
 
-def _cursor(text: str) -> Cursor:
+def _cursor(text: str) -> FeedCursor:
     if not text:
-        return Cursor()
+        return FeedCursor()
     try:
-        return Cursor.parse(text)
+        return FeedCursor.parse(text)
     except ValueError as error:
         raise InvalidPayload(f"{text[:40]!r} is not a cursor of the changes of a team.") from error
 

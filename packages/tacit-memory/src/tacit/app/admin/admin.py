@@ -16,9 +16,9 @@ from tacit.app.admin.purging import Purger
 from tacit.app.admin.recalls import Recalls
 from tacit.app.admin.series import Charts
 from tacit.app.admin.settings import SettingsAdmin
-from tacit.app.maintenance.maintenance import Jobs
+from tacit.app.maintenance.maintenance import JobRunner
 from tacit.app.memories import Memories
-from tacit.app.projects import Membership, Projects
+from tacit.app.projects import FolderProjects, ProjectRegistry
 from tacit.app.sessions import TraceFeed
 from tacit.app.values import Parts
 from tacit.app.visibility import MemorySearch
@@ -114,13 +114,13 @@ class Admin:
         self,
         parts: Parts,
         *,
-        projects: Projects,
+        projects: ProjectRegistry,
         memories: Memories,
         settle: Callable[[], None],
         changed: Callable[[], None],
         feed: TraceFeed,
         reread: Callable[[], None],
-        jobs: Jobs,
+        jobs: JobRunner,
     ) -> None:
         self._parts = parts
         self.feed = feed
@@ -193,7 +193,7 @@ class Admin:
         ]
         return tuple(sorted(counts, key=lambda row: (row.project.name, row.project.id)))
 
-    def membership(self, cwd: str) -> Membership:
+    def membership(self, cwd: str) -> FolderProjects:
         """Return the project of a folder, and what else may belong to it."""
         return self._projects.membership(cwd)
 
@@ -217,8 +217,8 @@ class Admin:
 
     # --- changing
 
-    def share_project(self, cwd: str, *, joined: bool) -> Membership:
-        """Let a folder share the memories that may belong to it, or keep it apart; see `Projects.join` and `Projects.separate`."""
+    def share_project(self, cwd: str, *, joined: bool) -> FolderProjects:
+        """Let a folder share the memories that may belong to it, or keep it apart; see `ProjectRegistry.join` and `ProjectRegistry.separate`."""
         membership = self._projects.join(cwd) if joined else self._projects.separate(cwd)
         self._changed()
         return membership

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from tacit.app.maintenance.maintenance import Jobs
+from tacit.app.maintenance.maintenance import JobRunner
 from tacit.app.transfer.markdown import markdown_without
 from tacit.app.transfer.records import Signer, line_without, versions_of
 from tacit.app.values import Parts
@@ -97,7 +97,7 @@ class Purger:
         settle: Callable[[], None],
         reread: Callable[[], None],
         changed: Callable[[], None],
-        jobs: Jobs,
+        jobs: JobRunner,
     ) -> None:
         self._parts = parts
         self._jobs = jobs

@@ -13,7 +13,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from tacit.app.projects import Projects
+from tacit.app.projects import ProjectRegistry
 from tacit.app.values import Parts
 from tacit.config.describe import Described, describe_settings
 from tacit.config.design_names import own_key
@@ -145,7 +145,7 @@ class SettingsView:
 class SettingsAdmin:
     """Reads and writes settings over the files of one home. `changed` is called when a value was written."""
 
-    def __init__(self, parts: Parts, *, projects: Projects, changed: Callable[[], None]) -> None:
+    def __init__(self, parts: Parts, *, projects: ProjectRegistry, changed: Callable[[], None]) -> None:
         self._parts = parts
         self._projects = projects
         self._changed = changed

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tacit.app.maintenance.writing import Writing
-    from tacit.app.projects import Projects
+    from tacit.app.projects import ProjectRegistry
     from tacit.app.sessions import LiveSessions
     from tacit.app.values import Parts
 
@@ -23,7 +23,7 @@ class LazyWriting:
         self,
         *,
         parts: Parts,
-        projects: Projects,
+        projects: ProjectRegistry,
         sessions: LiveSessions,
         settle: Callable[[], None],
         changed: Callable[[], None],

@@ -44,7 +44,7 @@ PENDING_FIX_DAYS = 45
 """Days that an unresolved failure waits for its fix; then upkeep deletes it."""
 
 BegunJob = Literal["check", "reindex"]
-"""Names of the jobs that `Jobs.begin` can start."""
+"""Names of the jobs that `JobRunner.begin` can start."""
 WaitedFor = Literal["backup", "import", "purge", "rescan"]
 """Names of work that a request itself does; it is listed as a job while it runs."""
 JobName = Literal["backup", "check", "import", "purge", "reindex", "rescan"]
@@ -81,7 +81,7 @@ class _JobCancelled(Exception):
     """Raised inside a job to stop it, because the store is being closed; finished parts stay."""
 
 
-class Jobs:
+class JobRunner:
     """Runs jobs over one open store, on one thread of its own. Safe to use from several threads."""
 
     def __init__(self, parts: Parts) -> None:
@@ -251,7 +251,7 @@ class Maintenance:
     def __init__(self, parts: Parts, *, settle: Callable[[], None]) -> None:
         self._parts = parts
         self._settle = settle
-        self.jobs = Jobs(parts)
+        self.jobs = JobRunner(parts)
 
     def rescan(self, *, dry_run: bool) -> Rescan:
         """Remove from everything stored what today's redaction rules find; with `dry_run` only count it.

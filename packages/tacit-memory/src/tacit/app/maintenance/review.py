@@ -16,7 +16,7 @@ from tacit.capture.reconcile import Rejected
 from tacit.capture.store import replaced_on_branch, with_amended_digests
 from tacit.errors import Conflict, InvalidInput, NotFound
 from tacit.model.change_reason import ChangeCause, ChangeReason
-from tacit.model.changes import Add, Change, Edit, Merge, Retire, Skip
+from tacit.model.changes import Add, Change, Merge, Retire, Rewrite, Skip
 from tacit.model.ids import new_id
 from tacit.model.kinds import DIGEST
 from tacit.model.memory import BY_TOOL, Memory, Relation, Sensitivity, TrustTier
@@ -91,9 +91,9 @@ def _reason(version: Recorded) -> ChangeReason:
     return ChangeReason(cause=ChangeCause.UNDONE, further=(version.reason,))
 
 
-def _restored(version: Recorded, now_ms: int) -> Edit:
+def _restored(version: Recorded, now_ms: int) -> Rewrite:
     assert version.before is not None
-    return Edit(memory=replace(version.before, updated_at_ms=now_ms), reason=_reason(version))
+    return Rewrite(memory=replace(version.before, updated_at_ms=now_ms), reason=_reason(version))
 
 
 def _split_merged(merged: Recorded, clock: Clock) -> Add:
@@ -208,7 +208,7 @@ _Entry = tuple[Memory, Memory | None]
 _Place = tuple[int, int, str, str]
 
 
-class ReviewQueue:
+class QueueReader:
     """Reads the review queue from one store; writes nothing."""
 
     def __init__(
@@ -432,7 +432,7 @@ class Review:
         self._rejected = Rejected(parts.store)
         nudges = Nudges(store=parts.store, clock=parts.clock, tokens=parts.tokens)
         settings = parts.settings.current
-        self.queue = ReviewQueue(
+        self.queue = QueueReader(
             parts.store, settles=lambda: nudges.settling_test_anywhere(settings(None).recall)
         )
 
@@ -569,9 +569,9 @@ class Review:
 
     def _accept(self, memory: Memory, others: Sequence[Memory]) -> _DecisionWrites:
         instead = ChangeReason(cause=ChangeCause.OTHER_ACCEPTED, memory_ids=(memory.id,))
-        accepted = Edit(memory=self._confirmed(memory), reason=ChangeReason(cause=ChangeCause.ACCEPTED))
+        accepted = Rewrite(memory=self._confirmed(memory), reason=ChangeReason(cause=ChangeCause.ACCEPTED))
         ended = [
-            Edit(memory=other.ended_by(memory.id, at_ms=self._now()), reason=instead) for other in others
+            Rewrite(memory=other.ended_by(memory.id, at_ms=self._now()), reason=instead) for other in others
         ]
         relations = [Relation(source_id=memory.id, target_id=other.id, type="updates") for other in others]
         return _DecisionWrites(changes=(accepted, *ended), forgiven=(memory,), relations=tuple(relations))
@@ -598,7 +598,7 @@ class Review:
             for other in others
             for source, target in ((memory.id, other.id), (other.id, memory.id))
         )
-        edit = Edit(memory=self._confirmed(memory), reason=ChangeReason(cause=ChangeCause.KEPT))
+        edit = Rewrite(memory=self._confirmed(memory), reason=ChangeReason(cause=ChangeCause.KEPT))
         return _DecisionWrites(changes=(edit,), relations=settled)
 
     def _merge(self, memory: Memory, target: Memory) -> _DecisionWrites:
@@ -616,7 +616,7 @@ class Review:
                 memory=merged,
                 reason=ChangeReason(cause=ChangeCause.MERGED_BY_REVIEW, memory_ids=(memory.id,)),
             ),
-            Edit(
+            Rewrite(
                 memory=memory.ended_by(target.id, at_ms=self._now()),
                 reason=ChangeReason(cause=ChangeCause.MERGED_INTO, memory_ids=(target.id,)),
             ),

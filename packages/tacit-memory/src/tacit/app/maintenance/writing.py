@@ -30,7 +30,7 @@ from tacit.recall.pipeline import RecallPipeline
 
 if TYPE_CHECKING:
     from tacit.app.admin.admin import Admin
-    from tacit.app.projects import Projects
+    from tacit.app.projects import ProjectRegistry
     from tacit.app.sessions import LiveSessions
     from tacit.app.sharing.shared_teams import SharedTeams
     from tacit.app.sharing.syncing import Syncing
@@ -53,7 +53,7 @@ class WritingParts:
     """
 
     parts: Parts
-    projects: Projects
+    projects: ProjectRegistry
     sessions: LiveSessions
     settle: Callable[[], None]
     changed: Callable[[], None]

@@ -16,7 +16,7 @@ from typing import Literal
 
 from tacit.app.delivery_texts import Nudges
 from tacit.app.maintenance.lazy_writing import LazyWriting
-from tacit.app.projects import Projects
+from tacit.app.projects import ProjectRegistry
 from tacit.app.queries.session_answers import ContextAnswer, SessionAnswers, allowed_tokens, narrowed
 from tacit.app.reasons import silence_text
 from tacit.app.sessions import LiveSessions
@@ -115,7 +115,7 @@ class AgentTools:
         self,
         parts: Parts,
         *,
-        projects: Projects,
+        projects: ProjectRegistry,
         sessions: LiveSessions,
         pipeline: RecallPipeline,
         writing: LazyWriting,

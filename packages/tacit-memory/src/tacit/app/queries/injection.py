@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from tacit.app.values import Delivery
+from tacit.app.values import SignalAnswer
 from tacit.config.settings import Settings
 from tacit.model.pack import DivergenceAlert, PackItem, Surface
 from tacit.model.session import SessionKey
@@ -86,8 +86,8 @@ class SignalEngine(Protocol):
         capabilities: HostCapabilities,
         deadline_ms: float,
         adjust: Callable[[Settings], Settings] | None = None,
-        hand_over: Callable[[Delivery], bool] | None = None,
-    ) -> Delivery:
+        hand_over: Callable[[SignalAnswer], bool] | None = None,
+    ) -> SignalAnswer:
         """Handle one signal; see `Engine.handle`."""
         ...
 
@@ -119,7 +119,7 @@ class Injection:
         *,
         cwd: str | None = None,
         deadline_ms: float | None = None,
-        hand_over: Callable[[Delivery], bool] | None = None,
+        hand_over: Callable[[SignalAnswer], bool] | None = None,
     ) -> InjectionResult | InjectionFailed:
         """Return the text to put before `query` in the session `session_id`, with facts about it, or the failure.
 
@@ -162,7 +162,7 @@ class Injection:
             settings.model_copy(update={"recall": recall.model_copy(update=changed)}) if changed else settings
         )
 
-    def _answer(self, delivery: Delivery, took_ms: int) -> InjectionResult | InjectionFailed:
+    def _answer(self, delivery: SignalAnswer, took_ms: int) -> InjectionResult | InjectionFailed:
         result = replace(_result_of(delivery), latency_ms=took_ms)
         failure = delivery.failure
         if failure is None:
@@ -172,7 +172,7 @@ class Injection:
         return InjectionFailed(reason=failure.reason, message=failure.message, result=result)
 
 
-def _result_of(delivery: Delivery) -> InjectionResult:
+def _result_of(delivery: SignalAnswer) -> InjectionResult:
     block, pack = delivery.block, delivery.pack
     if block.empty:
         return InjectionResult()

@@ -16,7 +16,7 @@ from threading import Lock
 from typing import Generic, TypeVar
 
 from tacit.app.delivery_texts import Nudges
-from tacit.app.projects import Projects
+from tacit.app.projects import ProjectRegistry
 from tacit.app.redaction import Clean
 from tacit.app.sessions import LiveSessions
 from tacit.app.values import Parts
@@ -158,7 +158,7 @@ class SessionAnswers:
         self,
         *,
         parts: Parts,
-        projects: Projects,
+        projects: ProjectRegistry,
         sessions: LiveSessions,
         pipeline: RecallPipeline,
         nudges: Nudges,

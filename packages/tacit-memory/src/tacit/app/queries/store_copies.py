@@ -12,7 +12,7 @@ import numpy as np
 
 from tacit.app.values import Parts
 from tacit.errors import ProviderError
-from tacit.model.changes import Add, Edit
+from tacit.model.changes import Add, Rewrite
 from tacit.model.memory import Memory
 from tacit.model.query import Query
 from tacit.model.scope import ScopeFilter
@@ -59,7 +59,7 @@ class TrialStore:
             ProviderError: if its words cannot be embedded.
         """
         embedder = self._parts.embedder
-        self._store.apply([Edit(memory=memory)])
+        self._store.apply([Rewrite(memory=memory)])
         vectors = memory_vectors([memory], embedder=embedder)
         self._store.put_vectors([memory.id], vectors, identity=embedder.identity)
         return self._pipeline

@@ -10,7 +10,7 @@ from typing import TypedDict
 
 from tacit.app.delivery_texts import use_counts
 from tacit.app.maintenance.lazy_writing import LazyWriting
-from tacit.app.projects import Projects
+from tacit.app.projects import ProjectRegistry
 from tacit.app.queries.store_copies import MOST_COPIED, TrialStore
 from tacit.app.reasons import reason_text, silence_reason_text
 from tacit.app.sessions import LiveSessions
@@ -235,7 +235,7 @@ class WhyNotExplorer:
         self,
         parts: Parts,
         *,
-        projects: Projects,
+        projects: ProjectRegistry,
         sessions: LiveSessions,
         pipeline: RecallPipeline,
         writing: LazyWriting,

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from tacit.app.admin.purging import Purger
-from tacit.app.projects import Projects
+from tacit.app.projects import ProjectRegistry
 from tacit.app.sharing.team import require_shareable
 from tacit.app.values import Parts
 from tacit.capture.shared_memories import shared_memory_like
@@ -72,7 +72,7 @@ class SharedTeams:
         self,
         parts: Parts,
         *,
-        projects: Projects,
+        projects: ProjectRegistry,
         capture: CapturePipeline,
         purger: Purger,
         asking: Asking,

@@ -28,7 +28,7 @@ from tacit.ports.store import MemoryFilter
 from tacit.reading.memory_vectors import memory_vectors
 from tacit.state.registry import TEAM_PURGES, TEAMS
 from tacit.sync.connection import checked_url
-from tacit.sync.exchange import Exchange
+from tacit.sync.exchange import LogExchange
 from tacit.sync.http_server import HttpServer
 from tacit.sync.keys import AccountKey, DeviceKey
 from tacit.sync.replica import Replica
@@ -62,7 +62,7 @@ _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Membership:
+class HomeLogin:
     """The login of this home, as it is stored in `sync.db`."""
 
     url: str
@@ -187,7 +187,7 @@ class Syncing:
             finally:
                 server.close()
             self._keep(
-                Membership(
+                HomeLogin(
                     url=checked_url(url),
                     account=done.account,
                     token=done.token,
@@ -279,7 +279,7 @@ class Syncing:
         self._left()
         self._changed()
 
-    def _tell_logout(self, member: Membership) -> None:
+    def _tell_logout(self, member: HomeLogin) -> None:
         server = self._server(member)
         try:
             server.revoke(DeviceKey(member.device).device)
@@ -363,7 +363,7 @@ class Syncing:
             change = self._parts.store.change()
             self._asked = server = self._server(member)
             try:
-                done = Exchange(
+                done = LogExchange(
                     replica=self._opened(),
                     server=server,
                     key=DeviceKey(member.device),
@@ -535,7 +535,7 @@ class Syncing:
 
     # --- parts
 
-    def _replicating(self, member: Membership, key: DeviceKey) -> Replicating:
+    def _replicating(self, member: HomeLogin, key: DeviceKey) -> Replicating:
         return Replicating(
             store=self._parts.store,
             replica=self._opened(),
@@ -569,7 +569,7 @@ class Syncing:
     def _purge(self, memory_ids: Sequence[str]) -> None:
         self._purger.purge(self._purger.still_there(tuple(memory_ids)), dry_run=False)
 
-    def _server(self, member: Membership) -> HttpServer:
+    def _server(self, member: HomeLogin) -> HttpServer:
         return self._connect(member.url, member.token)
 
     def _asking(self, ask: Callable[[HttpServer], _T]) -> _T:
@@ -586,25 +586,25 @@ class Syncing:
                 set_mode(self.file, 0o600)
             return self._replica
 
-    def _membership(self) -> Membership | None:
+    def _membership(self) -> HomeLogin | None:
         if self._replica is None and not self.file.exists():
             return None
         kept = self._opened().fact(_ACCOUNT)
-        return msgspec.json.decode(kept, type=Membership) if kept is not None else None
+        return msgspec.json.decode(kept, type=HomeLogin) if kept is not None else None
 
-    def _required(self) -> Membership:
+    def _required(self) -> HomeLogin:
         member = self._membership()
         if member is None:
             raise InvalidInput("This home is not logged in.", hint="`tacit login URL` connects it.")
         return member
 
-    def _keep(self, member: Membership) -> None:
+    def _keep(self, member: HomeLogin) -> None:
         replica = self._opened()
         with replica.writing():
             replica.put_fact(_ACCOUNT, msgspec.json.encode(member))
             replica.put_fact(_JOINING, None)
 
-    def _renewed(self, member: Membership, key: DeviceKey, logged_in: LoggedIn) -> None:
+    def _renewed(self, member: HomeLogin, key: DeviceKey, logged_in: LoggedIn) -> None:
         _LOG.warning("This home was copied or set back: it goes on as a device of its own.")
         self._keep(replace(member, account=logged_in.account, token=logged_in.token, device=key.private))
 

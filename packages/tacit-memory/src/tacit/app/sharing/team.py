@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tacit.app.projects import Projects
+from tacit.app.projects import ProjectRegistry
 from tacit.app.values import Parts
 from tacit.capture.bootstrap import RuleFile
 from tacit.capture.bootstrap.team_files import (
@@ -115,7 +115,12 @@ class Team:
     """Shares the memories of projects through team files in their repositories, over one open store."""
 
     def __init__(
-        self, parts: Parts, *, projects: Projects, capture: CapturePipeline, changed: Callable[[], None]
+        self,
+        parts: Parts,
+        *,
+        projects: ProjectRegistry,
+        capture: CapturePipeline,
+        changed: Callable[[], None],
     ) -> None:
         self._parts = parts
         self._projects = projects

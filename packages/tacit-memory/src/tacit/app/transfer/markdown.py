@@ -41,7 +41,7 @@ LIVE: tuple[MemoryStatus, ...] = ("active", "quarantined")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class EditedEntry:
     """One entry of an edited file.
 
     Attributes:
@@ -64,7 +64,7 @@ class Entry:
 class EditedMarkdown:
     """The contents of an edited file: its entries, the ids of deleted ones, and the lines that cannot be read."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[EditedEntry, ...]
     removed: tuple[str, ...]
     refused: tuple[RefusedEntry, ...] = ()
 
@@ -114,7 +114,7 @@ def is_markdown(head: bytes) -> bool:
 def read_markdown(text: str) -> EditedMarkdown:
     """Parse an edited file. It never raises: an unreadable line is refused by its number."""
     foot = _FOOT.search(text)
-    entries: list[Entry] = []
+    entries: list[EditedEntry] = []
     refused: list[RefusedEntry] = []
     scope = kind = ""
     open_lines: list[str] = []
@@ -123,7 +123,7 @@ def read_markdown(text: str) -> EditedMarkdown:
     def close() -> None:
         if open_lines:
             entry = _entry(open_lines, kind, scope, f"line {started}")
-            if isinstance(entry, Entry):
+            if isinstance(entry, EditedEntry):
                 entries.append(entry)
             else:
                 refused.append(entry)
@@ -158,7 +158,7 @@ def read_markdown(text: str) -> EditedMarkdown:
     )
 
 
-def _entry(lines: list[str], kind: str, scope: str, where: str) -> Entry | RefusedEntry:
+def _entry(lines: list[str], kind: str, scope: str, where: str) -> EditedEntry | RefusedEntry:
     while lines and not lines[-1].strip():
         lines.pop()
     entry_text = "\n".join(lines)
@@ -171,7 +171,7 @@ def _entry(lines: list[str], kind: str, scope: str, where: str) -> Entry | Refus
             Scope.parse(scope)
         except TacitError as error:
             return RefusedEntry(where=where, reason=str(error))
-    return Entry(
+    return EditedEntry(
         text=text,
         kind=kind,
         scope=scope,
@@ -254,7 +254,7 @@ class MarkdownImport:
         memories = self.store.get([name], scope=self.store.scopes())
         return memories[0] if memories else None
 
-    def take_entry(self, entry: Entry) -> None:
+    def take_entry(self, entry: EditedEntry) -> None:
         """Add one entry, apply its edit, or leave it alone; count the result."""
         if not entry.memory_id:
             self._new(entry)
@@ -293,7 +293,7 @@ class MarkdownImport:
                 )
             self._tell("edit", entry, memory=stored)
 
-    def _new(self, entry: Entry) -> None:
+    def _new(self, entry: EditedEntry) -> None:
         scope = self.owners.scope_of(Scope.parse(entry.scope)) if entry.scope else None
         if self._same(entry, scope):
             self._tell("unchanged", entry)
@@ -319,7 +319,7 @@ class MarkdownImport:
         for change in changes:
             self.tally.change(change, entry.where)
 
-    def _same(self, entry: Entry, scope: Scope | None) -> bool:
+    def _same(self, entry: EditedEntry, scope: Scope | None) -> bool:
         """Whether a memory of this scope says these very words already, because the file was imported before."""
         where = MemoryFilter(statuses=LIVE, text=entry.text)
         scopes = self.store.scopes() if scope is None else ScopeFilter.of(scope)
@@ -347,7 +347,9 @@ class MarkdownImport:
             )
         )
 
-    def _tell(self, action: Action, entry: Entry, *, memory: Memory | None = None, reason: str = "") -> None:
+    def _tell(
+        self, action: Action, entry: EditedEntry, *, memory: Memory | None = None, reason: str = ""
+    ) -> None:
         before = memory.content if memory is not None and action == "edit" else ""
         self.tally.add(
             ImportLine(

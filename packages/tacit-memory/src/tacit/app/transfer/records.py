@@ -119,7 +119,7 @@ FUTURE_MS = 4_102_444_800_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class History:
+class MemoryHistory:
     """One memory with all its versions, oldest first, and how often it was used."""
 
     versions: tuple[Recorded, ...]
@@ -131,7 +131,7 @@ class History:
         return self.versions[-1].memory
 
 
-Line = History | Relation | ProjectRecord | RefusedEntry
+Line = MemoryHistory | Relation | ProjectRecord | RefusedEntry
 
 _write = msgspec.json.Encoder().encode
 
@@ -142,10 +142,10 @@ def head_line(memories: int, *, at_ms: int, partial: bool = False) -> bytes:
     return _write({**fields, "note": LEFT_OUT} if partial else fields)
 
 
-def write_line(value: History | Relation | ProjectRecord) -> bytes:
+def write_line(value: MemoryHistory | Relation | ProjectRecord) -> bytes:
     """Return one record as a line, without the line's end."""
     match value:
-        case History():
+        case MemoryHistory():
             versions = [
                 {"at_ms": v.at_ms, **_reason_fields(v.reason), "body": v.memory} for v in value.versions
             ]
@@ -320,7 +320,7 @@ def _read(line: bytes) -> Line | None:
     raise ValueError("neither memory, relation nor project")
 
 
-def _history(fields: Mapping[str, Any]) -> History:
+def _history(fields: Mapping[str, Any]) -> MemoryHistory:
     rows = cast(Sequence[Mapping[str, Any]], fields["versions"])
     if not 0 < len(rows) <= MAX_VERSIONS:
         raise ValueError(f"{len(rows)} versions")
@@ -337,7 +337,7 @@ def _history(fields: Mapping[str, Any]) -> History:
     uses = msgspec.convert(fields.get("uses", 0), int)
     if not 0 <= uses < 1 << 31:
         raise ValueError(f"{uses} uses")
-    return History(versions=tuple(versions), uses=uses)
+    return MemoryHistory(versions=tuple(versions), uses=uses)
 
 
 def versions_of(store: MemoryStore, memory_id: str) -> tuple[Recorded, ...]:

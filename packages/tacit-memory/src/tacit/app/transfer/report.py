@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from tacit.app.reasons import change_text
-from tacit.model.changes import Add, Change, Contradict, Edit, Merge, Retire, Skip, Supersede
+from tacit.model.changes import Add, Change, Contradict, Merge, Retire, Rewrite, Skip, Supersede
 from tacit.model.scope import Scope
 from tacit.ports.store import ProjectRecord, ProjectStore
 
@@ -197,7 +197,7 @@ class ImportTally:
                     before=change.other_id,
                     reason=change_text(change.reason),
                 )
-            case Edit():
+            case Rewrite():
                 line = ImportLine(
                     action="edit", where=where, text=change.memory.content, memory_id=change.memory.id
                 )

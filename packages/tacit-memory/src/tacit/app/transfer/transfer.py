@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Literal
 
 from tacit.app.memories import Memories
-from tacit.app.projects import Projects
+from tacit.app.projects import ProjectRegistry
 from tacit.app.transfer.markdown import LIVE, MarkdownImport, is_markdown, read_markdown, write_markdown
 from tacit.app.transfer.records import (
     MAX_LINE_BYTES,
-    History,
     Line,
+    MemoryHistory,
     Signer,
     head_line,
     is_export,
@@ -77,13 +77,13 @@ class LosslessImport:
         Raises:
             StoreError: as the store; batches before it are kept.
         """
-        waiting: list[History] = []
+        waiting: list[MemoryHistory] = []
         relations: list[Relation] = []
         looked_at = 0
         for line in lines:
             if isinstance(line, RefusedEntry):
                 self._refuse(line.where, line.reason)
-            elif isinstance(line, History):
+            elif isinstance(line, MemoryHistory):
                 looked_at += 1
                 waiting.append(line)
                 if len(waiting) >= WRITTEN_AT_ONCE:
@@ -100,7 +100,7 @@ class LosslessImport:
         if progress:
             progress(looked_at)
 
-    def _put(self, histories: Sequence[History]) -> None:
+    def _put(self, histories: Sequence[MemoryHistory]) -> None:
         versions: list[Recorded] = []
         uses: dict[str, int] = {}
         for history in histories:
@@ -291,7 +291,7 @@ class Transfer:
         *,
         capture: CapturePipeline,
         memories: Memories,
-        projects: Projects,
+        projects: ProjectRegistry,
         settle: Callable[[], None],
         changed: Callable[[], None],
     ) -> None:
@@ -330,7 +330,7 @@ class Transfer:
                 replace(version, reason=visibility.reason(version.reason))
                 for version in visibility.changes(versions_of(self._store, memory.id))
             )
-            yield self._signed(History(versions=versions, uses=memory.use_count))
+            yield self._signed(MemoryHistory(versions=versions, uses=memory.use_count))
         ids = [memory.id for memory in memories]
         exported = set(ids)
         for start in range(0, len(ids), 1000):
@@ -339,7 +339,7 @@ class Transfer:
                 if edge.source_id in batch and edge.target_id in exported:
                     yield self._signed(edge)
 
-    def _signed(self, value: History | Relation | ProjectRecord) -> bytes:
+    def _signed(self, value: MemoryHistory | Relation | ProjectRecord) -> bytes:
         return self._signer.sign(write_line(value)) + b"\n"
 
     def export_markdown(self, *, scope: ScopeFilter | None = None, speaker: Speaker = Speaker.USER) -> str:
@@ -457,7 +457,7 @@ class Transfer:
         if own_format != "export":
             return bool(own_format)
         lines = read_signed_lines(read_lines(path, MAX_LINE_BYTES), verified=self._signer.verified)
-        return any(isinstance(line, History) and not signed for line, signed in lines)
+        return any(isinstance(line, MemoryHistory) and not signed for line, signed in lines)
 
     def _ours(self, path: Path) -> str:
         if path.is_symlink() or not path.is_file():
@@ -595,7 +595,7 @@ class Transfer:
         self, line: Line, name: str, run: _ImportRun, purged: frozenset[str]
     ) -> ForeignStatement | RefusedEntry | None:
         """Return what a line says that nobody vouches for and where it holds, without its claims about who said it; None = no live memory."""
-        if not isinstance(line, History) or line.newest.status not in LIVE:
+        if not isinstance(line, MemoryHistory) or line.newest.status not in LIVE:
             return None
         memory = line.newest
         where = f"{name}, {memory.id}"

@@ -91,7 +91,7 @@ Kind = Literal["heading", "text", "item", "code", "row"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Block:
+class MarkdownBlock:
     """A block of a Markdown document, such as a paragraph, a list item or a code block.
 
     Attributes:
@@ -116,7 +116,7 @@ class Block:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Reader:
+class _StatementReader:
     """The state of one pass over the blocks of a file: open headings and lead-ins, and the statements found so far."""
 
     rules_only: bool
@@ -145,7 +145,7 @@ def _parse_inline(state: StateCore) -> None:
             state.md.inline.parse(token.content, state.md, state.env, token.children)
 
 
-def blocks_of(text: str) -> tuple[Block, ...]:
+def blocks_of(text: str) -> tuple[MarkdownBlock, ...]:
     """Return the blocks of a Markdown document in order, without its front matter and comments."""
     body = text.replace("\r\n", "\n").replace("\r", "\n").lstrip("\ufeff")
     front = _FRONT.match(body)
@@ -168,11 +168,11 @@ class _Place:
 
     def block(
         self, node: SyntaxTreeNode, kind: Kind, text: str, *, offset: int = 0, level: int = -1
-    ) -> Block:
+    ) -> MarkdownBlock:
         """Return the block for `node`; its line number is `offset` lines below the node's first line."""
         at = self.above + (node.map[0] if node.map else 0) + offset
         span = self.lines[at].strip() if at < len(self.lines) else ""
-        return Block(
+        return MarkdownBlock(
             kind=kind,
             text=text,
             line=at + 1,
@@ -186,7 +186,7 @@ def _nodes(body: str) -> Sequence[SyntaxTreeNode]:
     return SyntaxTreeNode(_parser().parse(body)).children
 
 
-def _walk(nodes: Sequence[SyntaxTreeNode], place: _Place) -> Iterator[Block]:
+def _walk(nodes: Sequence[SyntaxTreeNode], place: _Place) -> Iterator[MarkdownBlock]:
     for number, node in enumerate(nodes):
         match node.type:
             case "bullet_list" | "ordered_list":
@@ -227,7 +227,7 @@ def _is_note(quotation: SyntaxTreeNode) -> bool:
     )
 
 
-def _html(node: SyntaxTreeNode, place: _Place) -> Iterator[Block]:
+def _html(node: SyntaxTreeNode, place: _Place) -> Iterator[MarkdownBlock]:
     """Yield the blocks of the Markdown between HTML tags; raw HTML (`<script>`, `<pre>`) yields none."""
     inside = _COMMENT.sub(lambda match: "\n" * match[0].count("\n"), node.content)
     bare = "\n".join(_TAG.sub("", line) for line in inside.split("\n"))
@@ -236,14 +236,14 @@ def _html(node: SyntaxTreeNode, place: _Place) -> Iterator[Block]:
         yield from _walk(_nodes(bare), replace(place, above=above))
 
 
-def _rows(table: SyntaxTreeNode, place: _Place) -> Iterator[Block]:
+def _rows(table: SyntaxTreeNode, place: _Place) -> Iterator[MarkdownBlock]:
     rows = [row for part in table.children for row in part.children]
     cells = [[_plain(_inline(cell)) for cell in row.children] for row in rows]
     for row, texts in zip(rows[1:], cells[1:], strict=False):
         yield replace(place.block(row, "row", ""), fields=tuple(zip(cells[0], texts, strict=False)))
 
 
-def _text(node: SyntaxTreeNode, place: _Place) -> Iterator[Block]:
+def _text(node: SyntaxTreeNode, place: _Place) -> Iterator[MarkdownBlock]:
     inline = node.children[0]
     children = _inline(node)
     if node.type == "heading" and not _is_paragraph(node, inline.content):
@@ -347,7 +347,7 @@ def read_rules(text: str, *, rules_only: bool = False) -> RuleText:
         rules_only: keep only what asks for or forbids something (for files that are mostly prose).
     """
     front = _FRONT.match(text.replace("\r\n", "\n").lstrip("\ufeff"))
-    reader = _Reader(rules_only=rules_only)
+    reader = _StatementReader(rules_only=rules_only)
     for block in blocks_of(text):
         if not block.quote:
             _take(reader, block)
@@ -377,7 +377,7 @@ def _patterns(front: str) -> tuple[str, ...]:
     return tuple(pattern for pattern in patterns if pattern and pattern not in ("*", "**", "**/*"))
 
 
-def _take(reader: _Reader, block: Block) -> None:
+def _take(reader: _StatementReader, block: MarkdownBlock) -> None:
     if block.kind == "heading":
         reader.headings = [entry for entry in reader.headings if entry[0] < block.level]
         reader.headings.append((block.level, block.text))
@@ -395,7 +395,7 @@ def _take(reader: _Reader, block: Block) -> None:
         _take_text(reader, block)
 
 
-def _take_row(reader: _Reader, block: Block) -> None:
+def _take_row(reader: _StatementReader, block: MarkdownBlock) -> None:
     """Add the command of a table row, described by another cell of the row, to the statements found."""
     for name, cell in block.fields:
         command = re.fullmatch(r"`([^`]+)`", cell)
@@ -405,11 +405,11 @@ def _take_row(reader: _Reader, block: Block) -> None:
             return
 
 
-def _hidden(reader: _Reader) -> bool:
+def _hidden(reader: _StatementReader) -> bool:
     return any(_RULES.listing.match(text) for _, text in reader.headings)
 
 
-def _take_text(reader: _Reader, block: Block) -> None:
+def _take_text(reader: _StatementReader, block: MarkdownBlock) -> None:
     item, text = block.kind == "item", block.text
     if item:
         reader.leads = [entry for entry in reader.leads if entry[0] < block.level]
@@ -444,7 +444,7 @@ def _grouped(sentences: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(groups)
 
 
-def _self_contained(reader: _Reader, lead: str, text: str) -> str:
+def _self_contained(reader: _StatementReader, lead: str, text: str) -> str:
     content = text.strip(" -\u2013\u2014")
     content = re.sub(r"(?<![.])[.;]+$", "", content).strip()
     if not content:
@@ -466,7 +466,7 @@ def _self_contained(reader: _Reader, lead: str, text: str) -> str:
     return content
 
 
-def _heading(reader: _Reader) -> str:
+def _heading(reader: _StatementReader) -> str:
     for _, text in reversed(reader.headings):
         bare = re.sub(r"^(?:\d+(?:\.\d+)*[.)]?\s+|step \d+:?\s*)", "", text, flags=re.IGNORECASE)
         if not _RULES.dull.match(bare) and length_in_words(bare) <= 8:
@@ -500,7 +500,7 @@ def _worth(content: str, passage: str, *, rules_only: bool, item: bool) -> bool:
     )
 
 
-def _take_code(reader: _Reader, block: Block) -> None:
+def _take_code(reader: _StatementReader, block: MarkdownBlock) -> None:
     """Add the commands of a shell block that a comment explains, or the single one that the text before introduces."""
     if block.language not in _SHELL or _RULES.examples.search(_nearest(reader)):
         return
@@ -534,7 +534,7 @@ def _take_code(reader: _Reader, block: Block) -> None:
         _keep_command(reader, reader.leads[-1][1], command, first + offset, lines[offset])
 
 
-def _keep_command(reader: _Reader, description: str, command: str, line: int, span: str) -> None:
+def _keep_command(reader: _StatementReader, description: str, command: str, line: int, span: str) -> None:
     text = plain_text(description).rstrip(".: ")
     if text and command and "`" not in command:
         content = f"{text}: `{command}`"
@@ -542,7 +542,7 @@ def _keep_command(reader: _Reader, description: str, command: str, line: int, sp
             reader.found.append(RuleLine(content=content, line=line, span=span.strip(), command=True))
 
 
-def _nearest(reader: _Reader) -> str:
+def _nearest(reader: _StatementReader) -> str:
     lead = reader.leads[-1][1] if reader.leads else reader.last_text[-60:]
     return f"{lead} {reader.headings[-1][1] if reader.headings else ''}"
 

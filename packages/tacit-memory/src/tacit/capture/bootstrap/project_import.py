@@ -33,7 +33,7 @@ from tacit.capture.prepare import Preparer
 from tacit.capture.store import Item, Reconciler
 from tacit.errors import InvalidPayload
 from tacit.model.change_reason import ChangeCause, ChangeReason
-from tacit.model.changes import Add, Change, Contradict, Draft, Edit, Retire, Skip, Supersede
+from tacit.model.changes import Add, Change, Contradict, Draft, Retire, Rewrite, Skip, Supersede
 from tacit.model.ids import content_hash
 from tacit.model.memory import Memory, TrustTier
 from tacit.model.scope import Scope, ScopeFilter, project_scope
@@ -408,7 +408,7 @@ class FileImport:
         }
         items, keys = _plan_file_changes(added, removed, remaining, source=source, at_ms=self.now_ms)
         items.extend(
-            Edit(
+            Rewrite(
                 memory=_accepted(memory, self.now_ms),
                 reason=ChangeReason(cause=ChangeCause.CONFIRMED_IN_FILE, terms=(path,)),
             )

@@ -25,7 +25,7 @@ from itertools import islice
 from pathlib import Path
 
 from tacit.capture.bootstrap.manifests import MANIFESTS, read_manifest
-from tacit.capture.bootstrap.markdown import Block, RuleLine, blocks_of, read_rules
+from tacit.capture.bootstrap.markdown import MarkdownBlock, RuleLine, blocks_of, read_rules
 from tacit.errors import InvalidPayload
 from tacit.model.changes import Draft
 from tacit.model.memory import Provenance, TrustTier
@@ -74,10 +74,10 @@ def read_decision(text: str) -> tuple[RuleLine, ...]:
     return (RuleLine(content=f"{content}: {' '.join(texts)}", line=decided[0].line, span=decided[0].span),)
 
 
-def _sections(blocks: Sequence[Block]) -> dict[str, tuple[Block, ...]]:
+def _sections(blocks: Sequence[MarkdownBlock]) -> dict[str, tuple[MarkdownBlock, ...]]:
     """Return the paragraphs and list items by their heading in lower case; of two equal headings the first counts."""
-    sections: dict[str, list[Block]] = {}
-    here: list[Block] = []
+    sections: dict[str, list[MarkdownBlock]] = {}
+    here: list[MarkdownBlock] = []
     for block in blocks:
         if block.kind == "heading" and block.level > 1:
             here = []
@@ -92,14 +92,14 @@ def _sections(blocks: Sequence[Block]) -> dict[str, tuple[Block, ...]]:
     return {name: tuple(found) for name, found in sections.items()}
 
 
-def _status(text: str, sections: Mapping[str, Sequence[Block]]) -> str:
+def _status(text: str, sections: Mapping[str, Sequence[MarkdownBlock]]) -> str:
     if section := sections.get("status"):
         return section[0].text
     match = _STATUS.search(text[:2000])
     return match["status"] if match else ""
 
 
-def _sentences(blocks: Sequence[Block]) -> list[str]:
+def _sentences(blocks: Sequence[MarkdownBlock]) -> list[str]:
     """Return the sentences of the first paragraph of a section, with the list that it introduces."""
     first = blocks[0].text if blocks else ""
     told = list(blocks[:1])
@@ -420,7 +420,7 @@ def read_readme(text: str) -> tuple[RuleLine, ...]:
     return (*((about,) if about else ()), *commands[:MAX_COMMANDS])
 
 
-def _about(blocks: Sequence[Block]) -> RuleLine | None:
+def _about(blocks: Sequence[MarkdownBlock]) -> RuleLine | None:
     """Return the first sentence below the title, which says what the project is; None = none before the next heading."""
     name = ""
     for block in blocks:

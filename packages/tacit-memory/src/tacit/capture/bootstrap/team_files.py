@@ -33,7 +33,7 @@ from tacit.capture.store import Item, Reconciler
 from tacit.config.yaml_file import parse_settings
 from tacit.errors import InvalidInput, InvalidPayload, InvalidSetting
 from tacit.model.change_reason import ChangeCause, ChangeReason
-from tacit.model.changes import Change, Draft, Edit, Retire, Skip, Supersede
+from tacit.model.changes import Change, Draft, Retire, Rewrite, Skip, Supersede
 from tacit.model.kinds import SESSION_NOTES, KindRegistry
 from tacit.model.memory import Memory, Provenance, TrustTier
 from tacit.model.scope import ScopeFilter, project_scope
@@ -460,7 +460,7 @@ class _TeamImport:
             validity=replace(old.validity, valid_from_ms=prepared.validity.valid_from_ms),
             updated_at_ms=self._now_ms,
         )
-        return Edit(memory=same, reason=reason)
+        return Rewrite(memory=same, reason=reason)
 
     def _owned(self, path: str, state: TeamFileState | None) -> Memory | None:
         """Return the memory of the file; None = it no longer holds, or the user made it their own."""

@@ -35,7 +35,7 @@ from tacit.capture.write_up.request import (
 from tacit.capture.write_up.session_writer import WriterAccess, WriterResult
 from tacit.errors import ProviderError
 from tacit.model.change_reason import ChangeCause, ChangeReason
-from tacit.model.changes import Change, Contradict, Edit, Merge, Supersede
+from tacit.model.changes import Change, Contradict, Merge, Rewrite, Supersede
 from tacit.model.kinds import SESSION_NOTES, KindRegistry
 from tacit.model.memory import Memory, MemoryStatus, Relation, TrustTier
 from tacit.model.scope import ScopeFilter
@@ -77,7 +77,7 @@ _BY = {"assistant": "agent", "import": "file"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pair:
+class NearStatements:
     """A statement, and the older ones near to it, nearest first."""
 
     newer: Memory
@@ -110,14 +110,14 @@ class PairDecisions:
     whole: bool = True
 
 
-def short_ids(pairs: Sequence[Pair]) -> Mapping[str, Memory]:
+def short_ids(pairs: Sequence[NearStatements]) -> Mapping[str, Memory]:
     """Return all statements of the pairs under short ids: s1, s2, ... in the order in which they were stored."""
     memories = {memory.id: memory for pair in pairs for memory in (*pair.older, pair.newer)}
     ordered = sorted(memories.values(), key=lambda memory: (memory.created_at_ms, memory.id))
     return {f"s{number}": memory for number, memory in enumerate(ordered, start=1)}
 
 
-def make_comparison(pairs: Sequence[Pair], *, prepare: Callable[[str], str]) -> WriterRequest:
+def make_comparison(pairs: Sequence[NearStatements], *, prepare: Callable[[str], str]) -> WriterRequest:
     """Return the request that has the model compare `pairs`; `prepare` takes secrets out of every text."""
     by_short_id = short_ids(pairs)
     names = {memory.id: name for name, memory in by_short_id.items()}
@@ -158,7 +158,7 @@ def schema() -> dict[str, object]:
     return object_schema({"fates": {"type": "array", "items": entry}})
 
 
-def read_fates(text: str, pairs: Sequence[Pair]) -> PairDecisions:
+def read_fates(text: str, pairs: Sequence[NearStatements]) -> PairDecisions:
     """Return the decisions in an answer's JSON text; malformed entries and those on other pairs are left out.
 
     Raises:
@@ -229,7 +229,7 @@ class PreparedComparison:
     """A request that is ready to be sent, the statements it concerns, and its estimated tokens."""
 
     statements: tuple[str, ...]
-    pairs: tuple[Pair, ...]
+    pairs: tuple[NearStatements, ...]
     request: WriterRequest
     tokens: int
     root: str = ""
@@ -444,7 +444,7 @@ class StatementComparer:
             else ""
         )
 
-    def _pairs(self, batch: Sequence[Memory]) -> tuple[Pair, ...]:
+    def _pairs(self, batch: Sequence[Memory]) -> tuple[NearStatements, ...]:
         scope = ScopeFilter.compared_with(batch[0].scope)
         # A search finds what is active; what waits for the user is little.
         waiting = self._store.list_memories(
@@ -476,7 +476,7 @@ class StatementComparer:
                     # What was imported later may have been said earlier.
                     newer, older = (memory, other) if _said_ms(other) <= _said_ms(memory) else (other, memory)
                     pairs.setdefault(newer.id, (newer, []))[1].append(older)
-        return tuple(Pair(newer=newer, older=tuple(older)) for newer, older in pairs.values())
+        return tuple(NearStatements(newer=newer, older=tuple(older)) for newer, older in pairs.values())
 
     # --- the answer
 
@@ -522,7 +522,7 @@ class StatementComparer:
                     {
                         change.memory.id: change.memory
                         for change in pair_changes
-                        if isinstance(change, Merge | Edit) and change.memory.status in LIVE
+                        if isinstance(change, Merge | Rewrite) and change.memory.status in LIVE
                     }
                 )
         relations += self._settled_questions(prepared, fates, compared, names)
@@ -571,12 +571,12 @@ class StatementComparer:
 
     def _replaced(self, newer: Memory, older: Memory, reason: ChangeReason) -> _Effect:
         why = ChangeReason(cause=ChangeCause.REPLACED_BY, memory_ids=(newer.id,), further=(reason,))
-        over = Edit(memory=older.ended_by(newer.id, at_ms=self._clock.now_ms()), reason=why)
+        over = Rewrite(memory=older.ended_by(newer.id, at_ms=self._clock.now_ms()), reason=why)
         return [over], [Relation(source_id=newer.id, target_id=older.id, type="updates")], (older.id,)
 
     def _asked(self, newer: Memory, older: Memory, reason: ChangeReason) -> _Effect:
         question = Relation(source_id=newer.id, target_id=older.id, type="contradicts")
-        return [Edit(memory=newer, reason=reason)], [question], ()
+        return [Rewrite(memory=newer, reason=reason)], [question], ()
 
     def _are_alike(self, memory: Memory, other: Memory) -> bool:
         """Whether two statements are about the same matter by their vectors; False if the embedder fails."""
@@ -611,7 +611,7 @@ class StatementComparer:
         )
         same = ChangeReason(cause=ChangeCause.SAYS_SAME, memory_ids=(stays.id,), detail=fate.reason)
         took_over = ChangeReason(cause=ChangeCause.TOOK_OVER, memory_ids=(goes.id,), detail=fate.reason)
-        over = Edit(memory=goes.ended_by(stays.id, at_ms=self._clock.now_ms()), reason=same)
+        over = Rewrite(memory=goes.ended_by(stays.id, at_ms=self._clock.now_ms()), reason=same)
         return [Merge(memory=merged, reason=took_over), over], [], (goes.id,)
 
     def _settled_questions(

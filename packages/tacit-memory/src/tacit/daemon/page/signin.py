@@ -38,7 +38,7 @@ class SignedIn:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Session:
+class _SignedIn:
     key: bytes
     until_s: float
     speaker: Speaker
@@ -51,7 +51,7 @@ class PageSessions:
         self._now_s = now_s
         self._lock = Lock()
         self._codes: dict[bytes, tuple[float, Speaker]] = {}
-        self._sessions: dict[bytes, _Session] = {}
+        self._sessions: dict[bytes, _SignedIn] = {}
 
     def issue_code(self, speaker: Speaker) -> str:
         """Return a new sign-in code; it works once, within `CODE_S` seconds. The page that signs in with it has the authority of `speaker`."""
@@ -69,7 +69,7 @@ class PageSessions:
             if until_s < self._now_s():
                 return None
             signed_in = SignedIn(cookie=secrets.token_urlsafe(32), key=secrets.token_urlsafe(32))
-            self._sessions[_hash(signed_in.cookie)] = _Session(
+            self._sessions[_hash(signed_in.cookie)] = _SignedIn(
                 key=_hash(signed_in.key), until_s=self._now_s() + SESSION_S, speaker=speaker
             )
             while len(self._sessions) > MOST_SESSIONS:

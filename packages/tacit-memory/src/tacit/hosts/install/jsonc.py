@@ -22,7 +22,7 @@ _GAP = re.compile(r"(?:[ \t\r\n]+|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Node:
+class JsonNode:
     """A JSON value and its place in the text, `text[start:end]`. `value` is the plain Python value."""
 
     kind: Literal["object", "array", "scalar"]
@@ -30,7 +30,7 @@ class Node:
     end: int
     value: object
     members: tuple[Member, ...] = ()
-    items: tuple[Node, ...] = ()
+    items: tuple[JsonNode, ...] = ()
 
     def member(self, key: str) -> Member | None:
         """Return the member with this key, the last one if it is doubled, as JSON readers do; None = there is none."""
@@ -43,10 +43,10 @@ class Member:
 
     key: str
     start: int
-    node: Node
+    node: JsonNode
 
 
-class _Reader:
+class _JsonReader:
     def __init__(self, text: str, path: Path) -> None:
         self.text = text
         self.path = path
@@ -78,7 +78,7 @@ class _Reader:
         self.at = match.end()
         return str(text)
 
-    def value(self, depth: int) -> Node:
+    def value(self, depth: int) -> JsonNode:
         if depth > MAX_DEPTH:
             raise self.fail("values are nested too deep")
         start, sign = self.at, self.peek()
@@ -88,7 +88,7 @@ class _Reader:
             return self.array(depth)
         if sign == '"':
             text = self.string()
-            return Node(kind="scalar", start=start, end=self.at, value=text)
+            return JsonNode(kind="scalar", start=start, end=self.at, value=text)
         match = _SCALAR.match(self.text, self.at)
         if match is None:
             raise self.fail("a value is expected")
@@ -97,9 +97,9 @@ class _Reader:
         except ValueError:
             raise self.fail(f"{match.group()[:40]!r} is no value") from None
         self.at = match.end()
-        return Node(kind="scalar", start=start, end=self.at, value=parsed)
+        return JsonNode(kind="scalar", start=start, end=self.at, value=parsed)
 
-    def object(self, depth: int) -> Node:
+    def object(self, depth: int) -> JsonNode:
         start = self.at
         self.at += 1
         members: list[Member] = []
@@ -119,12 +119,12 @@ class _Reader:
                 break
         self.at += 1
         value = {member.key: member.node.value for member in members}
-        return Node(kind="object", start=start, end=self.at, value=value, members=tuple(members))
+        return JsonNode(kind="object", start=start, end=self.at, value=value, members=tuple(members))
 
-    def array(self, depth: int) -> Node:
+    def array(self, depth: int) -> JsonNode:
         start = self.at
         self.at += 1
-        items: list[Node] = []
+        items: list[JsonNode] = []
         while True:
             self.gap()
             if self.peek() == "]":
@@ -134,7 +134,7 @@ class _Reader:
                 break
         self.at += 1
         value = [item.value for item in items]
-        return Node(kind="array", start=start, end=self.at, value=value, items=tuple(items))
+        return JsonNode(kind="array", start=start, end=self.at, value=value, items=tuple(items))
 
     def comma(self, closing: str) -> bool:
         """Move past a comma; False = the container ends here."""
@@ -147,13 +147,13 @@ class _Reader:
         raise self.fail(f"a comma or {closing!r} is expected")
 
 
-def read(text: str, *, path: Path) -> Node:
+def read(text: str, *, path: Path) -> JsonNode:
     """Parse a whole file, which must be one JSON object (comments and trailing commas allowed), into nodes with their places.
 
     Raises:
         HostError: naming file, line and column.
     """
-    reader = _Reader(text, path)
+    reader = _JsonReader(text, path)
     reader.gap()
     if reader.peek() != "{":
         raise reader.fail("an object is expected")
@@ -164,9 +164,9 @@ def read(text: str, *, path: Path) -> Node:
     return node
 
 
-def find(root: Node, keys: Sequence[str]) -> Node | None:
+def find(root: JsonNode, keys: Sequence[str]) -> JsonNode | None:
     """Return the node at the path `keys`; None = there is none."""
-    node: Node | None = root
+    node: JsonNode | None = root
     for key in keys:
         member = node.member(key) if node is not None else None
         node = member.node if member else None
@@ -252,7 +252,7 @@ def _after_comma(text: str, at: int) -> int:
     return stop + 1 if text[stop : stop + 1] == "," else at
 
 
-def _insert(text: str, parent: Node, lead: str, value: object) -> str:
+def _insert(text: str, parent: JsonNode, lead: str, value: object) -> str:
     """Return the text with `value` after the last child of `parent`, in the style of the file. `lead` = what stands before it, such as the key."""
     style = _style(text)
     newline, unit = style

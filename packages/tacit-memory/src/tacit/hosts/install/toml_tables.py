@@ -22,7 +22,7 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Table:
+class _TomlTable:
     """The place of a table that has a header: `text[start:end]` is the header and the lines down to the last key."""
 
     keys: Keys
@@ -116,7 +116,7 @@ def remove(text: str, ours: Callable[[Keys], bool], *, path: Path) -> str:
     return text
 
 
-def _tables(text: str) -> Iterator[_Table]:
+def _tables(text: str) -> Iterator[_TomlTable]:
     """Yield the tables that have a header, in order."""
     opened = [(match.start(), match.end()) for match in _HEADER.finditer(text)]
     real = [(start, end) for start, end in opened if _parsed(text[:start]) is not None]
@@ -124,7 +124,7 @@ def _tables(text: str) -> Iterator[_Table]:
         limit = real[index + 1][0] if index + 1 < len(real) else len(text)
         keys = _keys_of(text[start:end])
         if keys:
-            yield _Table(keys=keys, start=start, end=_end_of_keys(text, end, limit))
+            yield _TomlTable(keys=keys, start=start, end=_end_of_keys(text, end, limit))
 
 
 def _keys_of(header: str) -> Keys:

@@ -169,7 +169,7 @@ def _moment(fields: Fields, at_ms: int) -> str:
     return fields.identifier("id") or str(time_step(at_ms))
 
 
-class _Common(TypedDict):
+class _PluginFields(TypedDict):
     session: SessionKey
     at_ms: int
     cwd: str
@@ -178,9 +178,9 @@ class _Common(TypedDict):
     parent: SessionKey | None
 
 
-def _common(fields: Fields, at_ms: int, *, agent: bool = True, transcript: bool = True) -> _Common:
+def _common(fields: Fields, at_ms: int, *, agent: bool = True, transcript: bool = True) -> _PluginFields:
     """Return the fields that signals share. `agent` or `transcript` False = this event does not give them."""
-    return _Common(
+    return _PluginFields(
         session=_session(fields),
         at_ms=at_ms,
         cwd=fields.path("directory"),

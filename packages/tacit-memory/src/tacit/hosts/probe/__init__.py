@@ -23,7 +23,7 @@ from tacit.config.home import chosen_transport
 from tacit.errors import HostError
 from tacit.hosts.install import jsonc
 from tacit.hosts.install.files import read_text
-from tacit.hosts.probe.wire import CallTool, Reply, Say, as_list, as_mapping, flat_text
+from tacit.hosts.probe.wire import CallTool, Say, ScriptedReply, as_list, as_mapping, flat_text
 from tacit.system.processes import end_group, group_options
 
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ def scratch(calls: Sequence[CallTool] = ()) -> Generator[Scratch]:
     from tacit.hosts.probe.stub_model import StubModel  # noqa: PLC0415 - a server, which an installation need not load
 
     folder = Path(tempfile.mkdtemp(prefix="tacit-probe-")).resolve()
-    script = [Reply(when="", answers=(*calls, Say(text="done")))] if calls else []
+    script = [ScriptedReply(when="", answers=(*calls, Say(text="done")))] if calls else []
     try:
         with StubModel(script) as stub:
             home, project = folder / "home", folder / "project"

@@ -22,12 +22,12 @@ from tacit.hosts.probe.wire import (
     DEFAULT_USAGE_TOKENS,
     Answer,
     CallTool,
-    Place,
+    MatchPlace,
     Refuse,
-    Reply,
     Say,
     Script,
-    Turn,
+    ScriptedReply,
+    WireTurn,
     as_list,
     as_mapping,
     decide,
@@ -41,14 +41,14 @@ from tacit.hosts.probe.wire import (
 __all__ = [
     "Answer",
     "CallTool",
-    "ModelRequest",
-    "Place",
+    "MatchPlace",
     "Refuse",
-    "Reply",
     "Say",
     "Script",
+    "ScriptedReply",
     "StubModel",
-    "Turn",
+    "StubRequest",
+    "WireTurn",
     "find_places",
     "find_text",
 ]
@@ -61,7 +61,7 @@ _MAX_BODY_BYTES = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ModelRequest:
+class StubRequest:
     """One request that the stub model received and recorded.
 
     Attributes:
@@ -117,7 +117,7 @@ class ModelRequest:
         return tuple(as_list(body.get("messages") or body.get("input") or body.get("contents")))
 
     @property
-    def turns(self) -> tuple[Turn, ...]:
+    def turns(self) -> tuple[WireTurn, ...]:
         """The conversation as turns with role and text, oldest first."""
         return read_turns(self.body)
 
@@ -147,12 +147,12 @@ class StubModel:
         record: Path | None = None,
         usage_tokens: int = DEFAULT_USAGE_TOKENS,
     ) -> None:
-        self.script: list[Reply] = list(script)
+        self.script: list[ScriptedReply] = list(script)
         self.usage_tokens = usage_tokens
         self._record = record
-        self._requests: list[ModelRequest] = []
+        self._requests: list[StubRequest] = []
         self._arrived = threading.Condition()
-        self._server = _Server(self)
+        self._server = _StubServer(self)
         self._thread = threading.Thread(
             target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, name="stub-model", daemon=True
         )
@@ -179,18 +179,18 @@ class StubModel:
         return f"http://127.0.0.1:{self.port}"
 
     @property
-    def requests(self) -> tuple[ModelRequest, ...]:
+    def requests(self) -> tuple[StubRequest, ...]:
         """All recorded requests, in order of arrival."""
         with self._arrived:
             return tuple(self._requests)
 
     @property
-    def model_requests(self) -> tuple[ModelRequest, ...]:
+    def model_requests(self) -> tuple[StubRequest, ...]:
         """The recorded requests to a model API, without model lists, token counts and probes."""
         return tuple(r for r in self.requests if r.method == "POST" and r.api != "other")
 
     @property
-    def agent_requests(self) -> tuple[ModelRequest, ...]:
+    def agent_requests(self) -> tuple[StubRequest, ...]:
         """The recorded model requests of the agent itself, which are those that offer tools."""
         return tuple(r for r in self.model_requests if r.offers_tools)
 
@@ -199,7 +199,7 @@ class StubModel:
         with self._arrived:
             self._requests.clear()
 
-    def wait_for(self, pattern: str, *, timeout_s: float) -> ModelRequest | None:
+    def wait_for(self, pattern: str, *, timeout_s: float) -> StubRequest | None:
         """Block until a recorded request matches the regular expression `pattern`, and return the first that does; None = none did within `timeout_s`."""
         end = time.monotonic() + timeout_s
         with self._arrived:
@@ -212,14 +212,14 @@ class StubModel:
 
     def keep(
         self, method: str, path: str, headers: Mapping[str, str], body: Mapping[str, object]
-    ) -> ModelRequest:
+    ) -> StubRequest:
         """Record one request, with credentials replaced, and return it; also write it to the `record` folder, if there is one. Called by the server's threads."""
         shown = {
             name.lower(): "***" if name.lower() in _SECRET_HEADERS else text for name, text in headers.items()
         }
         with self._arrived:
             number = self._server.next_number()
-            request = ModelRequest(
+            request = StubRequest(
                 number=number,
                 at_ms=time.time_ns() // 1_000_000,
                 method=method,
@@ -235,7 +235,7 @@ class StubModel:
             (self._record / f"{number:03d}.json").write_text(text, encoding="utf-8")
         return request
 
-    def answer(self, request: ModelRequest) -> tuple[Answer, int]:
+    def answer(self, request: StubRequest) -> tuple[Answer, int]:
         """Decide the answer to `request`, from the script or the directives in its prompt. Return (answer, input tokens to report as its usage)."""
         prompt, results = newest_prompt(request.turns)
         answer = decide(self.script, prompt, results, tools=request.offers_tools, number=request.number)
@@ -243,7 +243,7 @@ class StubModel:
         return answer, self.usage_tokens if usage == DEFAULT_USAGE_TOKENS else usage
 
 
-class _Server(ThreadingHTTPServer):
+class _StubServer(ThreadingHTTPServer):
     daemon_threads = True
     allow_reuse_address = True
 
@@ -263,7 +263,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     @property
     def stub(self) -> StubModel:
-        return cast(_Server, self.server).stub
+        return cast(_StubServer, self.server).stub
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name belongs to the base class
         """Print nothing: the requests are recorded instead."""
@@ -298,7 +298,7 @@ class _Handler(BaseHTTPRequestHandler):
             return
         self._send_answer(request, answer, usage)
 
-    def _send_answer(self, request: ModelRequest, answer: Say | CallTool, usage: int) -> None:
+    def _send_answer(self, request: StubRequest, answer: Say | CallTool, usage: int) -> None:
         model, number = request.model, request.number
         match request.api:
             case "anthropic":

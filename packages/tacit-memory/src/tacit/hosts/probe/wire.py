@@ -35,7 +35,7 @@ _REMINDER = re.compile(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
+class WireTurn:
     """One entry of a conversation: who spoke, and the text. The text of a `tool` turn is the result that the model reads."""
 
     role: Role
@@ -43,7 +43,7 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class MatchPlace:
     """The position of one match of a pattern in a request body.
 
     Attributes:
@@ -57,11 +57,11 @@ class Place:
     text: str
 
 
-def find_places(body: object, pattern: str) -> tuple[Place, ...]:
+def find_places(body: object, pattern: str) -> tuple[MatchPlace, ...]:
     """Return every match of the regular expression `pattern` in the strings of `body`, in document order."""
     compiled = re.compile(pattern)
     return tuple(
-        Place(path=path, offset=match.start(), text=text)
+        MatchPlace(path=path, offset=match.start(), text=text)
         for path, text in _strings(body, "")
         for match in compiled.finditer(text)
     )
@@ -90,7 +90,7 @@ def flat_text(content: object) -> str:
     return "\n".join(text for text in texts if isinstance(text, str))
 
 
-def read_turns(body: Mapping[str, object]) -> tuple[Turn, ...]:
+def read_turns(body: Mapping[str, object]) -> tuple[WireTurn, ...]:
     """Return the turns of a request's conversation, oldest first; () if the format is unknown."""
     if "input" in body:
         return tuple(_responses_turns(body["input"]))
@@ -99,7 +99,7 @@ def read_turns(body: Mapping[str, object]) -> tuple[Turn, ...]:
     return tuple(turn for message in as_list(body.get("messages")) for turn in _message_turns(message))
 
 
-def newest_prompt(turns: Sequence[Turn]) -> tuple[str, int]:
+def newest_prompt(turns: Sequence[WireTurn]) -> tuple[str, int]:
     """Return (newest user text without the host's reminders, number of tool results that follow it)."""
     text, results = "", 0
     for turn in turns:
@@ -122,7 +122,7 @@ def _strings(value: object, path: str) -> Iterator[tuple[str, str]]:
             yield from _strings(child, f"{path}[{index}]")
 
 
-def _message_turns(message: object) -> Iterator[Turn]:
+def _message_turns(message: object) -> Iterator[WireTurn]:
     """Yield the turns of one message. If it has tool results, only these: text beside them comes from the host and is no new prompt."""
     fields = as_mapping(message)
     role = _ROLES.get(str(fields.get("role")), "user")
@@ -130,27 +130,27 @@ def _message_turns(message: object) -> Iterator[Turn]:
     results = [block for block in as_list(content) if as_mapping(block).get("type") == "tool_result"]
     if role == "user" and results:
         for block in results:
-            yield Turn(role="tool", text=flat_text(as_mapping(block).get("content")))
+            yield WireTurn(role="tool", text=flat_text(as_mapping(block).get("content")))
         return
-    yield Turn(role=role, text=flat_text(content))
+    yield WireTurn(role=role, text=flat_text(content))
 
 
-def _responses_turns(items: object) -> Iterator[Turn]:
+def _responses_turns(items: object) -> Iterator[WireTurn]:
     if isinstance(items, str):
-        yield Turn(role="user", text=items)
+        yield WireTurn(role="user", text=items)
         return
     for item in as_list(items):
         fields = as_mapping(item)
         kind = str(fields.get("type", "message"))
         if kind == "message":
-            yield Turn(
+            yield WireTurn(
                 role=_ROLES.get(str(fields.get("role")), "user"), text=flat_text(fields.get("content"))
             )
         elif kind.endswith("_output"):
-            yield Turn(role="tool", text=flat_text(fields.get("output")))
+            yield WireTurn(role="tool", text=flat_text(fields.get("output")))
 
 
-def _gemini_turns(content: object) -> Iterator[Turn]:
+def _gemini_turns(content: object) -> Iterator[WireTurn]:
     """Yield the turns of one Gemini content. If it has function responses, only these, as in `_message_turns`."""
     fields = as_mapping(content)
     responses = [
@@ -160,9 +160,9 @@ def _gemini_turns(content: object) -> Iterator[Turn]:
     ]
     for response in responses:
         result = as_mapping(response.get("response"))
-        yield Turn(role="tool", text=flat_text(result.get("output") or result.get("error")))
+        yield WireTurn(role="tool", text=flat_text(result.get("output") or result.get("error")))
     if not responses:
-        yield Turn(role=_ROLES.get(str(fields.get("role")), "user"), text=flat_text(fields.get("parts")))
+        yield WireTurn(role=_ROLES.get(str(fields.get("role")), "user"), text=flat_text(fields.get("parts")))
 
 
 DEFAULT_USAGE_TOKENS = 1000
@@ -198,7 +198,7 @@ Answer = Say | CallTool | Refuse
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+class ScriptedReply:
     """A rule of the script: if the newest prompt matches the regular expression `when`, give `answers` in turn.
 
     The k-th answer is given when k tool results follow the prompt; past the end, the last one that says something,
@@ -216,7 +216,7 @@ class Reply:
         return says[-1] if says else Say(text="done")
 
 
-Script = Sequence[Reply]
+Script = Sequence[ScriptedReply]
 
 
 def decide(script: Script, prompt: str, results: int, *, tools: bool, number: int) -> Answer:

@@ -291,7 +291,7 @@ Since = Callable[[str, str], Position]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Session:
+class FileSession:
     """A session of a file: host, id, and what was said after the position from which it was read."""
 
     host: str
@@ -307,7 +307,7 @@ def read_sessions(
     session_ids: tuple[str, ...] = (),
     subagents: bool = False,
     detected: DetectedFormat | None = None,
-) -> Iterator[Session]:
+) -> Iterator[FileSession]:
     """Yield the sessions in a file, each from the position that `since(host, session_id)` gives.
 
     A format with several sessions in one file is read whole.
@@ -329,11 +329,11 @@ def read_sessions(
     host_name = host or format_found.host
     if format_found.format == "opencode":
         for name in session_ids or every_opencode_session(path, subagents=subagents):
-            yield Session(host=host_name, session_id=name, transcript=read_opencode(path, name))
+            yield FileSession(host=host_name, session_id=name, transcript=read_opencode(path, name))
     elif format_found.format == "conversations":
         for number, transcript in enumerate(read_conversations(path)):
             name = transcript.session_id or _made_id(path, number)
-            yield Session(host=host_name, session_id=name, transcript=transcript)
+            yield FileSession(host=host_name, session_id=name, transcript=transcript)
     elif format_found.format:
         name = (
             (session_ids[0] if len(session_ids) == 1 else "") or format_found.session_id or _made_id(path, 0)
@@ -341,7 +341,7 @@ def read_sessions(
         transcript = read_one(path, format_found.format, since(host_name, name), subagents=subagents)
         if format_found.cwd:  # of the beginning, which `since` may leave out
             transcript = replace(transcript, cwd=format_found.cwd)
-        yield Session(host=host_name, session_id=name, transcript=transcript)
+        yield FileSession(host=host_name, session_id=name, transcript=transcript)
 
 
 def read_one(path: Path, format_: str, since: Position, *, subagents: bool = False) -> Transcript:

@@ -26,8 +26,8 @@ from tacit.reading.marks import opens_with_verb
 from tacit.reading.prompts import read_reply
 from tacit.reading.terms import find_entities
 from tacit.recall.budget import (
+    CategoryEntry,
     Costs,
-    Entry,
     Filling,
     finish_pack,
     memory_costs,
@@ -618,7 +618,7 @@ def pack_multispace(state: RecallState) -> Outcome[Pack]:
 
 def _entry(
     candidate: Candidate, query: Query, settings: RecallSettings, costs: Costs, beside: Sequence[str]
-) -> Entry:
+) -> CategoryEntry:
     category = category_of(candidate)
     text = session_summary(candidate, beside=beside) if category == "session" else candidate.memory.content
     above = 0 if category == "session" else SHORTEN_ABOVE
@@ -629,7 +629,7 @@ def _entry(
         agreement=agreement_of(candidate),
         weights=settings.multispace.recency,
     )
-    return Entry(candidate=candidate, text=text, category=category, value=value, shortened=shortened)
+    return CategoryEntry(candidate=candidate, text=text, category=category, value=value, shortened=shortened)
 
 
 def _affordable(items: Sequence[T], budget: int, cost: Callable[[T], int]) -> tuple[T, ...]:

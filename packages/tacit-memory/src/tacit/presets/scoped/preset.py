@@ -34,8 +34,8 @@ from tacit.model.scope import Scope, ScopeFilter, ScopeKind
 from tacit.ports.store import MemoryFilter, SearchableStore
 from tacit.reading.digest_lines import counts_only, lines_of, still_fails, still_open, told_by
 from tacit.recall.budget import (
+    CategoryEntry,
     Costs,
-    Entry,
     Filling,
     drops_for_no_room,
     fill_strict,
@@ -307,7 +307,7 @@ def _costs(state: RecallState) -> Costs:
     """Return the costs of lines: of memories by the layout, of digests by the bare line."""
     costs = memory_costs(state)
 
-    def line(entry: Entry, text: str) -> int:
+    def line(entry: CategoryEntry, text: str) -> int:
         if entry.category in CODE_CATEGORIES:
             return state.count(code_line(text)) + 1
         return costs.line(entry, text)
@@ -332,7 +332,7 @@ def pack_scoped(state: RecallState) -> Outcome[Pack]:
     starts = query.surface is not Surface.ON_DEMAND
     digests = [c for c in candidates if c.memory.kind == DIGEST]
     task = task_of(query)
-    entries: list[Entry] = []
+    entries: list[CategoryEntry] = []
     for candidate in candidates:
         if starts and candidate.memory.kind == DIGEST:
             continue
@@ -341,7 +341,7 @@ def pack_scoped(state: RecallState) -> Outcome[Pack]:
         if starts:
             value = scope_score(candidate.memory, allowed=query.scope.scopes, at_ms=query.at_ms, task=task)
         entries.append(
-            Entry(
+            CategoryEntry(
                 candidate=replace(candidate, fused=round(value, 4)),
                 text=candidate.memory.content,
                 category=scope_category(candidate),
@@ -368,7 +368,7 @@ def pack_scoped(state: RecallState) -> Outcome[Pack]:
         and not (line.code in ("dec", "fix") and told_by(line.text, told))
     ]
     codes = [
-        Entry(
+        CategoryEntry(
             candidate=line.digest,
             text=f"{line.code}: {line.text}",
             category=_CODE_CATEGORY[line.code],

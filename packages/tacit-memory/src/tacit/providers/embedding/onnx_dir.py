@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from tacit.errors import ProviderError, install_extra
 from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.providers.embedding.http import unit_rows
-from tacit.providers.embedding.session import Session, open_session
+from tacit.providers.embedding.session import OnnxSession, open_session
 from tacit.providers.embedding.wordpiece import CHARS_PER_TOKEN, WordPiece, read_vocabulary
 
 Pooling = Literal["mean", "cls", "max"]
@@ -59,7 +59,7 @@ class OnnxFolder:
         digest = _digest(self._model, f"{self._pooling}/{self._max_tokens}")
         self._identity = EmbedderIdentity(name=f"onnx:{folder.name}@{digest}", dimensions=dimensions)
         self._lock = threading.Lock()
-        self._loaded: tuple[Encode, Session] | None = None
+        self._loaded: tuple[Encode, OnnxSession] | None = None
 
     @property
     def identity(self) -> EmbedderIdentity:
@@ -82,7 +82,7 @@ class OnnxFolder:
         )
         return vectors[[distinct[text] for text in texts]]
 
-    def _load(self) -> tuple[Encode, Session]:
+    def _load(self) -> tuple[Encode, OnnxSession]:
         with self._lock:
             if self._loaded is None:
                 try:
@@ -94,7 +94,7 @@ class OnnxFolder:
                 self._loaded = (make_encode(self._folder, self._max_tokens), session)
             return self._loaded
 
-    def _forward(self, session: Session, ids: list[int]) -> NDArray[Any]:
+    def _forward(self, session: OnnxSession, ids: list[int]) -> NDArray[Any]:
         row = np.array([ids], dtype=np.int64)
         offered = {
             "input_ids": row,

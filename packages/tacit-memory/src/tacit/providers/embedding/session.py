@@ -20,7 +20,7 @@ class _Named(Protocol):
     name: str
 
 
-class Session(Protocol):
+class OnnxSession(Protocol):
     """The part of `onnxruntime.InferenceSession` that Tacit uses."""
 
     def get_inputs(self) -> Sequence[_Named]:
@@ -39,7 +39,7 @@ class Session(Protocol):
 
 
 def run_model(
-    session: Session, output_name: str, feed: Mapping[str, NDArray[Any]], *, model: str
+    session: OnnxSession, output_name: str, feed: Mapping[str, NDArray[Any]], *, model: str
 ) -> NDArray[Any]:
     """Run the model, and return its output `output_name`. `model` is its name in errors.
 
@@ -52,7 +52,7 @@ def run_model(
         raise ProviderError(f"The model {model} failed: {error}") from error
 
 
-def open_session(path: Path, weights: Mapping[str, NDArray[Any]] | None = None) -> Session:
+def open_session(path: Path, weights: Mapping[str, NDArray[Any]] | None = None) -> OnnxSession:
     """Open the model at `path`.
 
     Args:
@@ -82,7 +82,7 @@ def open_session(path: Path, weights: Mapping[str, NDArray[Any]] | None = None) 
         raise ProviderError(
             f"The embedding model {path} does not exist.", hint="Reinstall Tacit or correct `embedder.model`."
         )
-    open_it = cast("Callable[..., Session]", runtime.InferenceSession)
+    open_it = cast("Callable[..., OnnxSession]", runtime.InferenceSession)
     try:
         values = {
             name: runtime.OrtValue.ortvalue_from_numpy(array) for name, array in (weights or {}).items()

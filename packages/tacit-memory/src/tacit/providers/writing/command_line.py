@@ -37,7 +37,7 @@ _COMMANDS = ("/", "!", "#")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
+class CommandRequest:
     """One request to a coding agent's command line, with the folders and variables that the run uses.
 
     Attributes:
@@ -80,7 +80,7 @@ class Invocation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class ClientRun:
     """The result of running a client: how it ended and what it printed. `code` is None unless the client ended by itself."""
 
     ended: Literal["ended", "timed out", "stopped", "missing"]
@@ -110,10 +110,10 @@ class Client:
     title: str
     model: str
     takes_schema: bool
-    prepare: Callable[[Job], Invocation]
-    read: Callable[[Run, Job], WriterAnswer]
+    prepare: Callable[[CommandRequest], Invocation]
+    read: Callable[[ClientRun, CommandRequest], WriterAnswer]
     is_over: Callable[[bytes], bool] = lambda _: False
-    clean: Callable[[Job], None] = lambda _: None
+    clean: Callable[[CommandRequest], None] = lambda _: None
 
 
 class CommandLineWriter:
@@ -148,7 +148,7 @@ class CommandLineWriter:
             )
         executable = find_program(client.program, self._environ, section=self._section)
         with _scratch() as folder:
-            job = Job(
+            job = CommandRequest(
                 request=_guarded(request, by_system=not client.takes_schema),
                 model=self._model,
                 executable=executable,
@@ -178,7 +178,7 @@ class CommandLineWriter:
     def close(self) -> None:
         """Do nothing: nothing is kept open between requests."""
 
-    def _run(self, invocation: Invocation, job: Job) -> Run:
+    def _run(self, invocation: Invocation, job: CommandRequest) -> ClientRun:
         (job.private / "input").write_text(_plain_start(job.request.user), encoding="utf-8")
         command = [sys.executable, "-I", "-S", "-E", guard.__file__, str(job.private), str(self._timeout_s)]
         process = subprocess.Popen(
@@ -249,7 +249,7 @@ def failure_error(client: str, message: str, *, status: object = None) -> Provid
     )
 
 
-def unusable_output_error(client: str, run: Run) -> ProviderError:
+def unusable_output_error(client: str, run: ClientRun) -> ProviderError:
     """Return (not raise) the error for a client whose output holds no answer."""
     shown = (run.err or run.out).strip()[:200]
     return ProviderError(
@@ -257,7 +257,7 @@ def unusable_output_error(client: str, run: Run) -> ProviderError:
     )
 
 
-def _raise_if_unfinished(run: Run, client: Client, timeout_s: float) -> Run:
+def _raise_if_unfinished(run: ClientRun, client: Client, timeout_s: float) -> ClientRun:
     match run.ended:
         case "ended":
             return run
@@ -275,21 +275,21 @@ def _raise_if_unfinished(run: Run, client: Client, timeout_s: float) -> Run:
             raise ProviderError(f"The request to {client.title} was stopped.", reason="timed out")
 
 
-def _run_of(folder: Path, *, over: bool) -> Run:
+def _run_of(folder: Path, *, over: bool) -> ClientRun:
     status = _read(folder / "status")
     ended, _, code = status.partition(" ")
     out, err = _read(folder / "out"), _read(folder / "err")
     if over:
-        return Run(ended="ended", code=0, out=out, err=err)
+        return ClientRun(ended="ended", code=0, out=out, err=err)
     match ended:
         case "ended":
-            return Run(ended="ended", code=int(code), out=out, err=err)
+            return ClientRun(ended="ended", code=int(code), out=out, err=err)
         case "missing" | "stopped":
-            return Run(ended=ended, code=None, out=out, err=err)
+            return ClientRun(ended=ended, code=None, out=out, err=err)
         case "":  # somebody killed the guard
-            return Run(ended="stopped", code=None, out=out, err=err)
+            return ClientRun(ended="stopped", code=None, out=out, err=err)
         case _:
-            return Run(ended="timed out", code=None, out=out, err=err)
+            return ClientRun(ended="timed out", code=None, out=out, err=err)
 
 
 def _read(path: Path) -> str:

@@ -16,7 +16,7 @@ SCHEMA_NAME = "answer"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+class ServerReply:
     """The content of a server's reply, the same for all APIs. `text` is JSON if the request has a schema; `ended` = why it is incomplete, "" = it is whole."""
 
     text: str
@@ -38,7 +38,7 @@ class CompletionApi:
     """Returns the headers of every request with this key; "" = no key."""
     body: Callable[[WriterRequest, str], Mapping[str, object]]
     """Returns the body of a request to this model."""
-    read: Callable[[Mapping[str, object]], Reply]
+    read: Callable[[Mapping[str, object]], ServerReply]
 
 
 class HttpWriter:
@@ -96,13 +96,13 @@ def _openai_body(request: WriterRequest, model: str) -> Mapping[str, object]:
     return body
 
 
-def _read_openai(answer: Mapping[str, object]) -> Reply:
+def _read_openai(answer: Mapping[str, object]) -> ServerReply:
     choice = object_of(next(iter(items_of(answer.get("choices"))), None))
     message, finish = object_of(choice.get("message")), choice.get("finish_reason")
     usage = object_of(answer.get("usage"))
     content = message.get("content")
     refused = message.get("refusal") or finish == "content_filter"
-    return Reply(
+    return ServerReply(
         text=content if isinstance(content, str) else "",
         tokens_in=count_of(usage.get("prompt_tokens")),
         tokens_out=count_of(usage.get("completion_tokens")),
@@ -154,13 +154,13 @@ def _anthropic_content(request: WriterRequest) -> object:
     ]
 
 
-def _read_anthropic(answer: Mapping[str, object]) -> Reply:
+def _read_anthropic(answer: Mapping[str, object]) -> ServerReply:
     blocks = [object_of(block) for block in items_of(answer.get("content"))]
     call = next((block for block in blocks if block.get("type") == "tool_use"), None)
     texts = [str(block.get("text")) for block in blocks if block.get("type") == "text"]
     usage = object_of(answer.get("usage"))
     stop = answer.get("stop_reason")
-    return Reply(
+    return ServerReply(
         text=json.dumps(call.get("input"), ensure_ascii=False) if call else "".join(texts),
         tokens_in=count_of(*(usage.get(name) for name in _TOKENS_READ)),
         tokens_out=count_of(usage.get("output_tokens")),

@@ -12,9 +12,9 @@ from tacit.ports.writer import WriterAnswer
 from tacit.providers.writing.answers import count_of, json_object, object_of
 from tacit.providers.writing.command_line import (
     Client,
+    ClientRun,
+    CommandRequest,
     Invocation,
-    Job,
-    Run,
     failure_error,
     unusable_output_error,
 )
@@ -23,7 +23,7 @@ TITLE = "Claude Code"
 _TOKENS_IN = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
 
-def _prepare(job: Job) -> Invocation:
+def _prepare(job: CommandRequest) -> Invocation:
     schema = job.request.schema
     return Invocation(
         arguments=(
@@ -59,7 +59,7 @@ def _prepare(job: Job) -> Invocation:
     )
 
 
-def _read(run: Run, job: Job) -> WriterAnswer:
+def _read(run: ClientRun, job: CommandRequest) -> WriterAnswer:
     result = json_object(run.out)
     if not result:
         raise unusable_output_error(TITLE, run)

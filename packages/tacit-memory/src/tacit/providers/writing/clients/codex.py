@@ -15,9 +15,9 @@ from tacit.ports.writer import HEADLESS, WriterAnswer
 from tacit.providers.writing.answers import count_of, json_object, object_of
 from tacit.providers.writing.command_line import (
     Client,
+    ClientRun,
+    CommandRequest,
     Invocation,
-    Job,
-    Run,
     failure_error,
     unusable_output_error,
 )
@@ -37,7 +37,7 @@ _OPTIONS = (
 )  # fmt: skip
 
 
-def _prepare(job: Job) -> Invocation:
+def _prepare(job: CommandRequest) -> Invocation:
     environ = {**job.environ, HEADLESS: "1"}
     options = [
         *_OPTIONS,
@@ -90,7 +90,7 @@ def _known_features(executable: str, environ: tuple[tuple[str, str], ...]) -> tu
     return tuple(to_disable) if done.returncode == 0 and to_disable else _FEATURES
 
 
-def _read(run: Run, job: Job) -> WriterAnswer:
+def _read(run: ClientRun, job: CommandRequest) -> WriterAnswer:
     usage: Mapping[str, object] = {}
     error = ""
     for line in run.out.splitlines():

@@ -16,9 +16,9 @@ from tacit.ports.writer import SCRATCH_PREFIX, WriterAnswer
 from tacit.providers.writing.answers import count_of, json_object, object_of
 from tacit.providers.writing.command_line import (
     Client,
+    ClientRun,
+    CommandRequest,
     Invocation,
-    Job,
-    Run,
     failure_error,
     unusable_output_error,
 )
@@ -37,7 +37,7 @@ _SETTINGS = {
 }
 
 
-def _prepare(job: Job) -> Invocation:
+def _prepare(job: CommandRequest) -> Invocation:
     job.file("work/.gemini/settings.json", json.dumps(_SETTINGS))
     errors = job.private / "tmp"  # where it writes the prompt when it fails
     errors.mkdir()
@@ -61,7 +61,7 @@ def _prepare(job: Job) -> Invocation:
     )
 
 
-def _read(run: Run, job: Job) -> WriterAnswer:
+def _read(run: ClientRun, job: CommandRequest) -> WriterAnswer:
     if run.code in NO_LOGIN_CODES:
         raise failure_error(TITLE, run.err.strip() or "no login", status=401)
     result = json_object(run.out)
@@ -81,7 +81,7 @@ def _read(run: Run, job: Job) -> WriterAnswer:
     )
 
 
-def _clean(job: Job) -> None:
+def _clean(job: CommandRequest) -> None:
     """Delete what Gemini CLI stored about this run in the user's home, and about earlier runs that were killed."""
     for folder in _kept(job):
         shutil.rmtree(folder, ignore_errors=True)
@@ -103,7 +103,7 @@ def _forget_folders(registry: Path) -> None:
             new.replace(registry)
 
 
-def _kept(job: Job) -> Iterator[Path]:
+def _kept(job: CommandRequest) -> Iterator[Path]:
     hashed = hashlib.sha256(str(job.work).encode()).hexdigest()
     for above in ("tmp", "history"):
         folder = job.home / ".gemini" / above

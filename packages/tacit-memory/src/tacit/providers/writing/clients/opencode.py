@@ -16,9 +16,9 @@ from tacit.ports.writer import WriterAnswer
 from tacit.providers.writing.answers import count_of, json_object, object_of
 from tacit.providers.writing.command_line import (
     Client,
+    ClientRun,
+    CommandRequest,
     Invocation,
-    Job,
-    Run,
     failure_error,
     unusable_output_error,
 )
@@ -43,7 +43,7 @@ _LAST_COMMA = re.compile(r",(\s*[}\]])")
 _FINISHED = re.compile(rb'^\{"type":"(?:step_finish|error)".*\n', re.MULTILINE)
 
 
-def _prepare(job: Job) -> Invocation:
+def _prepare(job: CommandRequest) -> Invocation:
     agents = job.file("config/AGENTS.md", "Answer the request.\n")  # else the user's own is sent
     inherited = _jsonc(job.environ.get("OPENCODE_CONFIG_CONTENT", ""))
     servers = {name: {"enabled": False} for name in _mcp_servers(job, inherited)}
@@ -93,7 +93,7 @@ def _prepare(job: Job) -> Invocation:
     )
 
 
-def _mcp_servers(job: Job, inherited: Mapping[str, object]) -> set[str]:
+def _mcp_servers(job: CommandRequest, inherited: Mapping[str, object]) -> set[str]:
     """Return the names of the MCP servers in the user's configuration of OpenCode."""
     config_home = job.environ.get("XDG_CONFIG_HOME")
     folder = (Path(config_home) if config_home else job.home / ".config") / "opencode"
@@ -123,7 +123,7 @@ def _is_over(out: bytes) -> bool:
     return _FINISHED.search(out) is not None
 
 
-def _read(run: Run, job: Job) -> WriterAnswer:
+def _read(run: ClientRun, job: CommandRequest) -> WriterAnswer:
     events = list(_events(run.out))
     if AGENT in run.err and "not found" in run.err:
         raise unusable_output_error(TITLE, run)  # it would have gone on with its default agent and all tools
