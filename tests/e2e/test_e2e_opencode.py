@@ -68,6 +68,27 @@ def served(shared):
     return shared
 
 
+@pytest.fixture(scope="module")
+def taught(shared):
+    """The shared machine and server, after a session in which a person says what later ones need."""
+    sandbox, server = shared
+    learn_earlier(sandbox, server)
+    return shared
+
+
+@pytest.fixture
+def start_tokens(shared):
+    """Call it with the budget of start packs for the rest of the test."""
+    sandbox, _ = shared
+
+    def configure(settings: str) -> None:
+        sandbox.configure(settings)
+        time.sleep(1.1)  # the daemon looks at the file once a second
+
+    yield lambda tokens: configure(f"recall:\n  budgets:\n    start: {tokens}\n")
+    configure("")
+
+
 def newest(sandbox):
     return sandbox.stub.agent_requests[-1]
 
@@ -85,33 +106,31 @@ def learn_earlier(sandbox, server) -> None:
 
 
 @proves("opencode", "start")
-def test_topic_switches_find_what_an_earlier_session_said(sandbox, installed, report):
-    with installed.serve() as server:
-        learn_earlier(sandbox, server)
-        session = server.create_session()
-        for prompt, word in TOPICS:
-            turn = server.prompt(session, prompt)
-            assert turn.error is None
-            assert len(newest(sandbox).find(word)) == 1, f"{word} belongs into the request once"
-        report("opencode server start with Tacit", f"{server.start_ms:.0f} ms")
-        report("opencode turn with Tacit", f"{turn.took_ms:.0f} ms")
+def test_topic_switches_find_what_an_earlier_session_said(taught, report):
+    sandbox, server = taught
+    session = server.create_session()
+    for prompt, word in TOPICS:
+        turn = server.prompt(session, prompt)
+        assert turn.error is None
+        assert len(newest(sandbox).find(word)) == 1, f"{word} belongs into the request once"
+    report("opencode server start with Tacit", f"{server.start_ms:.0f} ms")
+    report("opencode turn with Tacit", f"{turn.took_ms:.0f} ms")
 
 
 @proves("opencode", "prompt")
-def test_without_a_start_pack_each_topic_comes_with_its_own_prompt(sandbox, installed):
-    sandbox.configure("recall:\n  budgets:\n    start: 0\n")
-    with installed.serve() as server:
-        learn_earlier(sandbox, server)
-        session = server.create_session()
-        for index, (prompt, word) in enumerate(NAMED_TOPICS):
-            server.prompt(session, prompt)
-            request = newest(sandbox)
-            users = [i for i, m in enumerate(request.messages) if m["role"] == "user"]
-            carried = [p.path for p in find_places(request.body, r"<tacit-memory") if word in p.text]
-            assert len(carried) == 1, f"{word} is handed over once"
-            assert carried[0].startswith(f"messages[{users[-1]}]"), "the newest user message carries it"
-            for _, later in NAMED_TOPICS[index + 1 :]:
-                assert not request.find(later), f"{later} is not needed yet"
+def test_without_a_start_pack_each_topic_comes_with_its_own_prompt(taught, start_tokens):
+    sandbox, server = taught
+    start_tokens(0)
+    session = server.create_session()
+    for index, (prompt, word) in enumerate(NAMED_TOPICS):
+        server.prompt(session, prompt)
+        request = newest(sandbox)
+        users = [i for i, m in enumerate(request.messages) if m["role"] == "user"]
+        carried = [p.path for p in find_places(request.body, r"<tacit-memory") if word in p.text]
+        assert len(carried) == 1, f"{word} is handed over once"
+        assert carried[0].startswith(f"messages[{users[-1]}]"), "the newest user message carries it"
+        for _, later in NAMED_TOPICS[index + 1 :]:
+            assert not request.find(later), f"{later} is not needed yet"
 
 
 def test_title_and_summary_requests_are_left_alone(served):
@@ -161,21 +180,20 @@ def test_a_killed_daemon_harms_no_turn_and_memory_comes_back(sandbox, installed)
         assert len(newest(sandbox).find("make lint")) == 1
 
 
-def test_the_prefix_of_all_turns_stays_as_it_was(sandbox, installed, report):
+def test_the_prefix_of_all_turns_stays_as_it_was(taught, start_tokens, report):
     """Prompts change topic each turn, memories come in from elsewhere meanwhile, every fourth turn calls a tool."""
     turns = 8
-    sandbox.configure(f"recall:\n  budgets:\n    start: {PREFIX_START_TOKENS}\n")
-    with installed.serve() as server:
-        learn_earlier(sandbox, server)
-        session = server.create_session()
-        shell = 'STUB_TOOL {"name":"bash","input":{"command":"echo ok","description":"say ok"}}'
-        for number in range(turns):
-            prompt = NAMED_TOPICS[number % 3][0] + (f" {shell}" if number % 4 == 3 else "")
-            server.prompt(session, f"{prompt} Part {number}.")
-            if number in (2, 6):
-                sandbox.remember(
-                    f"The PgBouncer pool of part {number} holds {number}0 connections to PostgreSQL."
-                )
+    sandbox, server = taught
+    start_tokens(PREFIX_START_TOKENS)
+    session = server.create_session()
+    shell = 'STUB_TOOL {"name":"bash","input":{"command":"echo ok","description":"say ok"}}'
+    for number in range(turns):
+        prompt = NAMED_TOPICS[number % 3][0] + (f" {shell}" if number % 4 == 3 else "")
+        server.prompt(session, f"{prompt} Part {number}.")
+        if number in (2, 6):
+            sandbox.remember(
+                f"The PgBouncer pool of part {number} holds {number}0 connections to PostgreSQL."
+            )
     requests = of_session(sandbox, session)
     assert len(requests) == turns + turns // 4
     handed_over = len(requests[-1].find(r"<tacit-memory|\[MEMORY\]"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 
 import pytest
 
@@ -22,6 +23,32 @@ def run(requests: int, *, seed: int) -> LeakFindings:
         return small.run(requests)
 
 
+class Noticed(Exception):
+    """A run has found what it had to find, and needs no further requests."""
+
+
+@pytest.fixture
+def notices(monkeypatch):
+    """Call it with words: whether a run says something that holds them, within so many requests."""
+
+    def run_until(words: str, requests: int, *, seed: int) -> bool:
+        as_meant = TeamLeakRun._wrong
+
+        def wrong(self, who: str, what: str) -> None:
+            as_meant(self, who, what)
+            if re.search(words, self.found.wrong[-1]):
+                raise Noticed
+
+        monkeypatch.setattr(TeamLeakRun, "_wrong", wrong)
+        try:
+            run(requests, seed=seed)
+        except Noticed:
+            return True
+        return False
+
+    return run_until
+
+
 @pytest.mark.parametrize("only_policies", [False, True])
 def test_nobody_reads_or_does_more_than_their_roles_allow(only_policies: bool):
     with only_the_database() if only_policies else contextlib.nullcontext():
@@ -31,7 +58,7 @@ def test_nobody_reads_or_does_more_than_their_roles_allow(only_policies: bool):
     assert found.statuses[404] > 10
 
 
-def test_a_server_that_lets_everybody_in_is_caught(monkeypatch):
+def test_a_server_that_lets_everybody_in_is_caught(monkeypatch, notices):
     from tacit_server.teams.access import SERVER, Access, Entered
 
     def enter(self, who, team, least="reader"):
@@ -39,10 +66,10 @@ def test_a_server_that_lets_everybody_in_is_caught(monkeypatch):
         return Entered(team=team, database=self._open(team, SERVER), role="reader", name="")
 
     monkeypatch.setattr(Access, "enter", enter)
-    assert any("was answered" in line for line in run(60, seed=9_002).wrong)
+    assert notices("was answered", 60, seed=9_002)
 
 
-def test_a_server_that_shows_waiting_requests_to_everybody_in_the_team_is_caught(monkeypatch):
+def test_a_server_that_shows_waiting_requests_to_everybody_in_the_team_is_caught(monkeypatch, notices):
     from tacit_server.teams import requests
     from tacit_server.teams.access import SERVER, Access
 
@@ -54,17 +81,17 @@ def test_a_server_that_shows_waiting_requests_to_everybody_in_the_team_is_caught
 
     monkeypatch.setattr(Access, "enter", enter)
     monkeypatch.setattr(requests, "_seer", lambda _entered, who: {"principal": who.account, "reviews": True})
-    assert any("may not see" in line or "the requests of" in line for line in run(500, seed=9_003).wrong)
+    assert notices("may not see|the requests of", 500, seed=9_003)
 
 
-def test_a_server_that_believes_the_tier_of_a_body_is_caught(monkeypatch):
+def test_a_server_that_believes_the_tier_of_a_body_is_caught(monkeypatch, notices):
     from tacit_server.teams import requests
 
     monkeypatch.setattr(requests, "tier_of", lambda _who, statement: TrustTier[statement.tier.upper()])
-    assert any("has the tier" in line for line in run(40, seed=9_004).wrong)
+    assert notices("has the tier", 40, seed=9_004)
 
 
-def test_a_server_on_which_anybody_decides_is_caught(monkeypatch):
+def test_a_server_on_which_anybody_decides_is_caught(monkeypatch, notices):
     from tacit_server.teams import requests
 
     as_meant = requests.Requests._view
@@ -73,4 +100,4 @@ def test_a_server_on_which_anybody_decides_is_caught(monkeypatch):
         return requests.replace(as_meant(self, entered, who, row, **how), decidable=True)
 
     monkeypatch.setattr(requests.Requests, "_view", view)
-    assert any("/requests/decide was answered" in line for line in run(500, seed=9_005).wrong)
+    assert notices("/requests/decide was answered", 500, seed=9_005)

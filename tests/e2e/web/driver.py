@@ -152,6 +152,9 @@ def visit(page: Page, path: str, *, still_ms: int = 200) -> None:
 # a combobox scrolls with its arrow keys, so it needs no place in the order of Tab.
 _EVERY_RULE = "{ resultTypes: ['violations'], rules: { 'target-size': { enabled: true } } }"
 _COLOR_RULES = "{ resultTypes: ['violations'], runOnly: ['color-contrast', 'link-in-text-block'] }"
+_SIZE_RULES = (
+    "{ resultTypes: ['violations'], runOnly: ['target-size'], rules: { 'target-size': { enabled: true } } }"
+)
 _REPEATED = "main :is(li, tr):nth-child(n + 13)"
 """Of long lists the first twelve rows are looked at: the others are drawn by the same code."""
 _EXCEPT = (
@@ -200,20 +203,23 @@ class Looked:
     def look(self, page: Page, name: str, inside: str = "") -> None:
         """Look at what is shown now, or at a part of it; the page, which axe was loaded into and which is light, is wide afterwards.
 
-        A part is a dialog or a message: it is looked at in one width, its page in all three.
+        A part is a dialog or a message, made of what the pages show in dark and on a phone already.
         """
-        for size in (WIDE,) if inside else (WIDE, TABLET, NARROW):
+        if found := findings(page, inside=inside):
+            self.light[name] = found
+        if inside:
+            return
+        # What is said and how it is reached does not depend on colors, and neither they nor the words depend on the width.
+        if found := findings(page, rules=_COLOR_RULES, dark=True):
+            self.dark[name] = found
+        for size in (TABLET, NARROW):
             page.set_viewport_size(size)
             settle(page, still_ms=0)
             place = f"{name} at {size['width']}"
-            # Between a wide window and a phone the same things stand elsewhere, and only have to fit.
-            if size is not TABLET and (found := findings(page, inside=inside)):
-                self.light[place] = found
-            # What is said and how it is reached does not depend on colors, and colors do not on the width.
-            if size is WIDE and (found := findings(page, inside=inside, rules=_COLOR_RULES, dark=True)):
-                self.dark[place] = found
             if (width := page.evaluate("document.documentElement.scrollWidth")) > size["width"]:
                 self.sideways[place] = width
+        if found := findings(page, rules=_SIZE_RULES):
+            self.light[f"{name} at {NARROW['width']}"] = found
         page.set_viewport_size(WIDE)
 
 

@@ -6,16 +6,8 @@ import pytest
 
 from e2e.drivers.machine import Machine
 from e2e.drivers.session import Session
-from live.ambient.office import ASKED, GOAL, TODO, UNRELATED
+from live.ambient.office import ASKED, UNRELATED
 from presets.acceptance import acceptance
-
-NAMES = """
-preset: ambient
-memory_injection:
-  ambient_enabled: true
-  pinned_types: [todo, goal]
-  max_total: 4
-"""
 
 
 def last_trace(machine: Machine) -> dict:
@@ -68,47 +60,6 @@ def test_a_rare_name_admits_what_the_cosine_does_not(office):
     [found] = [one for one in last_trace(machine)["candidates"] if "QX9040" in one["content"]]
     assert dict(found["scores"])["semantic"] < 0.3
     assert "name: qx9040" in found["reasons"]
-
-
-@acceptance(
-    "ambient",
-    "P9",
-    "TRACE-memory",
-    "TRACE-summary",
-    "DEDUP-pinned",
-    "FORMAT-sections",
-    "CFG-ambient",
-    "CFG-total",
-)
-def test_pinned_memories_come_once_and_are_named_in_the_trace(office):
-    machine = office(NAMES)
-    for text, kind in ((GOAL, "goal"), (TODO, "todo")):
-        machine.remember(text, kind=kind, when="")
-    session = Session(machine, "s1")
-    session.start()
-    first = session.say("hello")
-    assert [line.partition(" (")[0] for line in first.splitlines()[1:-1]] == [
-        "[Context from memory]", "[Pinned context]", f"[Todo] {TODO}", f"[Goal] {GOAL}",
-    ]  # fmt: skip
-    trace = last_trace(machine)
-    assert trace["summary"] == "2 pinned + 0 contextual = 2 memories"
-    assert [(one["content"], one["reasons"]) for one in trace["candidates"] if one["memory_id"] in trace["injected"]] == [
-        (TODO, ["pinned"]), (GOAL, ["pinned"]),
-    ]  # fmt: skip
-    for memory, prompt in ASKED[:5]:
-        given = session.say(prompt)
-        assert memory in given
-        assert "[Pinned context]" not in given, "the host keeps what it was given"
-    assert machine.tacit("why").stdout.count("1 memory") == 5
-    [goal] = machine.request("GET", "/v1/memories?kind=goal")["memories"]
-    machine.request("PATCH", f"/v1/memories/{goal['id']}", {"content": "Ship v2.0 by end of March"})
-    changed = session.say("hello again")
-    assert "[Goal] Ship v2.0 by end of March" in changed
-    assert TODO not in changed
-    again = session.start("compact")
-    assert "Ship v2.0 by end of March" in again
-    assert TODO in again
-    assert again.count("(importance:") == 4, "the cap holds on every surface"
 
 
 OWN_KIND = """

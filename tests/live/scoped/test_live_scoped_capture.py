@@ -8,7 +8,7 @@ import pytest
 
 from e2e.drivers.machine import Machine, wait_for
 from e2e.drivers.session import Session
-from live.scoped.driving import NOTHING, ask, lines, scoped_machine, speaks
+from live.scoped.driving import lines, scoped_machine, speaks
 from presets.acceptance import acceptance
 
 
@@ -41,41 +41,6 @@ def test_what_was_said_of_a_language_holds_in_the_projects_of_that_language(mach
     assert "f-strings" not in there
     assert lines(there, "### Go Preferences") == ["- In all my Go projects, wrap errors with %w"]
     assert "%w" not in here
-
-
-@acceptance("scoped", "BUDGET-codes", "EXIT-8", "CODES-finished", "CODES-kept")
-def test_codes_of_a_real_session_come_and_go_when_they_are_done() -> None:
-    with scoped_machine() as machine:
-        first = Session(machine, "monday")
-        first.start()
-        first.say("Add retries to the importer of supplier prices.")
-        first.edited("src/importer.py")
-        first.ran("make e2e", error="psql: could not connect to server: Connection refused, port 5433")
-        first.say("We decided that retries stop after five attempts.")
-        first.say("Next time, document the retry flag in the manual.")
-        first.stops("Retries are in. `make e2e` still fails.")
-        first.end()
-        wait_for(lambda: any("next:" in text for text in machine.contents()))
-        start = Session(machine, "tuesday").start()
-        assert start.count("retries stop after five attempts") == 1  # among the decisions, and in no code
-        codes = lines(start, "### Session Codes")
-        assert [line.partition(":")[0] for line in codes] == ["impl", "next"]
-        assert codes[-1:] == ["next: Document the retry flag in the manual"]
-        assert ask(machine, "weather in Lisbon").startswith(NOTHING)
-        assert "next: Document the retry flag" in ask(machine, "what is open about the retry flag")
-        second = Session(machine, "wednesday")
-        second.start()
-        second.say("Document the retry flag in the manual, please.")
-        second.edited("docs/manual.md")
-        subject = "Document the retry flag in the manual"
-        second.ran(f"git commit -am '{subject}'", output=f"[main 1f2e3d4] {subject}\n 1 file changed")
-        second.stops("Done.")
-        second.end()
-        wait_for(lambda: any("manual.md" in text for text in machine.contents()))
-        after = lines(Session(machine, "thursday").start(), "### Session Codes")
-        assert not any(line.startswith("next:") for line in after)
-        assert any("importer.py" in line for line in after), after
-        assert lines(Session(machine, "friday").start(), "### Session Codes") == after
 
 
 @acceptance("scoped", "CAPTURE-correction", "SCORE-frequency")

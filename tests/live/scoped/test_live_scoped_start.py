@@ -42,17 +42,6 @@ def machine() -> Iterator[Machine]:
         yield opened
 
 
-@acceptance("scoped", "DETECT-language", "FORMAT", "MODE-1", "EXIT-3", "EXIT-5", "EXIT-9")
-def test_the_first_session_of_a_project_has_its_language_in_any_case(machine: Machine) -> None:
-    block = Session(machine, "first").start()
-    headings = [line for line in block.splitlines() if line.startswith("#")]
-    assert headings == [
-        "## Developer Memory", "### Universal Rules", "### Go Preferences", "### Shop Decisions",
-    ]  # fmt: skip
-    assert lines(block, "### Go Preferences") == ["- Wrap errors with %w"]
-    assert "- Avoid: global state in packages" in lines(block, "### Universal Rules")
-
-
 @acceptance("scoped", "AGE", "THRESHOLD-start")
 def test_a_rule_of_half_a_year_ago_comes_and_a_fact_of_that_age_does_not(machine: Machine) -> None:
     block = Session(machine, "old").start()

@@ -74,11 +74,14 @@ def share(ana: Person, bo: Person, content: str = STATEMENT) -> str:
 
 def test_what_a_teammate_accepted_reaches_a_teammates_session_by_itself_with_name_and_date(people, site):
     ana, bo = people
-    share(ana, bo)
+    own = share(ana, bo)
     bo.sync()
     told = bo.gets()
     assert STATEMENT in told
     assert f"(teammate Ana Ruiz, {datetime.now(UTC).date()})" in told
+    site.stop()
+    assert STATEMENT in bo.gets(), "without the server it stays"
+    site.start()
     ana.sync()
     assert ana.machine.contents().count(STATEMENT) == 1  # her own words stay hers alone
     assert "teammate" not in ana.gets()
@@ -86,6 +89,10 @@ def test_what_a_teammate_accepted_reaches_a_teammates_session_by_itself_with_nam
     request = ana.machine.ask("share", second["id"])["request"]
     bo.machine.tacit("team", "requests", "--accept", request["id"])
     wait_for(lambda: bo.has("Releases go out on Thursdays."), timeout_s=30)
+    ana.machine.tacit("share", "--stop", own)
+    bo.sync()
+    assert STATEMENT not in bo.gets()
+    assert STATEMENT in ana.gets(), "her own words stay hers"
 
 
 def test_nothing_is_shared_that_nobody_chose_and_secrets_never_are(people, site):

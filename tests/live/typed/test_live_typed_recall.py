@@ -5,68 +5,6 @@ from __future__ import annotations
 from e2e.drivers.machine import wait_for
 from presets.acceptance import acceptance
 
-LOGIN_BUG = "Please fix the login bug: the session times out too early"
-LATE_CLOCK = "Users are logged out too soon when a server's clock runs late"
-
-
-def lines(block: str) -> list[str]:
-    return [line for line in block.splitlines() if line.startswith("- [")]
-
-
-@acceptance("typed", "9.1-b", "9.2-a", "9.2-b", "9.2-d")
-def test_the_seeds_own_pairs_with_the_shipped_model(typed):
-    typed.know("decision", "Login timeout caused by missing await")
-    typed.know("decision", "Use PostgreSQL for the database")
-    typed.know("decision", "CSS styling preferences")
-    typed.know("decision", "Use Redis for caching")
-    fix = typed.ask_prompt("Please fix the login bug", "fix")
-    assert "missing await" in fix
-    assert "PostgreSQL" not in fix
-    assert "CSS" not in typed.ask_prompt("Please add authentication", "add")
-    assert typed.ask_prompt("How do I parse JSON in here?", "json") == ""
-
-
-@acceptance("typed", "8.1-stats")
-def test_counts_of_a_recall_are_in_the_api_and_on_the_command_line(typed):
-    typed.know("error_pattern", LATE_CLOCK)
-    typed.know("decision", "Sign-in lasts thirty minutes because the bank's auditors ask for it")
-    typed.know("decision", "Invoices are printed on Fridays")
-    block = typed.ask_prompt(LOGIN_BUG)
-    trace = typed.last_trace()
-    stats = trace["stats"]
-    assert (stats["memories_considered"], stats["memories_injected"]) == (3, len(lines(block)))
-    assert sum(count for _, count in stats["by_type"]) == stats["memories_injected"] > 0
-    assert 0 < stats["tokens_used"] <= stats["tokens_budget"] == 800
-    assert 0.4 <= stats["avg_relevance"] <= 1.0
-    assert typed.request("GET", f"/v1/traces/{trace['id']}")["trace"]["stats"] == stats
-    said = typed.tacit("why", "--limit", "1").stdout
-    assert f"3 looked at and 800 tokens; {stats['by_type'][0][1]} {stats['by_type'][0][0]}" in said
-    assert f"mean relevance {stats['avg_relevance']:.2f}" in said
-
-
-@acceptance("typed", "9.2-b", "9.2-c", "9.2-d", "3.2-task")
-def test_an_answer_on_demand_keeps_the_least_similarity_of_each_type(typed):
-    def ask(words: str) -> str:
-        return "\n".join(
-            (
-                typed.tool("get_context_for_task", task_description=words),
-                typed.tool("memory_search", query=words),
-                typed.tacit("recall", words).stdout,
-            )
-        )
-
-    typed.know("decision", "CSS styling preferences")
-    typed.know("decision", "JWT vs session tokens decision")
-    assert ask("add authentication").count("JWT") == 3, "nothing is nearer"
-    typed.know("decision", "Login timeout caused by missing await")
-    typed.know("decision", "Use PostgreSQL for the database")
-    typed.know("decision", "Parcels over thirty kilograms go by freight")
-    fix, heavy = ask("fix the login bug"), ask("how do we ship something that is very heavy?")
-    assert fix.count("missing await") == heavy.count("Parcels") == 3
-    for other in ("PostgreSQL", "CSS"):
-        assert other not in fix + heavy + ask("add authentication")
-    assert "[DEC]" not in ask("how do I parse JSON?")
-
 
 @acceptance("typed", "6.1-config")
 def test_the_configuration_of_the_design_is_pasted_as_it_stands(typed_with):
