@@ -88,7 +88,9 @@ def _press(role, name: str) -> Callable[[Page], None]:
 
 def _candidate(page: Page) -> None:
     page.locator(".lane-open").first.click()
-    page.get_by_role("slider", name="Threshold").focus()
+    for fold in page.locator("details.fold").all():
+        fold.locator("summary").click()
+    page.get_by_role("slider", name="Level that is needed").focus()
     for _ in range(5):
         page.keyboard.press("ArrowRight")
 

@@ -111,7 +111,7 @@ def test_a_trace_is_replayed_at_another_threshold_and_judged(go, web_home):
     kept = page.locator('.lane[data-fate="injected"]')
     expect(kept).to_have_count(len(trace["injected"]))
     assert page.locator(".block pre").inner_text().count("- [") == len(trace["injected"])
-    slider = page.get_by_role("slider", name="Threshold")
+    slider = page.get_by_role("slider", name="Level that is needed")
     slider.focus()
     for _ in range(3):
         page.keyboard.press("End")
@@ -124,7 +124,7 @@ def test_a_trace_is_replayed_at_another_threshold_and_judged(go, web_home):
     page.get_by_text("more", exact=False).first.wait_for()
     page.get_by_role("button", name="Back to").click()
     row = kept.first
-    row.get_by_role("button", name="Should not have been injected").click()
+    row.get_by_role("button", name="Should not have been given").click()
     page.get_by_text("it should not have come").wait_for()
     verdicts = web_home.api(f"/v1/traces/{trace['id']}")["verdicts"]
     assert [one["useful"] for one in verdicts if one["memory_id"] == trace["injected"][0]] == [False]
@@ -177,35 +177,47 @@ def test_a_prompt_that_is_tried_says_what_each_stage_keeps_and_stores_nothing(go
     page.get_by_role("textbox", name="Prompt").fill("commit this please")
     page.keyboard.press("Control+Enter")
     page.locator(".lane").first.wait_for()
-    page.get_by_role("button", name="guard").first.wait_for()
-    page.get_by_role("slider", name="Threshold").focus()
+    page.get_by_text("How it was decided").click()
+    page.get_by_text("Trust, validity, freshness").wait_for()
+    page.get_by_role("slider", name="Level that is needed").focus()
     page.keyboard.press("Home")
     page.locator(".gate b").wait_for()
     page.get_by_role("textbox", name="Prompt").fill("thanks, looks good")
     page.keyboard.press("Control+Enter")
-    page.get_by_text("Ended at").wait_for()
+    page.locator(".told").get_by_text("Silent: no action is coming.").wait_for()
     assert web_home.api("/v1/status")["store"]["traces"] == before
 
 
-def test_a_memory_says_why_a_prompt_does_not_give_it_and_what_lets_it_through(go, web_home):
+def test_a_memory_says_why_a_prompt_does_not_give_it_and_one_click_lets_it_through_and_takes_it_back(
+    go, web_home
+):
     memory = memory_of(web_home, "Load tests run")
+    words = "put the service under load"
     page = go(f"/ui/memories/{memory['id']}")
     page.get_by_role("link", name="Why not given?").click()
-    page.get_by_role("textbox", name="Prompt").fill("translate the error messages")
+    page.get_by_role("textbox", name="Prompt").fill(words)
     page.get_by_role("button", name="Ask", exact=False).click()
     told = page.get_by_role("region", name="Why it is not given")
-    told.get_by_text("It is not given before this prompt").wait_for()
-    asked = {"memory": memory["id"], "text": "translate the error messages", "surface": "prompt"}
+    told.get_by_text("It is not given before this prompt: it reached").wait_for()
     roots = [row["project"]["root"] for row in web_home.api("/v1/projects")["projects"]]
+    asked = {"memory": memory["id"], "text": words, "surface": "prompt"}
     said = [web_home.api("/v1/why-not", "POST", {**asked, "cwd": root}) for root in roots]
     shown = told.inner_text()
     (same,) = [reply for reply in said if reply["sentences"][0] in shown]
-    for remedy in same["remedies"]:
-        assert remedy["text"] in shown
-        assert all(step["command"] in shown for step in remedy["steps"])
+    assert len(same["evidence"]) == told.locator("tbody tr").count() == 3
+    assert not any(sign in shown for sign in ("+0.", "+1.", "logit", "space semantic"))
+    remedy = same["remedies"][0]
+    assert remedy["text"] in shown
+    assert remedy["measured"] in shown
     page.set_viewport_size({"width": 390, "height": 844})
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    assert told.get_by_text("It is not given before this prompt").is_visible()
+    page.set_viewport_size({"width": 1440, "height": 900})
+    told.get_by_role("button", name="Do it").first.click()
+    told.get_by_text("It is given before this prompt").wait_for()
+    page.get_by_role("button", name="Undo").click()
+    told.get_by_text("It is not given before this prompt: it reached").wait_for()
+    after = web_home.api(f"/v1/memories/{memory['id']}")["memory"]
+    assert after["trigger"] == memory["trigger"]
 
 
 def test_what_happens_elsewhere_appears_by_itself(go, web_home):

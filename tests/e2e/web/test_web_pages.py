@@ -92,7 +92,7 @@ def test_the_keyboard_reaches_everything(go):
     page.keyboard.press("j")
     page.keyboard.press("j")
     page.keyboard.press("Enter")
-    page.get_by_text("Ten stages, every candidate").wait_for()
+    page.get_by_text("What was looked at").wait_for()
     page.keyboard.press("?")
     page.get_by_role("dialog").get_by_text("to the search field").wait_for()
 

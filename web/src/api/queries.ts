@@ -4,7 +4,7 @@ import { allOf, api, body } from "./client";
 import { queryClient } from "./queryClient";
 import { onTakenBack } from "../ui/said";
 import type { paths } from "./schema";
-import type { Job, Memory, Status, Surface } from "./types";
+import type { Job, Memory, Status, Surface, WhyNot } from "./types";
 
 const cursorOf = (last: { next_cursor: string | null }) => last.next_cursor ?? undefined;
 
@@ -146,6 +146,26 @@ export const useWhyNot = (memory: string, asked: Question, trace: string | undef
     queryKey: ["memory", memory, "why not", asked, trace],
     queryFn: () => body(api.POST("/v1/why-not", { body: { ...asked, memory, ...(trace !== undefined && { trace }) } as WhyNotBody })),
     staleTime: Infinity,
+  });
+
+/** What a remedy changes in a memory: accepted first, if it waits, then all parts in one change. The ids of the changes. */
+export const useApply = (memory: Memory) =>
+  useMutation({
+    mutationFn: async (steps: readonly WhyNot["remedies"][number]["steps"][number][]) => {
+      const changes: (string | null)[] = [];
+      const parts: Partial<EditedParts> = {};
+      for (const { kind, value } of steps) {
+        if (kind === "accept") changes.push((await body(api.POST("/v1/review", { body: { action: "accept", ids: [memory.id], content: null, into: null } }))).change_id);
+        else if (kind === "confirm") parts.content = memory.content;
+        else if (kind === "pin") parts.pinned = true;
+        else if (kind === "all_branches") parts.all_branches = true;
+        else if (kind === "when" || kind === "scope") parts[kind] = value;
+        else if (kind === "sensitivity") parts.sensitivity = value as Memory["sensitivity"];
+      }
+      if (Object.keys(parts).length > 0) changes.push((await body(api.PATCH("/v1/memories/{id}", { params: { path: { id: memory.id } }, body: parts }))).change_id);
+      return changes.filter((id) => id !== null);
+    },
+    onSuccess: renewMemories,
   });
 
 /** The same question decided at another threshold, without keeping a trace. */

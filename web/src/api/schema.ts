@@ -2535,6 +2535,28 @@ export interface components {
             span: string;
         };
         /**
+         * EvidenceShare
+         * @description One sort of evidence for a memory.
+         *
+         *     Attributes:
+         *         sort, text: its name, and the same in words.
+         *         share: 0 = none, 0.5 = as much as many memories have that nobody needs, 1 = as much as only one in twenty of them has; 1.5 at most.
+         *         space: the space that measured it.
+         */
+        EvidenceShare: {
+            /**
+             * Sort
+             * @enum {string}
+             */
+            sort: "meaning" | "words" | "names" | "moment";
+            /** Text */
+            text: string;
+            /** Share */
+            share: number;
+            /** Space */
+            space: string;
+        };
+        /**
          * Exchanged
          * @description The counts of what one exchange with the server did.
          *
@@ -5290,6 +5312,21 @@ export interface components {
             steps: components["schemas"]["RemedyStepView"][];
             /** Text */
             text: string;
+            /**
+             * Others
+             * @description of `of`, how many would have given it besides
+             */
+            others: number;
+            /**
+             * Of
+             * @description how many of the last recalls of the surface in this project were repeated with the changes; 0 = none, as they leave the memory as it is
+             */
+            of: number;
+            /**
+             * Measured
+             * @description `others` of `of` in words; empty where none was repeated
+             */
+            measured: string;
         };
         /**
          * Remember
@@ -6371,6 +6408,34 @@ export interface components {
             request: components["schemas"]["ShareRequest"] | null;
             /** @default null */
             memory: components["schemas"]["SharedMemory"] | null;
+        };
+        /**
+         * ShownCandidate
+         * @description A candidate of a recall, as it is shown, with its `evidence` on one scale.
+         */
+        ShownCandidate: {
+            /** Memory Id */
+            memory_id: string;
+            /** Kind */
+            kind: string;
+            /** Content */
+            content: string;
+            /** Scores */
+            scores: [
+                string,
+                number
+            ][];
+            /** Fused */
+            fused: number;
+            /** Relevance */
+            relevance: number;
+            /**
+             * Reasons
+             * @default []
+             */
+            reasons: string[];
+            /** Evidence */
+            evidence: components["schemas"]["EvidenceShare"][];
         };
         /**
          * ShownDrop
@@ -7785,7 +7850,7 @@ export interface components {
             /** Stages */
             stages: components["schemas"]["ShownStage"][];
             /** Candidates */
-            candidates: components["schemas"]["TracedCandidate"][];
+            candidates: components["schemas"]["ShownCandidate"][];
             /** Injected */
             injected: string[];
             /** Threshold */
@@ -7803,40 +7868,14 @@ export interface components {
             asked: components["schemas"]["AskedWith"] | null;
             why: components["schemas"]["SilenceReason"] | null;
             decider: components["schemas"]["Decider"] | null;
+            /** Sentence */
+            sentence: string;
             /** Silence */
             silence: string;
             cause: components["schemas"]["SilenceCause"] | null;
             stats: components["schemas"]["InjectionStats"];
             /** Summary */
             summary: string;
-        };
-        /**
-         * TracedCandidate
-         * @description A candidate as the trace keeps it, with a redacted, shortened `content`.
-         *
-         *     Of those far from the best only the numbers are kept: `content` is empty, and read from the store when a trace is shown.
-         */
-        TracedCandidate: {
-            /** Memory Id */
-            memory_id: string;
-            /** Kind */
-            kind: string;
-            /** Content */
-            content: string;
-            /** Scores */
-            scores: [
-                string,
-                number
-            ][];
-            /** Fused */
-            fused: number;
-            /** Relevance */
-            relevance: number;
-            /**
-             * Reasons
-             * @default []
-             */
-            reasons: string[];
         };
         /**
          * TranscriptInfo
@@ -8404,7 +8443,7 @@ export interface components {
             numbers: components["schemas"]["RecallNumbers"];
             /**
              * Remedies
-             * @description the fewest changes first; each was tried
+             * @description safe changes, each tried, the one first that would have given it least besides; a change that would give it far more often is left out
              */
             remedies: components["schemas"]["RemedyView"][];
             /**
@@ -8421,9 +8460,19 @@ export interface components {
             recorded: components["schemas"]["AbsenceView"] | null;
             /**
              * Sentences
-             * @description the answer in short sentences
+             * @description the answer in short sentences; the first one says it all
              */
             sentences: string[];
+            /**
+             * Evidence
+             * @description what speaks for the memory, on one scale
+             */
+            evidence: components["schemas"]["EvidenceShare"][];
+            /**
+             * Details
+             * @description the stage and the places by each measure, in sentences
+             */
+            details: string[];
         };
         /**
          * WriteUpRequest

@@ -5,7 +5,8 @@ type Schemas = components["schemas"];
 
 export type Memory = Schemas["MemoryView"];
 export type Trace = Schemas["TraceView"];
-export type TracedCandidate = Schemas["TracedCandidate"];
+export type TracedCandidate = Schemas["ShownCandidate"];
+export type Evidence = Schemas["EvidenceShare"];
 export type Replayed = Schemas["Replayed"];
 export type KindRow = Schemas["KindRow"];
 export type Space = Schemas["SpaceRow"];

@@ -2,7 +2,6 @@ import { ActionIcon, CopyButton, Tooltip } from "@mantine/core";
 import { IconCheck, IconCopy } from "@tabler/icons-react";
 import { useMemo } from "react";
 import type { Trace } from "../api/types";
-import { percentOf } from "../ui/words";
 
 interface Props {
   trace: Trace;
@@ -13,20 +12,14 @@ interface Props {
 /** The exact text that the agent was given; a line lights up with its memory. */
 export function BlockText({ trace, lit, setLit }: Props) {
   const lines = useMemo(() => linesOf(trace), [trace]);
-  if (trace.block === "")
-    return (
-      <section className="panel" aria-label="Block">
-        <h2>Nothing was injected</h2>
-        <p className="sub">{trace.silence === "" ? "Silence." : `Silence: ${trace.silence}.`} The agent's context stayed as it was.</p>
-      </section>
-    );
+  if (trace.block === "") return null;
   return (
     <section className="panel block" aria-label="Block">
       <div className="block-head">
         <div>
           <h2>The exact block</h2>
           <p className="sub">
-            {trace.tokens} of {trace.budget_tokens} tokens ({percentOf(trace.tokens / Math.max(1, trace.budget_tokens))}), byte for byte as the agent got it.
+            {trace.tokens} of {trace.budget_tokens} tokens, byte for byte as the agent got it.
           </p>
         </div>
         <CopyButton value={trace.block}>

@@ -8,7 +8,7 @@ import type { Replayed, Trace, Verdict } from "../api/types";
 import { sayProblem, say } from "../ui/said";
 import { BlockText } from "./BlockText";
 import { Asked } from "./Asked";
-import { Stages } from "./Stages";
+import { Candidates } from "./Candidates";
 import { tracksOf } from "./reading";
 
 const STEP = 0.01;
@@ -23,10 +23,12 @@ export interface TraceViewProps {
   aside?: ReactNode;
   /** Ask why a memory is not given, on this very page; left out = a link asks it of the stored trace. */
   whyNot?: (memoryId: string) => void;
+  /** Whether the page explains one memory already. */
+  asking?: boolean;
 }
 
-/** One recall from signal to delivery: what was asked, ten stages with every candidate, the block. */
-export function TraceView({ trace, verdicts, judge = true, useOtherReplay, aside, whyNot }: TraceViewProps) {
+/** One recall: what was asked, what was looked at with its evidence, the block; its stages are folded. */
+export function TraceView({ trace, verdicts, judge = true, useOtherReplay, aside, whyNot, asking = false }: TraceViewProps) {
   const [threshold, setThreshold] = useState(trace.threshold);
   useEffect(() => setThreshold(trace.threshold), [trace.id, trace.threshold]);
   const [asked] = useDebouncedValue(threshold, 120);
@@ -49,7 +51,7 @@ export function TraceView({ trace, verdicts, judge = true, useOtherReplay, aside
   return (
     <div className="grid">
       <Asked trace={trace} aside={aside} />
-      <Stages
+      <Candidates
         trace={trace}
         tracks={tracks}
         verdicts={verdicts}
@@ -60,6 +62,7 @@ export function TraceView({ trace, verdicts, judge = true, useOtherReplay, aside
         problem={moved ? replay.error : null}
         onJudge={judge ? onJudge : undefined}
         whyNot={whyNot}
+        asking={asking}
         lit={lit}
         setLit={setLit}
       />

@@ -1,7 +1,6 @@
 import { Button } from "@mantine/core";
 import { Link, useParams } from "react-router";
-import { useSpaces, useTrace } from "../../api/queries";
-import { sentenceOf } from "../../trace/reading";
+import { useTrace } from "../../api/queries";
 import { TraceView } from "../../trace/TraceView";
 import { Answer } from "../../ui/Answer";
 import { Head } from "../../ui/Head";
@@ -9,15 +8,11 @@ import { Head } from "../../ui/Head";
 export function Component() {
   const { id = "" } = useParams();
   const asked = useTrace(id);
-  const spaces = useSpaces();
   return (
     <Answer of={asked} rows={12}>
       {({ trace, verdicts }) => (
         <>
-          <Head
-            title={trace.summary ? `${trace.summary} given` : "Silence"}
-            text={sentenceOf(trace, spaces)}
-          >
+          <Head title={trace.summary ? `${trace.summary} given` : "Silence"} text={trace.sentence}>
             {trace.session !== "" && (
               <Button variant="default" component={Link} to={`/traces?session=${encodeURIComponent(trace.session)}`}>
                 Others of this session

@@ -153,13 +153,19 @@ function Try({ traceId }: { traceId: string | null }) {
         </Empty>
       )}
       <div className="grid" aria-live="polite">
-        {asked !== undefined && memoryId !== null && <WhyNot id={memoryId} asked={asked.question} trace={asked.trace} />}
+        {asked !== undefined && memoryId !== null && <WhyNot id={memoryId} asked={asked.question} trace={asked.trace} again={() => mutate(asked.question)} />}
+        {data !== undefined && (
+          <p className="panel told" data-given={data.trace.injected.length > 0 || undefined}>
+            {data.trace.sentence}
+          </p>
+        )}
         {data !== undefined && (
           <TraceView
             trace={data.trace}
             verdicts={[]}
             judge={false}
             whyNot={expect}
+            asking={memoryId !== null}
             useOtherReplay={(threshold, enabled) => useDryReplay(asked?.question, threshold, enabled)}
           />
         )}

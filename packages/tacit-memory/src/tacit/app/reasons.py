@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from tacit.app.evidence import ShownCandidate, evidence_of, trace_sentence
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.evidence import PINNED
 from tacit.model.note import Note, NoteCause
@@ -50,10 +51,12 @@ class ShownSituation(Situation):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownTrace(Trace):
-    """The record of a recall, as it is shown: `silence` = why nothing was injected, in words; empty where something was."""
+    """The record of a recall, as it is shown: `sentence` = all of it in one sentence, `silence` = why nothing was injected; empty where something was."""
 
     situation: ShownSituation
     stages: tuple[ShownStage, ...]
+    candidates: tuple[ShownCandidate, ...]
+    sentence: str
     silence: str
 
 
@@ -82,11 +85,11 @@ _TEXTS: dict[DropCause, Callable[[DropReason], str]] = {
         f"similarity {_compared(why)}" + (f" for kind {why.detail}" if why.detail else "")
     ),
     DropCause.FAR_BELOW_BEST: lambda why: f"far below the best answer: score {_compared(why)}",
-    DropCause.NO_HIT: lambda _: "neither meaning nor words nor entities were found",
+    DropCause.NO_HIT: lambda _: "it has neither meaning nor words nor names in common",
     DropCause.OUT_OF_SCOPE: lambda why: f"its scope {why.detail} is not visible here",
-    DropCause.NOT_FOUND: lambda _: "no space proposed it",
+    DropCause.NOT_FOUND: lambda _: "other memories are nearer by every measure",
     DropCause.SHORT_LIST: lambda why: (
-        f"place {why.value or 0:.0f}; the first {why.bound or 0:.0f} are judged"
+        f"{(why.value or 1) - 1:.0f} others come nearer, and only the nearest {why.bound or 0:.0f} are judged"
     ),
     DropCause.NOT_IN_POOL: lambda _: "others of its scope are needed more at the start",
     DropCause.OLDER_DIGEST: lambda _: "a newer digest takes its place",
@@ -421,8 +424,18 @@ def in_words(trace: Trace) -> ShownTrace:
     if trace.why is not None and stages:  # the stage where the recall ended says why it did
         stages[-1] = replace(stages[-1], notes=(*stages[-1].notes, silence))
     situation = ShownSituation(**_fields(trace.situation), why=tuple(map(note_text, trace.situation.notes)))
-    others = _fields(trace, but=("stages", "situation"))
-    return ShownTrace(**others, stages=tuple(stages), situation=situation, silence=silence)
+    candidates = tuple(
+        ShownCandidate(**_fields(candidate), evidence=evidence_of(candidate.scores, trace.surface))
+        for candidate in trace.candidates
+    )
+    return ShownTrace(
+        **_fields(trace, but=("stages", "situation", "candidates")),
+        stages=tuple(stages),
+        situation=situation,
+        candidates=candidates,
+        sentence=trace_sentence(trace, silence),
+        silence=silence,
+    )
 
 
 def summary_text(trace: Trace) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tacit import __version__
+from tacit.app.evidence import looked_at
 from tacit.app.values import EngineStatus, ExtractorStatus, NamingStatus, Parts, SilenceCount
 from tacit.config.settings import Settings
 from tacit.model.signal import (
@@ -83,16 +84,10 @@ class InjectionStats:
 
 def stats_of(trace: Trace) -> InjectionStats:
     """Return the counts of `trace`."""
-    scored = {
-        memory_id
-        for stage in trace.stages
-        if stage.stage == "score"
-        for memory_id in (*stage.kept, *(drop.memory_id for drop in stage.drops))
-    }
     injected = [c for c in trace.candidates if c.memory_id in set(trace.injected)]
     kinds = Counter(c.kind for c in injected)
     return InjectionStats(
-        memories_considered=len(scored | set(trace.injected)),
+        memories_considered=looked_at(trace),
         memories_injected=len(trace.injected),
         tokens_used=trace.tokens,
         tokens_budget=trace.budget_tokens,

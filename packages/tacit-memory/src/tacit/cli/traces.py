@@ -128,11 +128,13 @@ def print_why_not(answer: dict[str, Any]) -> None:
     for number, sentence in enumerate(answer["sentences"]):
         first = number == 0
         print_line(f"  {sentence}", style=("green" if answer["given"] else "yellow") if first else "")
+    for detail in answer["details"]:
+        print_line(f"  {detail}", style="dim")
     if not answer["remedies"]:
         return
     print_line("What lets it through; each line was tried:")
     for remedy in answer["remedies"]:
-        print_line(f"  - {remedy['text']}")
+        print_line(f"  - {remedy['text']} {remedy['measured']}".rstrip())
         for step in remedy["steps"]:
             if step["command"]:
                 print_line(f"      {step['command']}", style="cyan", wrap=False)
@@ -172,7 +174,7 @@ def print_trace(trace: dict[str, Any], *, stages: bool) -> None:
 
         print_line(f"  decided   {decider_text(Decider(trace['decider']))}")
     if trace["silence"]:
-        print_line(f"  silence   {trace['silence']}", style="yellow")
+        print_line(f"  {trace['sentence']}", style="yellow")
         if trace["cause"] == "shadow":
             chosen = {name for s in trace["stages"] if s["stage"] == "budget" for name in s["kept"]}
             print_line(f"  would be  {format_count(len(chosen))}")

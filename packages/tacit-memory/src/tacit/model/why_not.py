@@ -101,9 +101,22 @@ class RemedyStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remedy:
-    """Changes that together let the memory through: the recall was run again with them, and the memory was given."""
+    """Changes that together let the memory through: the recall was run again with them, and the memory was given.
+
+    Attributes:
+        steps: the changes.
+        others: how many of the last recalls of this surface it would have come with, too.
+        of: how many of them were run again; 0 = none, because the changes leave the memory as it is.
+    """
 
     steps: tuple[RemedyStep, ...]
+    others: int = 0
+    of: int = 0
+
+    @property
+    def safe(self) -> bool:
+        """Whether it lets the memory through for few others: at most one in ten, or two where few were run again."""
+        return self.others <= max(2, self.of // 10)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +129,8 @@ class WhyNot:
         given: whether the recall gives the memory.
         absence: the first stage that leaves it out; None where it is given.
         numbers: what was measured.
-        remedies: what would let it through, the smallest change first; each was tried.
+        remedies: what would let it through, the one that lets through least besides first; each was tried.
+        unsafe: of those that were left out, because they let it through too often, the one that does so least; None = there is none.
         untried: whether no change of the memory itself was tried, because its scope holds too many memories to copy.
         recorded: of a recorded recall, what its record says of the memory: that it was given, or the absence; None = not in the record.
         recorded_given: whether the recorded recall gave it; None = no recorded recall was asked about.
@@ -129,6 +143,7 @@ class WhyNot:
     absence: Absence | None = None
     numbers: RecallNumbers = RecallNumbers()
     remedies: tuple[Remedy, ...] = ()
+    unsafe: Remedy | None = None
     untried: bool = False
     recorded: Absence | None = None
     recorded_given: bool | None = None

@@ -520,6 +520,14 @@ MIN_EXPLAINED_RELEVANCE = 0.1
 """Relevance below which no reasons are given."""
 MIN_EXPLAINED_GAIN = 0.2
 _MAX_REASONS = 3
+_EVIDENCE_TEXTS = {
+    "character": "spelled alike",
+    "cosine": "near in meaning",
+    "rare": "a word that few others have",
+    "nearness": "a matter of this project",
+    "covered": "says much of what is asked",
+}
+"""The reasons that are told, by the names of `EVIDENCE`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -649,7 +657,7 @@ def _reasons(gains: Sequence[float]) -> tuple[str, ...]:
     best = sorted(
         [(-gain, name) for gain, name in zip(gains, EVIDENCE, strict=True) if gain > MIN_EXPLAINED_GAIN]
     )
-    return tuple([f"{name} +{-gain:.1f}" for gain, name in best[:_MAX_REASONS]])
+    return tuple([_EVIDENCE_TEXTS[name] for _, name in best[:_MAX_REASONS]])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ from typing import Self
 from pydantic import Field, model_validator
 
 from tacit.app.engine import Engine
+from tacit.app.evidence import EvidenceShare
 from tacit.app.values import Caller
 from tacit.model.pack import Surface
 from tacit.model.trace import DropCause, SilenceCause
@@ -62,6 +63,11 @@ class RemedyView(Shape):
 
     steps: Sequence[RemedyStepView]
     text: str
+    others: int = Field(description="of `of`, how many would have given it besides")
+    of: int = Field(
+        description="how many of the last recalls of the surface in this project were repeated with the changes; 0 = none, as they leave the memory as it is"
+    )
+    measured: str = Field(description="`others` of `of` in words; empty where none was repeated")
 
 
 class WhyNotView(Shape):
@@ -73,7 +79,9 @@ class WhyNotView(Shape):
     given: bool = Field(description="whether the recall gives the memory")
     absence: AbsenceView | None = Field(description="where it was left out; null where it is given")
     numbers: RecallNumbers
-    remedies: Sequence[RemedyView] = Field(description="the fewest changes first; each was tried")
+    remedies: Sequence[RemedyView] = Field(
+        description="safe changes, each tried, the one first that would have given it least besides; a change that would give it far more often is left out"
+    )
     untried: bool = Field(
         description="whether no change of the memory itself was tried, because its scope holds too many memories"
     )
@@ -83,7 +91,9 @@ class WhyNotView(Shape):
     recorded: AbsenceView | None = Field(
         description="where the recorded recall left it out, as far as its record says"
     )
-    sentences: Sequence[str] = Field(description="the answer in short sentences")
+    sentences: Sequence[str] = Field(description="the answer in short sentences; the first one says it all")
+    evidence: Sequence[EvidenceShare] = Field(description="what speaks for the memory, on one scale")
+    details: Sequence[str] = Field(description="the stage and the places by each measure, in sentences")
 
 
 def why_not(engine: Engine, caller: Caller, request: WhyNotRequest) -> WhyNotView:
@@ -96,7 +106,7 @@ def why_not(engine: Engine, caller: Caller, request: WhyNotRequest) -> WhyNotVie
         NotFound: no memory or recorded recall has this id.
         Ambiguous: several memories have it.
     """
-    from tacit.app.queries.why_not import sentences  # noqa: PLC0415 - hardly ever asked
+    from tacit.app.queries.why_not import details, evidence, sentences  # noqa: PLC0415 - hardly ever asked
     from tacit.app.values import RecallAsked  # noqa: PLC0415 - as above
 
     adjust = None
@@ -128,6 +138,8 @@ def why_not(engine: Engine, caller: Caller, request: WhyNotRequest) -> WhyNotVie
         recorded_given=found.recorded_given,
         recorded=_absence(found.recorded),
         sentences=sentences(found),
+        evidence=evidence(found),
+        details=details(found),
     )
 
 
@@ -159,7 +171,12 @@ def _absence(absence: Absence | None) -> AbsenceView | None:
 
 
 def _remedy(remedy: Remedy, found: WhyNot) -> RemedyView:
-    from tacit.app.queries.why_not import remedy_text, step_command, step_text  # noqa: PLC0415 - as above
+    from tacit.app.queries.why_not import (  # noqa: PLC0415 - as above
+        measured_text,
+        remedy_text,
+        step_command,
+        step_text,
+    )
 
     steps = [
         RemedyStepView(
@@ -170,4 +187,10 @@ def _remedy(remedy: Remedy, found: WhyNot) -> RemedyView:
         )
         for step in remedy.steps
     ]
-    return RemedyView(steps=steps, text=remedy_text(remedy))
+    return RemedyView(
+        steps=steps,
+        text=remedy_text(remedy),
+        others=remedy.others,
+        of=remedy.of,
+        measured=measured_text(remedy, found.surface),
+    )

@@ -49,9 +49,7 @@ def test_what_is_given_says_so_with_its_numbers(engine, place, rule):
     answer = engine.why_not(rule, asked(place))
     assert answer.given
     assert answer.absence is None
-    assert sentences(answer) == (
-        "It is given around this tool call, with relevance 1 (at least 0.5 is needed).",
-    )
+    assert sentences(answer) == ("It is given around this tool call: it reached 1.00, and 0.50 is needed.",)
 
 
 def test_what_the_session_was_given_is_in_its_context(engine, place, rule):
@@ -76,7 +74,10 @@ def test_a_recorded_recall_is_told_as_it_was_and_as_it_is(engine, place, rule, c
     repeated = engine.why_not(rule, RecallAsked(trace_id=second))
     assert repeated.recorded_given is False
     assert repeated.recorded.why.cause is repeated.absence.why.cause is DropCause.IN_CONTEXT
-    assert sentences(repeated)[0].startswith("In the recorded recall: already in context")
+    assert sentences(repeated) == (
+        "It is not given around this tool call: already in context (turn 0, action).",
+    )
+    assert sentences(then)[-1] == "The recorded recall gave it; this is the same recall now."
     with pytest.raises(NotFound):
         engine.why_not(rule, RecallAsked(trace_id="trc_unknown"))
 
@@ -186,3 +187,24 @@ def test_a_scope_with_too_many_memories_is_not_copied(engine, place, rule, tmp_p
     assert answer.untried
     assert answer.remedies == ()
     assert sentences(answer)[-1] == "Its scope holds too many memories to try changes of it."
+
+
+def test_a_remedy_is_measured_on_the_last_recalls_and_one_that_comes_too_often_is_not_offered(
+    engine, place, rule
+):
+    lint = engine.remember("Run make lint.", when="cmd:make lint", cwd=str(place))[0].memory.id
+    for number in range(30):
+        command = f"git commit -m {number}" if number % 6 else f"cargo build --jobs {number}"
+        signal = {
+            "event": "tool_start", "session": f"t{number}", "cwd": str(place), "tool": "bash", "command": command,
+            "call_id": f"d{number}", "key": f"d{number}",
+        }  # fmt: skip
+        engine.hook("plain", signal, deadline_ms=60_000.0)
+    engine.flush()
+    often = engine.why_not(lint, asked(place, given=AskedWith(tool="bash", command="git commit --amend")))
+    assert (often.unsafe.others, often.unsafe.of) == (25, 30)
+    assert often.remedies == () or all(one.safe for one in often.remedies)
+    seldom = engine.why_not(lint, asked(place, given=AskedWith(tool="bash", command="docker compose up")))
+    (remedy,) = seldom.remedies
+    assert (remedy.others, remedy.of) == (0, 30)
+    assert seldom.unsafe is None

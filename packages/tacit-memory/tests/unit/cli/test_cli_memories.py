@@ -225,7 +225,7 @@ def test_why_explains_an_injection_and_a_silence(tacit):
     tacit("recall", "thanks!", "--surface", "prompt")
     said = tacit("why", "--stages")
     assert said.code == 0
-    assert "silence   no action is coming" in said.out
+    assert "Silent: no action is coming." in said.out
     assert "guard" in said.out
     traces = tacit("why", "--json", "-n", "1").json["traces"]
     assert len(traces) == 1
@@ -240,7 +240,7 @@ def test_why_not_names_the_stage_and_what_was_tried(tacit, tmp_path):
     other = tmp_path / "other"
     other.mkdir()
     away = tacit("why-not", name, "commit", "this", "--cwd", other)
-    assert "is not visible here (stage retrieve)." in away.out
+    assert "is not visible here." in away.out
     assert "It is visible to work in that project." in away.out
     answer = tacit("why-not", name, "commit this", "--cwd", other, "--json").json
     assert answer["absence"]["cause"] == "out_of_scope"

@@ -140,7 +140,7 @@ def test_relevance_by_hand_and_why() -> None:
     ((value, reasons),) = gate.judge(asked(), [one], kinds=KINDS)
     alone = SHARE_WEIGHT * math.log(1 + LEAST_SHARE)
     assert value == pytest.approx(1 / (1 + math.exp(-(2 * (3 - 1 + alone) + 0.5))))
-    assert reasons == ("covered +3.0",)
+    assert reasons == ("says much of what is asked",)
     assert gate.thresholds() == {"prompt": 0.4}
     assert not gate.covers(Surface.ACTION)
 

@@ -51,6 +51,7 @@ class TrialStore:
             reranker=parts.reranker,
         )
         self._pipeline = RecallPipeline(tools, tokens=parts.tokens, kinds=parts.kinds)
+        self._holds: Memory | None = None
 
     def pipeline(self, memory: Memory) -> RecallPipeline:
         """Put this version of the memory into the copy, and return the recall pipeline over the copy.
@@ -58,10 +59,14 @@ class TrialStore:
         Raises:
             ProviderError: if its words cannot be embedded.
         """
+        if memory == self._holds:
+            return self._pipeline
         embedder = self._parts.embedder
+        self._holds = None
         self._store.apply([Rewrite(memory=memory)])
         vectors = memory_vectors([memory], embedder=embedder)
         self._store.put_vectors([memory.id], vectors, identity=embedder.identity)
+        self._holds = memory
         return self._pipeline
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TypedDict
 
 from tacit.app.delivery_texts import use_counts
+from tacit.app.evidence import EvidenceShare, common_text, evidence_of, reached_text
 from tacit.app.maintenance.lazy_writing import LazyWriting
 from tacit.app.projects import ProjectRegistry
 from tacit.app.queries.store_copies import MOST_COPIED, TrialStore
@@ -25,11 +26,13 @@ from tacit.model.session import SessionKey, SessionState
 from tacit.model.signal import SessionStarted, Signal
 from tacit.model.trace import AskedWith, DropCause, DropReason, SilenceCause, SilenceReason, Trace
 from tacit.model.why_not import Absence, RecallNumbers, Remedy, RemedyKind, RemedyStep, SpaceRank, WhyNot
+from tacit.ports.store import TraceFilter
 from tacit.presets import preset_of
 from tacit.reading.when import format_when
 from tacit.recall.finished import find_absence, numbers_of
 from tacit.recall.pipeline import RecallPipeline
 from tacit.recall.query import surface_for
+from tacit.recall.spaces import SPACES
 from tacit.recall.stage import START_SURFACES, Context, Outcome, RecallState
 from tacit.session import ledger
 from tacit.session.transitions import NOBODY, SURFACES, signal_and_state
@@ -169,6 +172,8 @@ MOST_TRIED = 8
 MOST_STEPS = 3
 """Most different changes in one remedy; nobody makes more of them for one memory."""
 MOST_REMEDIES = 4
+MOST_MEASURED, MOST_LISTED = 100, 500
+"""Most recalls that are run again with a remedy, and most that are read to find them."""
 RANKED = 10_000
 """How many memories each space ranks when the rank of one memory is looked for."""
 
@@ -277,8 +282,14 @@ class WhyNotExplorer:
         )
         if run.absence is None:
             return answer
-        remedies = self._remedies(run, trial, copies)
-        return replace(answer, remedies=remedies, untried=copies.too_many)
+        found = [self._measured(remedy, trial, copies) for remedy in self._remedies(run, trial, copies)]
+        found.sort(key=lambda remedy: (remedy.others, len(remedy.steps)))
+        return replace(
+            answer,
+            remedies=tuple(remedy for remedy in found if remedy.safe),
+            unsafe=next((remedy for remedy in found if not remedy.safe), None),
+            untried=copies.too_many,
+        )
 
     def _inquiry(self, asked: RecallAsked) -> Inquiry:
         trace = self._parts.store.get_trace(asked.trace_id) if asked.trace_id else None
@@ -432,7 +443,44 @@ class WhyNotExplorer:
                 found = [*(other for other in found if not _does_more(other, remedy)), remedy]
             if len(found) >= MOST_REMEDIES:
                 break
-        return tuple(sorted(found, key=lambda remedy: len(remedy.steps)))
+        return tuple(found)
+
+    def _measured(self, remedy: Remedy, trial: _Trial, copies: _Copies) -> Remedy:
+        """Run the last recalls of the surface in this project again with the changes of `remedy`, and count those that would give the memory besides."""
+        changed: _Trial | None = trial
+        for step in remedy.steps:
+            changed = self._changed(changed, step) if changed is not None else None
+        if changed is None or not changed.edited:
+            return remedy
+        traces = self._last(trial.inquiry)
+        others = sum(self._comes(trace, changed, copies) for trace in traces)
+        return replace(remedy, others=others, of=len(traces))
+
+    def _last(self, inquiry: Inquiry) -> tuple[Trace, ...]:
+        """Return the last recalls on the surface of `inquiry` in its project, each question once, without the one that is asked about."""
+        project = self._projects.of(inquiry.cwd) if inquiry.cwd else None
+        where = TraceFilter(surface=inquiry.surface)
+        seen = {_question_in(inquiry.inputs)}
+        found: list[Trace] = []
+        for trace in self._parts.store.find_traces(where, limit=MOST_LISTED):
+            question = _question_in(trace.asked or AskedWith(text=trace.text))
+            if trace.project_id != (project.id if project else "") or question in seen:
+                continue
+            seen.add(question)
+            found.append(trace)
+        return tuple(found[:MOST_MEASURED])
+
+    def _comes(self, trace: Trace, changed: _Trial, copies: _Copies) -> bool:
+        """Whether the recall of `trace` gives the changed memory, which it did not give then. In a fresh session: what a context held is no matter here."""
+        if changed.memory.id in trace.injected:
+            return False
+        inputs = trace.asked or AskedWith(text=trace.text)
+        inquiry = replace(changed.inquiry, inputs=inputs, session=None, held=frozenset(), trace=None)
+        try:
+            run = self._run(replace(changed, inquiry=inquiry), copies)
+        except TacitError:
+            return False
+        return run is not None and run.absence is None
 
     def _tried(self, step: RemedyStep, trial: _Trial, copies: _Copies) -> Remedy | None:
         """Run the recall with `step` and the further steps that it takes; return them as a remedy, or None if they do not let the memory through."""
@@ -504,6 +552,10 @@ class WhyNotExplorer:
             )
         except TacitError:
             return None
+
+
+def _question_in(inputs: AskedWith) -> tuple[object, ...]:
+    return inputs.text, inputs.tool, inputs.command, inputs.paths, inputs.error
 
 
 def _does_more(remedy: Remedy, other: Remedy) -> bool:
@@ -589,6 +641,12 @@ _ASKED = {
     Surface.SUBAGENT: "to this subagent",
     Surface.ON_DEMAND: "in answer to this question",
 }
+_TIMES = {
+    Surface.PROMPT: "prompts",
+    Surface.ACTION: "tool calls",
+    Surface.FAILURE: "failures",
+    Surface.START: "starts",
+}
 _SEEN_BY: dict[ScopeKind, str] = {
     ScopeKind.UNIVERSAL: "Here the settings show memories of the project alone (project.share_preferences).",
     ScopeKind.LANGUAGE: "It is visible where that language is at hand.",
@@ -613,30 +671,51 @@ _EXPLAINED: dict[DropCause, str] = {
 
 
 def sentences(answer: WhyNot) -> tuple[str, ...]:
-    """Tell in short sentences what happened to the memory, with the numbers that decided."""
+    """Tell in short sentences what happens to the memory, with the numbers that decide; the first one tells it all."""
     when = _ASKED[answer.surface]
-    told = [_recorded_sentence(answer)] if answer.recorded_given is not None else []
     absence = answer.absence
     if absence is None:
-        return (*told, f"It is given {when}{_standing(answer)}.")
-    told.append(f"It is not given {when}: {_cause(absence)} (stage {absence.stage}).")
-    told += _details(absence, answer)
-    if not answer.remedies:
-        told.append(_without_remedy(absence, answer))
+        told = [f"It is given {when}{_standing(answer)}."]
+    else:
+        told = [f"It is not given {when}: {_cause(absence, answer)}.", *_explained(absence, answer)]
+        if not answer.remedies:
+            told.append(_without_remedy(absence, answer))
+    if answer.recorded_given is not None:
+        told.append(_recorded_sentence(answer))
     return tuple(sentence for sentence in told if sentence)
+
+
+def evidence(answer: WhyNot) -> tuple[EvidenceShare, ...]:
+    """Return what the recall measured for the memory, on one scale."""
+    scores = ((rank.space, rank.score) for rank in answer.numbers.spaces if rank.score is not None)
+    return evidence_of(scores, answer.surface)
+
+
+def details(answer: WhyNot) -> tuple[str, ...]:
+    """Tell what only some want to know: the stage, and the place of the memory by each measure."""
+    stage = (f"The stage {answer.absence.stage} leaves it out.",) if answer.absence is not None else ()
+    ranks = (_rank_sentence(rank) for rank in answer.numbers.spaces if rank.rank is not None or rank.proposes)
+    return (*stage, *ranks)
 
 
 def _recorded_sentence(answer: WhyNot) -> str:
     if answer.recorded_given:
-        return "The recorded recall gave it. What follows is the same recall now."
-    if answer.recorded is not None:
-        return f"In the recorded recall: {_cause(answer.recorded)} (stage {answer.recorded.stage})."
-    return "In the recorded recall it was no candidate. What follows is the same recall now."
+        return "The recorded recall gave it; this is the same recall now."
+    if answer.recorded is None:
+        return "In the recorded recall it was not looked at; this is the same recall now."
+    then = _cause(answer.recorded, answer)
+    if answer.absence is not None and then == _cause(answer.absence, answer):
+        return ""
+    return f"In the recorded recall: {then}."
 
 
-def _cause(absence: Absence) -> str:
-    if absence.why is not None:
-        return reason_text(absence.why)
+def _cause(absence: Absence, answer: WhyNot) -> str:
+    why = absence.why
+    if why is not None and why.cause is DropCause.BELOW_THRESHOLD and why.value is not None:
+        common = common_text(evidence(answer), answer.surface)
+        return f"it {reached_text(why.value, why.bound or 0.0)}{f'; {common}' if common else ''}"
+    if why is not None:
+        return reason_text(why)
     return silence_reason_text(absence.silence) if absence.silence is not None else "it was left out"
 
 
@@ -644,11 +723,11 @@ def _standing(answer: WhyNot) -> str:
     numbers = answer.numbers
     if numbers.relevance is None or answer.surface is Surface.START:
         return ""
-    return f", with relevance {numbers.relevance:.4g} (at least {numbers.threshold:.4g} is needed)"
+    return f": it {reached_text(numbers.relevance, numbers.threshold)}"
 
 
-def _details(absence: Absence, answer: WhyNot) -> list[str]:
-    """Return sentences on what the numbers say about the stage at which the memory was lost."""
+def _explained(absence: Absence, answer: WhyNot) -> list[str]:
+    """Return sentences on why the memory was lost where it was."""
     numbers, why = answer.numbers, absence.why
     if why is None:
         asks_nothing = absence.silence is not None and absence.silence.cause is SilenceCause.NOTHING_COMING
@@ -661,12 +740,6 @@ def _details(absence: Absence, answer: WhyNot) -> list[str]:
     match why.cause:
         case DropCause.OUT_OF_SCOPE:
             told.append(_SEEN_BY[answer.memory.scope.kind])
-        case DropCause.NOT_FOUND:
-            told += [_rank_sentence(rank) for rank in numbers.spaces if rank.proposes]
-        case DropCause.SHORT_LIST:
-            told.append(f"The settings let {numbers.shortlist} candidates be judged.")
-        case DropCause.BELOW_THRESHOLD:
-            told += [_rank_sentence(rank) for rank in numbers.spaces if rank.rank is not None]
         case DropCause.NO_ROOM:
             left = numbers.tokens_left if numbers.tokens_left is not None else 0
             if numbers.tokens is not None:
@@ -684,15 +757,21 @@ def _details(absence: Absence, answer: WhyNot) -> list[str]:
 
 
 def _rank_sentence(rank: SpaceRank) -> str:
+    space = SPACES.get(rank.space)
+    measure = f"By {space.summary}" if space is not None else f"By the {rank.space}"
     if rank.rank is None:
-        return f"The space {rank.space} does not find it."
-    score = f", score {rank.score:.3f}" if rank.score is not None else ""
-    return f"The space {rank.space} ranks it {rank.rank} of {rank.of}{score}; it proposes the first {rank.proposes}."
+        return f"{measure} it is not found."
+    looked = f"; the first {rank.proposes} are looked at" if rank.proposes else ""
+    return f"{measure} it is number {rank.rank} of {rank.of}{looked}."
 
 
 def _without_remedy(absence: Absence, answer: WhyNot) -> str:
     if answer.untried:
         return "Its scope holds too many memories to try changes of it."
+    if answer.unsafe is not None:
+        other = answer.unsafe
+        change = remedy_text(other)[:1].lower() + remedy_text(other)[1:-1]
+        return f"No safe change lets it through: to {change} would have brought it {other.others} other times in the last {other.of}."
     helped_by_itself = absence.why is not None and absence.why.cause in (DropCause.COPY, DropCause.UNCHANGED)
     return "" if helped_by_itself else "No change of the memory lets it through here."
 
@@ -748,3 +827,12 @@ def remedy_text(remedy: Remedy) -> str:
     """Return the steps of a remedy as one sentence."""
     text = ", and ".join(step_text(step) for step in remedy.steps)
     return f"{text[:1].upper()}{text[1:]}."
+
+
+def measured_text(remedy: Remedy, surface: Surface) -> str:
+    """Return with how many of the last recalls the memory would have come, too; "" = none was run again."""
+    if not remedy.of:
+        return ""
+    asked = _TIMES.get(surface, "times")
+    which = f"the last {remedy.of} {asked}" if remedy.of > 1 else f"the last of the {asked}"
+    return f"It would have come with {remedy.others or 'none'} of {which} besides."

@@ -574,7 +574,7 @@ def by_match(candidates: Sequence[Candidate], matches: Mapping[str, float]) -> t
 def _reasons(candidate: Candidate) -> tuple[str, ...]:
     cosine = candidate.score("semantic") or 0.0
     words = ("shared words",) if (candidate.score("lexical") or 0.0) > 0 else ()
-    return (*((f"semantic +{cosine:.1f}",) if cosine >= LEAST_TOLD else ()), *words)
+    return (*(("near in meaning",) if cosine >= LEAST_TOLD else ()), *words)
 
 
 def in_order(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
