@@ -11111,8 +11111,8 @@ export interface operations {
                      *             "covered": 0.320499986410141
                      *           },
                      *           "reasons": [
-                     *             "character +0.9",
-                     *             "covered +0.5"
+                     *             "spelled alike",
+                     *             "says much of what is asked"
                      *           ]
                      *         }
                      *       ],
@@ -11232,8 +11232,22 @@ export interface operations {
                      *             "fused": 2.63333,
                      *             "relevance": 0.3468,
                      *             "reasons": [
-                     *               "character +0.9",
-                     *               "covered +0.5"
+                     *               "spelled alike",
+                     *               "says much of what is asked"
+                     *             ],
+                     *             "evidence": [
+                     *               {
+                     *                 "sort": "meaning",
+                     *                 "text": "meaning",
+                     *                 "share": 0.885,
+                     *                 "space": "semantic"
+                     *               },
+                     *               {
+                     *                 "sort": "words",
+                     *                 "text": "words",
+                     *                 "share": 1.419,
+                     *                 "space": "character"
+                     *               }
                      *             ]
                      *           },
                      *           {
@@ -11252,7 +11266,21 @@ export interface operations {
                      *             ],
                      *             "fused": 0.10192,
                      *             "relevance": 0.0087,
-                     *             "reasons": []
+                     *             "reasons": [],
+                     *             "evidence": [
+                     *               {
+                     *                 "sort": "meaning",
+                     *                 "text": "meaning",
+                     *                 "share": 0.034,
+                     *                 "space": "semantic"
+                     *               },
+                     *               {
+                     *                 "sort": "words",
+                     *                 "text": "words",
+                     *                 "share": 0.562,
+                     *                 "space": "character"
+                     *               }
+                     *             ]
                      *           }
                      *         ],
                      *         "injected": [
@@ -11280,6 +11308,7 @@ export interface operations {
                      *         },
                      *         "why": null,
                      *         "decider": "local",
+                     *         "sentence": "Given: 1 of 3 memories looked at; it reached 0.35, and 0.25 is needed.",
                      *         "silence": "",
                      *         "cause": null,
                      *         "stats": {
@@ -11513,8 +11542,26 @@ export interface operations {
                      *       "recorded_given": null,
                      *       "recorded": null,
                      *       "sentences": [
-                     *         "It is not given before this prompt: relevance 0.01 below 0.25 (stage guard).",
-                     *         "The space semantic ranks it 3 of 3, score -0.079; it proposes the first 32."
+                     *         "It is not given before this prompt: it reached 0.01 of the 0.25 that are needed; it is far in meaning and words and shares no name, file or command with the prompt.",
+                     *         "No change of the memory lets it through here."
+                     *       ],
+                     *       "evidence": [
+                     *         {
+                     *           "sort": "meaning",
+                     *           "text": "meaning",
+                     *           "share": 0,
+                     *           "space": "semantic"
+                     *         },
+                     *         {
+                     *           "sort": "words",
+                     *           "text": "words",
+                     *           "share": 0,
+                     *           "space": "character"
+                     *         }
+                     *       ],
+                     *       "details": [
+                     *         "The stage guard leaves it out.",
+                     *         "By meaning of the whole text it is number 3 of 3; the first 32 are looked at."
                      *       ]
                      *     }
                      */
@@ -11862,8 +11909,22 @@ export interface operations {
                      *             "fused": 2.63333,
                      *             "relevance": 0.3468,
                      *             "reasons": [
-                     *               "character +0.9",
-                     *               "covered +0.5"
+                     *               "spelled alike",
+                     *               "says much of what is asked"
+                     *             ],
+                     *             "evidence": [
+                     *               {
+                     *                 "sort": "meaning",
+                     *                 "text": "meaning",
+                     *                 "share": 0.885,
+                     *                 "space": "semantic"
+                     *               },
+                     *               {
+                     *                 "sort": "words",
+                     *                 "text": "words",
+                     *                 "share": 1.419,
+                     *                 "space": "character"
+                     *               }
                      *             ]
                      *           },
                      *           {
@@ -11882,7 +11943,21 @@ export interface operations {
                      *             ],
                      *             "fused": 0.10192,
                      *             "relevance": 0.0087,
-                     *             "reasons": []
+                     *             "reasons": [],
+                     *             "evidence": [
+                     *               {
+                     *                 "sort": "meaning",
+                     *                 "text": "meaning",
+                     *                 "share": 0.034,
+                     *                 "space": "semantic"
+                     *               },
+                     *               {
+                     *                 "sort": "words",
+                     *                 "text": "words",
+                     *                 "share": 0.562,
+                     *                 "space": "character"
+                     *               }
+                     *             ]
                      *           }
                      *         ],
                      *         "injected": [
@@ -11910,6 +11985,7 @@ export interface operations {
                      *         },
                      *         "why": null,
                      *         "decider": "local",
+                     *         "sentence": "Given: 1 of 3 memories looked at; it reached 0.35, and 0.25 is needed.",
                      *         "silence": "",
                      *         "cause": null,
                      *         "stats": {
@@ -15379,7 +15455,7 @@ export interface operations {
                      *         {
                      *           "path": "/home/ana/tacit-2026-11-26.db",
                      *           "origin": "requested",
-                     *           "bytes": 372736,
+                     *           "bytes": 376832,
                      *           "at_ms": 1767603600000
                      *         }
                      *       ]
@@ -15583,11 +15659,11 @@ export interface operations {
                      *       "jobs": [
                      *         {
                      *           "name": "reindex",
-                     *           "state": "done",
+                     *           "state": "running",
                      *           "done": 0,
                      *           "whole": 0,
                      *           "began_ms": 1767603600000,
-                     *           "ended_ms": 1767603600000,
+                     *           "ended_ms": null,
                      *           "problems": [],
                      *           "error": "",
                      *           "hint": ""
@@ -15685,7 +15761,7 @@ export interface operations {
                      *         "handovers_pending": 0,
                      *         "vectors": 10,
                      *         "vectors_missing": 0,
-                     *         "size_bytes": 2525568,
+                     *         "size_bytes": 2533808,
                      *         "schema_version": 1
                      *       },
                      *       "embedder": "all-minilm-l6-v2-int8@1/384",

@@ -24,7 +24,7 @@ export function SupersedeMemory({ memory, done, open }: { memory: Memory; done: 
               sayChanged(`Superseded: ${briefOf(memory.content)}`, change_id, "The old statement holds no longer.");
               const made = changes.find((change) => "memory" in change);
               done();
-              if (made !== undefined && "memory" in made) open(made.memory.id);
+              if (made !== undefined && "memory" in made && made.memory !== null) open(made.memory.id);
             },
           },
         );
