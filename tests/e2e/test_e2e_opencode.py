@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 
 import pytest
@@ -11,7 +12,8 @@ from e2e.drivers.opencode import OpenCode
 from e2e.drivers.prefix import compare_prefixes
 from e2e.drivers.sandbox import Sandbox
 from e2e.host_matrix import proves
-from tacit.hosts.probe.stub_model import find_places
+from tacit.app.delivery_texts import EVERY, NUDGE, START_LINE
+from tacit.hosts.probe.stub_model import CallTool, Say, ScriptedReply, find_places
 
 pytestmark = pytest.mark.e2e
 
@@ -38,6 +40,17 @@ PREFIX_START_TOKENS = 60
 """A start pack too small for everything, so that prompts get what it leaves out."""
 
 RULE = "We always run `make lint` before committing."
+
+TEACHES = "Invoices over ten thousand need a second approval, so the exporter has to split them."
+ASKED = f"{TEACHES} Please add that. Are releases signed with the key of the build server?"
+LATER = "Tag the release and publish it, please."
+ADDED = {
+    "content": TEACHES.rstrip("."),
+    "kind": "decision",
+    "when": ["release", "before the exporter is published, or deployed"],
+    "user_words": TEACHES,
+}
+SIGNED = "Releases are signed with the key of the build server"
 
 
 @pytest.fixture
@@ -77,15 +90,15 @@ def taught(shared):
 
 
 @pytest.fixture
-def start_tokens(shared):
-    """Call it with the budget of start packs for the rest of the test."""
+def budgets(shared):
+    """Call it with the budgets of surfaces for the rest of the test."""
     sandbox, _ = shared
 
     def configure(settings: str) -> None:
         sandbox.configure(settings)
         time.sleep(1.1)  # the daemon looks at the file once a second
 
-    yield lambda tokens: configure(f"recall:\n  budgets:\n    start: {tokens}\n")
+    yield lambda **tokens: configure(json.dumps({"recall": {"budgets": tokens}}))
     configure("")
 
 
@@ -118,9 +131,9 @@ def test_topic_switches_find_what_an_earlier_session_said(taught, report):
 
 
 @proves("opencode", "prompt")
-def test_without_a_start_pack_each_topic_comes_with_its_own_prompt(taught, start_tokens):
+def test_without_a_start_pack_each_topic_comes_with_its_own_prompt(taught, budgets):
     sandbox, server = taught
-    start_tokens(0)
+    budgets(start=0)
     session = server.create_session()
     for index, (prompt, word) in enumerate(NAMED_TOPICS):
         server.prompt(session, prompt)
@@ -163,6 +176,32 @@ def test_a_failing_command_gets_its_stored_fix(served):
     assert len(newest(sandbox).find("make generate")) == 1
 
 
+@proves("opencode", "action")
+def test_the_agent_is_nudged_once_and_what_it_stores_comes_at_the_action(served, budgets):
+    """After five messages without a note, with the next block; only the model behind the agent is a stub that does what a script says."""
+    sandbox, server = served
+    add = CallTool(name="tacit_memory_add", input=ADDED)
+    release = CallTool(name="bash", input={"command": "git tag --list", "description": "release"})
+    sandbox.stub.script.append(ScriptedReply(when="second approval", answers=(add, Say(text="done"))))
+    sandbox.stub.script.append(ScriptedReply(when="Tag the release", answers=(release, Say(text="done"))))
+    session = server.create_session()
+    for number in range(EVERY - 1):
+        server.prompt(session, f"what is in file {number}")
+    assert newest(sandbox).find(START_LINE)
+    sandbox.remember(SIGNED, kind="guideline", when="release")
+    server.prompt(session, ASKED)
+    assert len(newest(sandbox).find(NUDGE)) == 1
+    server.prompt(session, "thanks")
+    assert len(newest(sandbox).find(NUDGE)) <= 1
+    sandbox.wait_for_memory("second approval")
+    listed = sandbox.ask_daemon("/v1/memories?limit=100")["memories"]
+    (tier,) = (one["provenance"]["tier"] for one in listed if one["content"] == ADDED["content"])
+    assert tier == "user"
+    budgets(start=0, prompt=0)
+    server.prompt(server.create_session(), LATER)
+    assert newest(sandbox).find(ADDED["content"]), "the release brings it"
+
+
 def test_a_killed_daemon_harms_no_turn_and_memory_comes_back(sandbox, installed):
     sandbox.remember(RULE, kind="preference")
     with installed.serve() as server:
@@ -180,11 +219,11 @@ def test_a_killed_daemon_harms_no_turn_and_memory_comes_back(sandbox, installed)
         assert len(newest(sandbox).find("make lint")) == 1
 
 
-def test_the_prefix_of_all_turns_stays_as_it_was(taught, start_tokens, report):
+def test_the_prefix_of_all_turns_stays_as_it_was(taught, budgets, report):
     """Prompts change topic each turn, memories come in from elsewhere meanwhile, every fourth turn calls a tool."""
     turns = 8
     sandbox, server = taught
-    start_tokens(PREFIX_START_TOKENS)
+    budgets(start=PREFIX_START_TOKENS)
     session = server.create_session()
     shell = 'STUB_TOOL {"name":"bash","input":{"command":"echo ok","description":"say ok"}}'
     for number in range(turns):
