@@ -83,10 +83,7 @@ def config(
     cwd: Here = Path(),
     as_json: AsJson = False,
 ) -> None:
-    """Show and change settings: for everything, one project, or one agent.
-
-    Example: `tacit config set recall.level quiet --project`
-    """
+    """Show and change settings, of everything, a project or an agent."""
 
     def place() -> SettingsTarget:
         return _place(cwd, user=user, agent=agent, project=project, project_file=project_file)

@@ -46,7 +46,7 @@ def doctor(
     cwd: Here = Path(),
     as_json: AsJson = False,
 ) -> None:
-    """Check the whole path from an event to the model, and say how to fix problems."""
+    """Check the whole path to the model, and say how to fix problems."""
     from dataclasses import asdict
 
     from tacit.cli.terminal.output import SOME_PROBLEM, print_json, print_line

@@ -39,6 +39,7 @@ from tacit.cli import (
     ui,
 )
 from tacit.cli.maintenance import purge, review, token
+from tacit.cli.terminal.help import PlainCommand, write_parameters
 from tacit.cli.terminal.pager import paged
 from tacit.cli.transfer import exporting, importing
 from tacit.errors import TacitError
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
 
 
 class GroupedCommands(TyperGroup):
-    """The root command group. Its help lists the commands under headings, with the first paragraph of each command's help.
+    """The root command group. Its help lists the commands under headings, each on one line with the first sentence of its help.
 
     The groups are the panels that the commands were registered with, in the order of registration. It loads no rich, which would cost 700 ms.
     """
@@ -67,6 +68,11 @@ class GroupedCommands(TyperGroup):
                 self.commands[cmd_name] = command = brought
         return command
 
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands, then the options, which a newcomer does not need."""
+        self.format_commands(ctx, formatter)
+        write_parameters(self, ctx, formatter)
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write one section of the help per heading; hidden commands are left out."""
         panels: dict[str, list[tuple[str, str]]] = {}
@@ -76,22 +82,23 @@ class GroupedCommands(TyperGroup):
                 continue
             panel = getattr(command, "rich_help_panel", None)
             title = panel if isinstance(panel, str) else "Commands"
-            panels.setdefault(title, []).append((name, _first_paragraph(command.help or "")))
+            panels.setdefault(title, []).append((name, _first_sentence(command.help or "")))
         for title, rows in panels.items():
             with formatter.section(title):
                 formatter.write_dl(rows)
 
 
-def _first_paragraph(text: str) -> str:
-    return " ".join(inspect.cleandoc(text).partition("\n\n")[0].split())
+def _first_sentence(text: str) -> str:
+    paragraph = " ".join(inspect.cleandoc(text).partition("\n\n")[0].split())
+    return f"{paragraph.partition('. ')[0].rstrip('.')}."
 
 
 app = typer.Typer(
     name="tacit",
     cls=GroupedCommands,
     help="Tacit gives a coding agent a memory that works without being asked.",
-    epilog="Begin with `tacit install`. Every command takes --json and --help. Further commands: "
-    "purge, backup, restore, stop, mcp, token, logout, devices, get, proxy, eval; docs/reference/cli.md has all.",
+    epilog="Every command takes --json and --help, which ends with an example. Further commands: "
+    "purge, backup, restore, stop, mcp, token, logout, devices, key, get, proxy, eval.",
     no_args_is_help=True,
     rich_markup_mode=None,  # rich help costs 700 ms
     pretty_exceptions_enable=False,
@@ -121,14 +128,11 @@ def _root(
 
 
 _PANELS: dict[str, dict[str, Any]] = {
-    "Start": {
+    "Start here": {
         "install": setup.install,
         "init": setup.init,
         "status": status.status,
         "ui": ui.ui,
-        "demo": demo.demo,
-        "doctor": doctor.doctor,
-        "uninstall": setup.uninstall,
     },
     "Memories": {
         "remember": memories.remember,
@@ -151,7 +155,12 @@ _PANELS: dict[str, dict[str, Any]] = {
         "share": team.share,
         "login": sync.login,
     },
-    "Settings": {"config": config.config},
+    "Settings and checks": {
+        "config": config.config,
+        "doctor": doctor.doctor,
+        "demo": demo.demo,
+        "uninstall": setup.uninstall,
+    },
 }
 """The commands under each heading of `--help`."""
 _FURTHER: dict[str, Any] = {
@@ -170,11 +179,11 @@ _FURTHER: dict[str, Any] = {
 FURTHER = "Further commands"
 for _panel, _commands in _PANELS.items():
     for _name, _command in _commands.items():
-        app.command(_name, rich_help_panel=_panel)(_command)
+        app.command(_name, cls=PlainCommand, rich_help_panel=_panel)(_command)
     if "share" in _commands:
         app.add_typer(team.app, name="team", rich_help_panel=_panel)
 for _name, _command in _FURTHER.items():
-    app.command(_name, rich_help_panel=FURTHER, hidden=True)(_command)
+    app.command(_name, cls=PlainCommand, rich_help_panel=FURTHER, hidden=True)(_command)
 for _name in packages.COMMANDS:
     app.command(
         _name,

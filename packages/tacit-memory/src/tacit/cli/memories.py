@@ -90,7 +90,7 @@ def remember(
     cwd: Here = Path(),
     as_json: AsJson = False,
 ) -> None:
-    """Store one statement: a rule, a decision, a fact, an error and its fix.
+    """Store one statement: a rule, a decision, a fact, or a fix.
 
     At an interactive terminal or with TACIT_TOKEN it counts as yours. Elsewhere it counts as an agent's and waits in `tacit review`.
     """
@@ -197,7 +197,7 @@ def recall(
     ] = "on_demand",
     budget: Annotated[
         int,
-        typer.Option(min=0, max=20_000, help="Token limit of the answer; 0 = as the settings say."),
+        typer.Option(help="Token limit of the answer; 0 = as the settings say."),
     ] = 0,
     previous: Previous = "",
     tool: CalledTool = "",
@@ -209,10 +209,7 @@ def recall(
     cwd: Here = Path(),
     as_json: AsJson = False,
 ) -> None:
-    """Search the memory. Without a text: print what a session that starts in this folder gets.
-
-    Example: `tacit recall how do we deploy`
-    """
+    """Search the memory. Without a text: print what a session that starts in this folder gets."""
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import print_json, print_line, print_rows, short_ids, shorten_line
 
@@ -307,7 +304,7 @@ def list_(
         ),
     ] = False,
     as_of: AsOf = "",
-    limit: Annotated[int, typer.Option("-n", "--limit", min=1, max=500, help="How many.")] = 50,
+    limit: Annotated[int, typer.Option("-n", "--limit", help="How many.")] = 50,
     cwd: Here = Path(),
     as_json: AsJson = False,
 ) -> None:
@@ -427,7 +424,7 @@ def edit(
             help="New scope: universal, language:python, project (of this folder), project:ID or path:ID/src/api.",
         ),
     ] = "",
-    importance: Annotated[float | None, typer.Option(min=0.0, max=1.0, help="0 to 1.")] = None,
+    importance: Annotated[float | None, typer.Option(help="0 to 1.")] = None,
     pin: Annotated[bool | None, typer.Option("--pin/--unpin", help=PIN_HELP)] = None,
     sensitivity: SensitivityText = "",
     all_branches: Annotated[

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from tacit import __version__
+from tacit.cli.terminal.help import EXAMPLES
 
 HEAD = """# Commands
 
@@ -105,6 +106,8 @@ def _section(name: str, command: Any) -> str:
     options = [p for p in parameters if p.param_type_name == "option"]
     usage = " ".join(["tacit", name, *(_usage(p) for p in arguments)])
     lines = [f"\n### `{usage}`\n\n{' '.join(str(command.help or '').split())}\n"]
+    if name in EXAMPLES:
+        lines.append(f"\nExample: `{EXAMPLES[name]}`\n")
     rows = [(_usage(p), p) for p in arguments] + [
         (", ".join((*p.opts, *p.secondary_opts)), p) for p in options
     ]
@@ -178,6 +181,8 @@ def _man_command(name: str, command: Any) -> list[str]:
     options = [p for p in parameters if p.param_type_name == "option"]
     written = " ".join(("tacit", name, *(_usage(p) for p in arguments)))
     lines = [f'.SS "{_escaped(written)}"', _roff(" ".join(str(command.help or "").split()))]
+    if name in EXAMPLES:
+        lines += [".PP", _roff(f"Example: `{EXAMPLES[name]}`")]
     entries = [
         *((_usage(p), p) for p in arguments),
         *((", ".join((*p.opts, *p.secondary_opts)), p) for p in options),

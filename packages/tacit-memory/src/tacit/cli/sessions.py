@@ -78,15 +78,13 @@ def sessions(
             "--dry-run", help="With --write-up: print the full text of each request, and send nothing."
         ),
     ] = False,
-    limit: Annotated[
-        int, typer.Option("-n", "--limit", min=1, max=200, help="How many, with --project.")
-    ] = 10,
+    limit: Annotated[int, typer.Option("-n", "--limit", help="How many, with --project.")] = 10,
     cwd: Here = Path(),
     as_json: AsJson = False,
 ) -> None:
-    """Show the digest of a session: requests, decisions, blockers, next steps, results, fixes; files, open tasks and commits.
+    """Show what a session did, decided and left open.
 
-    Example: `tacit sessions --last --learned`
+    That is its digest: requests, decisions, blockers, next steps, results, fixes; files, open tasks and commits.
     """
     wanted = sum((learned, mute is not None, write_up))
     named = sum((bool(session), last, project))

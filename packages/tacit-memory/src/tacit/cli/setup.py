@@ -23,6 +23,13 @@ MOST_DIFF_LINES = 12
 MOST_RULES_SHOWN = 40
 """The most statements of one rule file that are shown before the user is asked."""
 
+NEXT_STEPS = """
+Installed. What happens next:
+1. In your project, run `tacit init`: it takes in CLAUDE.md, AGENTS.md and the like as your rules.
+2. Start your agent anew and work as always. Say "remember that ...", and the next session knows it.
+3. `tacit status` shows whether it works, `tacit ui` what it knows and why it spoke; `tacit doctor` proves the path."""
+"""What `tacit install` ends with."""
+
 WRITER_SETTING = "capture.extractor.provider"
 WRITER_TITLES = {host.writer: host.title for host in BUILT_IN.values() if host.writer}
 """The hosts whose command line can write up sessions. OpenCode has no small model of its own and must be set by hand."""
@@ -132,9 +139,7 @@ def install(
             told["waiting"] = waiting.get(told["host"], "")
         print_json(report)
     elif written:
-        print_line(
-            "\nInstalled. Next: `tacit init` in a project, then start a session; `tacit doctor` checks it."
-        )
+        print_line(NEXT_STEPS)
     for sentence in () if as_json else filter(None, waiting.values()):
         print_line(f"! {sentence}", style="yellow")
 
@@ -315,9 +320,9 @@ def init(
     cwd: Here = Path(),
     as_json: AsJson = False,
 ) -> None:
-    """Import this project's rule files, decision records and manifests, and offer to learn from its past sessions.
+    """Take in this project's rules; offer to learn from past sessions.
 
-    Shows what its rule files hold and asks once whether they are your own rules. README, manifests and commits are found when asked
+    Reads rule files, decision records and manifests. Shows what the rule files hold and asks once whether they are your own rules. README, manifests and commits are found when asked
     for; decision records wait in `tacit review`.
     """
     folder = str(cwd.absolute())

@@ -79,10 +79,7 @@ def members(
     cwd: Here = Path(),
     as_json: AsJson = False,
 ) -> None:
-    """List the members of a team on the server, or change them.
-
-    Example: `tacit team members acme/core --add bo`
-    """
+    """List the members of a team on the server, or change them."""
     if sum(map(bool, (create, add, remove, service_account, project is not None, audit))) > 1:
         raise typer.BadParameter(
             "Use one of --create, --add, --remove, --service-account, --project, --no-project and --audit."
@@ -219,10 +216,7 @@ def requests(
     every: Annotated[bool, typer.Option("--all", help="Also list those that were decided.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """List the waiting requests to share, your own and those that you may decide, or decide one.
-
-    Example: `tacit team requests --accept 3f9a2c1`
-    """
+    """List the waiting requests to share, your own and those that you may decide, or decide one."""
     if sum(map(bool, (accept, refuse, withdraw))) > 1:
         raise typer.BadParameter("Use one of --accept, --refuse and --withdraw.")
     if accept:

@@ -51,7 +51,7 @@ def login(
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
-    """Log in at a server: share this memory with your other devices, and receive what your organization shares.
+    """Log in at a server, to share with your other devices and your team.
 
     The server cannot read your memory. Everything but notes of sessions and restricted memories is encrypted here and sent, with keys that only your devices have. Nothing leaves before
     you agree. The first device makes a recovery phrase: keep it, because nobody can restore it. Further devices ask for it.
@@ -286,10 +286,7 @@ def devices(
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
-    """The devices that share this memory.
-
-    Example: `tacit devices invite`
-    """
+    """The devices that share this memory."""
     from tacit.cli.connection import ask, ask_all
     from tacit.cli.terminal.interaction import confirm
     from tacit.cli.terminal.output import print_json, print_line

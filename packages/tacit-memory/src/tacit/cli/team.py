@@ -13,6 +13,7 @@ import typer
 
 from tacit.cli.shared_teams import members, print_teams, requests
 from tacit.cli.terminal.arguments import AsJson, Here, MemoryId, Yes
+from tacit.cli.terminal.help import PlainCommand
 
 GIT_TIMEOUT_S = 5.0
 
@@ -55,9 +56,9 @@ def share(
     cwd: Here = Path(),
     as_json: AsJson = False,
 ) -> None:
-    """Share a memory with your team: send a request to the server, or with --git write a file that you commit.
+    """Share a memory with your team.
 
-    Secrets, restricted memories and memories of one session are refused. Teammates get it when another member has accepted the request, or the file is merged.
+    Sends a request to the server, or with --git writes a file that you commit.     Secrets, restricted memories and memories of one session are refused. Teammates get it when another member has accepted the request, or the file is merged.
     """
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import print_json, print_line
@@ -128,7 +129,7 @@ def _unshare(memory: str, *, git: bool, purge: bool, yes: bool, cwd: Path, as_js
 
 
 app = typer.Typer(
-    help="Your team: what it shares in this repository below .tacit/team, and on a server if you are logged in at one.",
+    help="Your team: what it shares in this repository and on a server.",
     invoke_without_command=True,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -163,7 +164,7 @@ def team(ctx: typer.Context, cwd: Here = Path(), as_json: AsJson = False) -> Non
         _print(repository, as_json=False)
 
 
-@app.command()
+@app.command(cls=PlainCommand)
 def join(
     organization: Annotated[str, typer.Argument(hidden=True, help="Takes none; see `tacit login`.")] = "",
     yes: Yes = False,
@@ -197,7 +198,7 @@ def join(
     _print(ask("PUT", "/v1/repository", {**folder, "joined": True}), as_json=as_json)
 
 
-@app.command()
+@app.command(cls=PlainCommand)
 def leave(
     team: Annotated[
         str,
@@ -225,8 +226,8 @@ def leave(
     _print(ask("PUT", "/v1/repository", {"cwd": str(cwd.absolute()), "joined": False}), as_json=as_json)
 
 
-app.command()(members)
-app.command()(requests)
+app.command(cls=PlainCommand)(members)
+app.command(cls=PlainCommand)(requests)
 
 
 def _print(team_view: dict[str, Any], *, as_json: bool) -> None:

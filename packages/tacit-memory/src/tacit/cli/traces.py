@@ -23,7 +23,7 @@ from tacit.cli.terminal.arguments import (
 
 
 def why(
-    limit: Annotated[int, typer.Option("-n", "--limit", min=1, max=200, help="How many of the newest.")] = 5,
+    limit: Annotated[int, typer.Option("-n", "--limit", help="How many of the newest.")] = 5,
     session: Annotated[str, typer.Option(help="Only this session, as host/id.")] = "",
     surface: Annotated[str, typer.Option(help="Only this surface: prompt, start, action, failure, ...")] = "",
     stages: Annotated[bool, typer.Option("--stages", help="Show what every stage kept and dropped.")] = False,
@@ -32,7 +32,7 @@ def why(
         typer.Option("--replay", help="Repeat the decisions with --threshold, and show the differences."),
     ] = False,
     threshold: Annotated[
-        float | None, typer.Option(min=0.0, max=1.0, help="Least relevance for --replay.", show_default=False)
+        float | None, typer.Option(help="Least relevance for --replay, 0 to 1.", show_default=False)
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -198,7 +198,7 @@ def stats_line(stats: dict[str, Any]) -> str:
 def _print_candidates(trace: dict[str, Any], chosen: set[str]) -> None:
     from tacit.cli.terminal.output import print_line, shorten_line
 
-    reasons = {d["memory_id"]: f"{s['stage']}: {d['reason']}" for s in trace["stages"] for d in s["drops"]}
+    reasons = {drop["memory_id"]: drop["reason"] for stage in trace["stages"] for drop in stage["drops"]}
     for candidate in trace["candidates"][:8]:
         name = candidate["memory_id"]
         mark = "+" if name in chosen else "-"

@@ -30,7 +30,7 @@ def ui(
     ] = True,
     as_json: AsJson = False,
 ) -> None:
-    """Open the web page: what was injected and why, all memories, the review queue, settings."""
+    """Open the web page: what was given and why, all memories, settings."""
     import webbrowser
 
     from tacit.cli.context import current_context

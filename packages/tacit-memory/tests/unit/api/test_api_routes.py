@@ -319,7 +319,7 @@ def test_recall_answers_with_block_memories_and_trace(client, engine):
         "user",
         "project",
     )
-    assert body["trace"]["stages"][0]["drops"][0]["reason"] == "quarantined"
+    assert body["trace"]["stages"][0]["drops"][0]["reason"] == "it waits for you to confirm it"
 
 
 def test_what_a_session_starts_with_needs_no_text(client, engine):

@@ -77,15 +77,12 @@ def review(
     everywhere: Annotated[
         bool, typer.Option("--everywhere", help="In all projects, not only those visible from this folder.")
     ] = False,
-    limit: Annotated[int, typer.Option("-n", "--limit", min=1, max=500, help="How many to list.")] = 50,
+    limit: Annotated[int, typer.Option("-n", "--limit", help="How many to list.")] = 50,
     yes: Yes = False,
     cwd: Here = Path(),
     as_json: AsJson = False,
 ) -> None:
-    """Decide on contradictions and on statements that wait for confirmation; in a terminal, key by key.
-
-    Example: `tacit review accept mem_3f`
-    """
+    """Decide on statements that wait for you, and on contradictions. In a terminal, key by key."""
     from tacit.cli.context import current_context
 
     if action and action not in ACTIONS:

@@ -30,10 +30,7 @@ def token(
     ] = "default",
     as_json: AsJson = False,
 ) -> None:
-    """Personal tokens: your own scripts speak as you with TACIT_TOKEN, or `Authorization: Bearer` over HTTP.
-
-    Example: `tacit token create nightly-import`
-    """
+    """Personal tokens: your own scripts speak as you with TACIT_TOKEN, or `Authorization: Bearer` over HTTP."""
     from tacit.cli.terminal.output import print_json, print_line
 
     match action:

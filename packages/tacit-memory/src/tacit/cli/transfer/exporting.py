@@ -46,10 +46,7 @@ def export(
     cwd: Here = Path(),
     as_json: AsJson = False,
 ) -> None:
-    """Export memories. `tacit import` reads both formats.
-
-    Example: `tacit export --format markdown -o memories.md`
-    """
+    """Export memories. `tacit import` reads both formats."""
     from tacit.app.wiring import open_engine
     from tacit.cli.context import current_context
     from tacit.cli.terminal.interaction import Progress

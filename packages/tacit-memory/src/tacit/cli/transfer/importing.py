@@ -100,10 +100,10 @@ def import_(
     cwd: Here = Path(),
     as_json: AsJson = False,
 ) -> None:
-    """Learn from what other tools kept, from exports and edited Markdown, and from past sessions. The format is detected by content.
+    """Take in exports, past sessions, and what other tools kept. The format is detected by content.
 
     Sugar, mcp-memory-service, claude-mem, mem0, basic-memory, memory banks, MEMORY.md. Their statements wait for you
-    unless you pass --mine. A second run adds nothing. Example: `tacit import transcripts --host codex`
+    unless you pass --mine. A second run adds nothing.
     """
     of_files = (tool != "auto", mine, universal, any_project, project is not None, again, forget_removed)
     of_sessions = (host, since, server, subagents, write_up)
