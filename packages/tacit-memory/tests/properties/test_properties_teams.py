@@ -103,6 +103,9 @@ class Team:
             raise NotFound("The team does not share it.")
         self.put(memory_id, None)
 
+    def asked_for(self, _shared: SharedMemory, _memory: Memory) -> bool:
+        return False
+
     def teams_if_any(self) -> tuple[TeamMembership, ...]:
         return (TeamMembership(team=TEAM, role="admin" if self.admin else "reader", name="Bo"),)
 

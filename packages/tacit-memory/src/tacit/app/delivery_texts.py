@@ -13,6 +13,7 @@ from tacit.app.stats import salvage_notice
 from tacit.app.values import RecallFailure
 from tacit.config.settings import Offer, RecallSettings, Settings
 from tacit.errors import ProviderError
+from tacit.model.ids import SHORT_ID
 from tacit.model.memory import Memory, Relation
 from tacit.model.pack import Block, Pack, Surface
 from tacit.model.query import Query
@@ -30,10 +31,12 @@ from tacit.safety.trust import visible_levels
 from tacit.session import ledger
 from tacit.state.registry import (
     FIRST_SESSION,
+    LOST_SHOWN,
     NOTED_SHOWN,
     PAIRS_SHOWN,
     RELATED_SHOWN,
     SALVAGE_SHOWN,
+    TEAMS,
     TOOLS_LISTED,
     TOTALS,
 )
@@ -177,6 +180,15 @@ def noted_line(notes: Sequence[Memory]) -> str:
     return f"Tacit noted {len(notes)} {noun} since last time: {', '.join(quoted)}{more}{waits}{undo}"
 
 
+def lost_line(ids: Sequence[str]) -> str:
+    """Return one line that asks the user to share memories of theirs again that a restored server lost; "" without any."""
+    if not ids:
+        return ""
+    what = "a memory" if len(ids) == 1 else f"{len(ids)} memories"
+    named = ", ".join(name[-SHORT_ID:] for name in ids[:NAMED_NOTES])
+    return f"Your team's server was restored and lost {what} that you shared; tacit share ID shares it again ({named})"
+
+
 class Notices:
     """Makes the notice line of a session's start and stores what was told, so that it is told once. Safe to use from several threads.
 
@@ -236,7 +248,7 @@ class Notices:
     def _news(
         self, project: ProjectRecord | None, unanswered: str, scope: ScopeFilter, settings: Settings
     ) -> tuple[bool, str, str, str, dict[ValueName, str | None]]:
-        """Return whether this is the project's first session, the texts not told yet (related, repair, notes), and the values that note them as told."""
+        """Return whether this is the project's first session, the texts not told yet (related, repair, notes and losses), and the values that note them as told."""
         shown_values: dict[ValueName, str | None] = {}
         project_id = project.id if project else ""
         first = self._stored(FIRST_SESSION.name(project_id)) is None
@@ -259,8 +271,19 @@ class Notices:
             repaired = salvage_notice(self._salvaged)
             # Stored after an incognito session, too: it tells nothing of what the user does.
             shown_values |= SALVAGE_SHOWN.change(self._salvaged.aside)
-        # Before a project's first session there was no last time.
-        return first, related, repaired, "" if first else noted_line(notes), shown_values
+        noted = "" if first else noted_line(notes)  # before a project's first session there was no last time
+        lost = self._lost_own()
+        if set(lost) - set(LOST_SHOWN.codec.read(self._stored(LOST_SHOWN.name()) or "")):
+            noted = " ".join(filter(None, (noted, lost_line(lost))))
+            shown_values |= LOST_SHOWN.change(lost)
+        return first, related, repaired, noted, shown_values
+
+    def _lost_own(self) -> tuple[str, ...]:
+        """Return the ids of the user's own memories that a restored server of their team lost."""
+        teams = TEAMS.read(self._store).values()
+        lost = {own for team in teams for own in team.own.values() if own in team.lost}
+        found = self._store.get(sorted(lost), scope=self._store.scopes()) if lost else ()
+        return tuple(memory.id for memory in found if memory.status == "active")
 
     def _recent_agent_notes(self, scope: ScopeFilter) -> tuple[Memory, ...]:
         """Return those of the newest `LATELY` memories of `scope` that agents stored themselves, newest first."""

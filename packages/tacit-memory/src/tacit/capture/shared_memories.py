@@ -3,7 +3,7 @@
 The server has decided how statements about one matter are reconciled; nothing is reconciled here. A memory has the same id on every device.
 
 - If a memory of the user's own says the same, it stays and no second one is stored.
-- If the user asked on this device to share a memory, and it was accepted with other words, the team's wording takes its place here. It comes back if the
+- If the user asked to share a memory, on any of their devices, and it was accepted with other words, the team's wording takes its place here. It comes back if the
   team stops sharing, and stays if the user changed it meanwhile or it refuses calls.
 - What the server no longer names (it was restored from a backup) stays and is marked as lost. Only what the server says has ended ends.
 - A memory that the user made their own no longer follows the team.
@@ -17,7 +17,7 @@ skipped.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 
@@ -34,7 +34,7 @@ from tacit.model.shared import SharedMemory, SharedStatement, TeamChanges, why_t
 from tacit.ports.store import MemoryFilter, Store
 from tacit.session.projects import project_id
 from tacit.state.captured import TeamState
-from tacit.state.registry import TEAM_ASKED, TEAMS
+from tacit.state.registry import TEAMS
 from tacit.statements.same import canonical_text, same_statement
 
 PAGE = 500
@@ -59,7 +59,13 @@ class SharedMemories:
         self._reconciler = reconciler
 
     def take_over(
-        self, team: str, page: TeamChanges, before: TeamState, *, now_ms: int
+        self,
+        team: str,
+        page: TeamChanges,
+        before: TeamState,
+        *,
+        asked_for: Callable[[SharedMemory, Memory], bool],
+        now_ms: int,
     ) -> tuple[Change, ...]:
         """Store one page of a team's changes and the new cursor in one transaction; returns the changes.
 
@@ -67,6 +73,7 @@ class SharedMemories:
             team: the name of the team.
             page: the page, as the server sent it.
             before: what was known about the team before.
+            asked_for: tells whether a shared memory was made of the user's request to share one of their own as it is now.
             now_ms: the time, in milliseconds since the epoch.
 
         Raises:
@@ -79,7 +86,7 @@ class SharedMemories:
         newest = {memory.id: memory for memory in page.memories}
         gone = {*page.purged, *self._store.purged_memories()} if newest else set(page.purged)
         for memory in sorted(newest.values(), key=lambda memory: not memory.holds):
-            self._follow(team, memory, taken, gone, now_ms)
+            self._follow(team, memory, taken, gone, asked_for=asked_for, now_ms=now_ms)
         for memory_id in page.purged:
             self._give_back(team, memory_id, taken)
         named = newest.keys() | set(page.purged)
@@ -129,7 +136,14 @@ class SharedMemories:
         return len(held)
 
     def _follow(
-        self, team: str, shared: SharedMemory, taken: _Taken, gone: AbstractSet[str], now_ms: int
+        self,
+        team: str,
+        shared: SharedMemory,
+        taken: _Taken,
+        gone: AbstractSet[str],
+        *,
+        asked_for: Callable[[SharedMemory, Memory], bool],
+        now_ms: int,
     ) -> None:
         """Add the changes that follow from one memory of a page to `taken`. `gone` = ids of memories that were purged."""
         if not _ID.fullmatch(shared.id) or shared.id in gone:
@@ -155,7 +169,7 @@ class SharedMemories:
             taken.own.pop(shared.id, None)
             if own := self._said_by_user(prepared):
                 taken.own[shared.id] = own
-            elif own := self._asked_for(prepared):
+            elif own := self._reworded(shared, prepared, asked_for):
                 taken.own[shared.id] = own
                 taken.changes.append(Supersede(memory=prepared, old_id=own, at_ms=now_ms, reason=reason))
             else:
@@ -182,20 +196,22 @@ class SharedMemories:
         by_team = (ChangeCause.UNSHARED, ChangeCause.TEAM_LEFT)
         return not newest or newest[0].reason.cause not in by_team
 
-    def _asked_for(self, prepared: Memory) -> str:
-        """Return the id of the user's memory that they asked on this device to share, and that became `prepared` with other words; "" = none.
+    def _reworded(
+        self, shared: SharedMemory, prepared: Memory, asked_for: Callable[[SharedMemory, Memory], bool]
+    ) -> str:
+        """Return the id of the user's memory that they asked to share, and that the team shares in other words; "" = none.
 
         It is none that the user changed since, or that refuses calls, which a teammate's word cannot do.
         """
-        asked, words = TEAM_ASKED.read(self._store).get(prepared.id, ("", ""))
-        if not asked or prepared.status != "active":
+        if prepared.status != "active":
             return ""
-        found = self._store.get((asked,), scope=self._store.scopes())
-        is_as_asked = any(
-            memory.status == "active" and memory.content_hash == words and not memory.trigger.blocking
-            for memory in found
-        )
-        return asked if is_as_asked else ""
+        where, scope, offset = MemoryFilter(), ScopeFilter.of(prepared.scope), 0
+        while found := self._store.list_memories(where, scope=scope, limit=PAGE, offset=offset):
+            offset += len(found)
+            for memory in found:
+                if not (memory.provenance.team or memory.trigger.blocking) and asked_for(shared, memory):
+                    return memory.id
+        return ""
 
     def _shared_again(
         self, team: str, lost: AbstractSet[str], taken: _Taken, now_ms: int

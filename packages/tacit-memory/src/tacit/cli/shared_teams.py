@@ -113,8 +113,7 @@ def _add(team: str, account: str, role: str, name: str, *, as_json: bool) -> Non
     if as_json:
         print_json(added)
         return
-    member = added["added"]["member"]
-    print_line(f"{name or account} is {member['role']} in {team}.")
+    print_line(f"{name or account} is {f'{role} in' if role else 'a member of'} {team}.")
     if code := added["added"]["code"]:
         url = ask("GET", "/v1/sync")["sync"]["url"]
         print_line(

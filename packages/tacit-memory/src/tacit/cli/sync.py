@@ -120,9 +120,7 @@ def _print_login(done: dict[str, Any], *, as_json: bool) -> None:
         return
     print_line(f"Logged in as {done['account']}.")
     _print_phrase(done["phrase"])
-    print_line(
-        "`tacit devices sync` syncs now; from here on it happens by itself. `tacit devices invite` adds a device."
-    )
+    print_line("From here on everything happens by itself. `tacit devices invite` adds a device.")
 
 
 def _print_phrase(phrase: str) -> None:

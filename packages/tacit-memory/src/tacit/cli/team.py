@@ -58,7 +58,8 @@ def share(
 ) -> None:
     """Share a memory with your team.
 
-    Sends a request to the server, or with --git writes a file that you commit.     Secrets, restricted memories and memories of one session are refused. Teammates get it when another member has accepted the request, or the file is merged.
+    Sends a request to the server, or with --git writes a file that you commit. Secrets, restricted memories and memories of one session are refused. Teammates get
+    it when another member has accepted the request, or the file is merged. While nobody else in the team could accept it, they get it at once.
     """
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import print_json, print_line
@@ -82,10 +83,13 @@ def share(
         print_json(made)
         return
     request = made["request"]
+    if request["state"] == "accepted":
+        print_line(f"{request['team']} shares it now.")
+        return
     print_line(f"Asked {request['team']} to share it (request {request['id'][-7:]}). Another member decides.")
     if request["decidable"]:
         print_line(
-            f"Nobody else in the team may decide yet, so you may accept it: `tacit team requests --accept {request['id'][-7:]}`."
+            f"Nobody else in the team may decide yet. Look at it with `tacit team requests`, then accept it with `--accept {request['id'][-7:]}`."
         )
 
 

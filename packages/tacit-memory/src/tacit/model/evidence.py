@@ -94,6 +94,7 @@ class Candidate:
         reasons: short words for the trace (`intent: commit`, `lexical: golangci-lint`).
         freshness: what the probe of its files found.
         heard_at_ms: if a team shares it and the team's server was not reached for a day, the time of the last contact; else 0.
+        lost: whether a team shares it and the team's server, which was restored from a backup, no longer has it.
         similarity_z: standard deviations of its cosine with the query above the mean of the scope; 0 = not known, None = the cosine has
             no meaning, because the embedder does not read the language of one of the two texts.
     """
@@ -105,6 +106,7 @@ class Candidate:
     reasons: tuple[str, ...] = ()
     freshness: Freshness = ""
     heard_at_ms: int = 0
+    lost: bool = False
     similarity_z: float | None = 0.0
 
     def judged(self, relevance: float, reasons: tuple[str, ...]) -> Candidate:
@@ -117,6 +119,7 @@ class Candidate:
             reasons=reasons,
             freshness=self.freshness,
             heard_at_ms=self.heard_at_ms,
+            lost=self.lost,
             similarity_z=self.similarity_z,
         )
 

@@ -21,6 +21,8 @@ _PART = r"[a-z0-9][a-z0-9-]{0,39}"
 TEAM = re.compile(rf"{_PART}(/{_PART})?")
 """`acme` or `acme/core`."""
 MAX_WHEN, MAX_FILES, MAX_TERM, MAX_REMOTE = 20, 20, 200, 300
+MARK_CHARS = 9
+"""Characters at the beginning of the ids of a request and its shared memory by which the author's devices know them, see `AccountKey.mark`."""
 MAX_CONTENT = 10_000
 """Most characters of a statement. A longer one is refused before its words are examined."""
 
@@ -203,6 +205,11 @@ class SharedMemory:
     author: str
     holds: bool = True
     replaced_by: str = ""
+
+    @property
+    def mark(self) -> str:
+        """The mark of the request that it was made of, see `AccountKey.mark`; any characters if its author's device gave none."""
+        return self.id.removeprefix("mem_")[:MARK_CHARS]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

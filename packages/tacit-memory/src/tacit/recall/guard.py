@@ -26,7 +26,7 @@ from tacit.model.trace import Drop, DropCause, DropReason, Loss
 from tacit.ports.models import Reranker
 from tacit.recall.stage import Outcome, RecallState, Tools, compared_text, pair_line
 from tacit.safety.trust import ENDED_STATUSES, why_not_on
-from tacit.state.registry import TEAMS_HEARD
+from tacit.state.registry import TEAMS, TEAMS_HEARD
 from tacit.statements.same import canonical_text, near_groups
 from tacit.system.files import open_handle
 from tacit.text.tokens import SOURCE_NAME
@@ -101,14 +101,21 @@ class FreshnessProbe:
 
         Only candidates that reach the threshold are checked, at most `MAX_PROBED`, best first.
 
-        A memory of a team also gets `heard_at_ms` if the server was not reached for `UNHEARD_MS`.
+        A memory of a team also gets `heard_at_ms` if the server was not reached for `UNHEARD_MS`, and `lost` if a restored
+        server no longer has it.
         """
         scored = self.probe(state.scored or (), root=state.context.root, least=state.threshold)
         if any(candidate.memory.provenance.team for candidate in scored):
             heard_ms = TEAMS_HEARD.read(tools.store)
-            if heard_ms and state.query.at_ms - heard_ms >= UNHEARD_MS:
+            unheard = bool(heard_ms) and state.query.at_ms - heard_ms >= UNHEARD_MS
+            lost = {name for team in TEAMS.read(tools.store).values() for name in team.lost}
+            if unheard or lost:
                 scored = tuple(
-                    replace(candidate, heard_at_ms=heard_ms)
+                    replace(
+                        candidate,
+                        heard_at_ms=heard_ms if unheard else 0,
+                        lost=candidate.memory.id in lost,
+                    )
                     if candidate.memory.provenance.team
                     else candidate
                     for candidate in scored

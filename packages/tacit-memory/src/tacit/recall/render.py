@@ -95,6 +95,7 @@ def mark_of(candidate: Candidate) -> str:
     """Return a warning about a memory that is not confirmed, not synced, or ended, ranks behind another, or whose files changed; "" = none."""
     memory = candidate.memory
     unheard = f", last synced {day(candidate.heard_at_ms)}" if candidate.heard_at_ms else ""
+    unheard += ", no longer on the team's server" if candidate.lost else ""
     behind = ", the agent saw otherwise since" if memory.ranks_behind else ""
     stale = f"{_STALE[candidate.freshness]}{behind}{_ended(memory)}{unheard}"
     return f", unconfirmed{stale}" if is_marked(memory) else stale

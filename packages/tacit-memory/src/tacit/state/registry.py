@@ -425,6 +425,10 @@ TEAMS: Final = NamedValue(
     words=False,
 )
 """What this home knows about each team on a server, by the name of the team."""
+LOST_SHOWN: Final = NamedValue(
+    prefix="told_lost", keyed_by=HOME, codec=_BY_COMMAS, at_purge=AtPurge.KEEP, words=False
+)
+"""Ids of memories of the user's own that a restored server lost, as the user was told at a session start."""
 TEAMS_HEARD: Final = NamedValue(
     prefix="teams-heard", keyed_by=HOME, codec=_TIME, at_purge=AtPurge.KEEP, words=False
 )
@@ -435,14 +439,6 @@ TEAM_PURGES: Final = NamedValue(
 """Ids of memories that a team purged on this device, or that this device purged on the server.
 
 If the user made one of them their own on another device, it stays there. If a restored server shares one again, this device purges it there again."""
-TEAM_ASKED: Final = NamedValue(
-    prefix="team-asked",
-    keyed_by=HOME,
-    codec=as_json(Mapping[str, tuple[str, str]], empty=dict),
-    at_purge=AtPurge.KEEP,
-    words=False,
-)
-"""What the user asked teams to share on this device: the id and the hash of the words of their memory, by the id that the shared memory gets."""
 TEAM_JOINED: Final = NamedValue(
     prefix="team-joined/", keyed_by=PROJECT, codec=_TEXT, at_purge=AtPurge.DELETE, words=True
 )

@@ -15,7 +15,7 @@ from tacit.sync.entry import Entry
 from tacit.sync.keys import DeviceKey
 from tacit.sync.replica import Replica
 from tacit.sync.replicating import CURSOR, Replicating
-from tacit.sync.views import DeviceView, Exchanged, LoggedIn
+from tacit.sync.views import Exchanged, LoggedIn
 
 # --- the server
 
@@ -51,18 +51,6 @@ class SyncServer(Protocol):
 
         Called after the home's own log was forked. `signature` = the new key's signature of `device`.
         """
-        ...
-
-    def devices(self) -> Sequence[DeviceView]:
-        """Return the devices of the account, revoked ones included."""
-        ...
-
-    def revoke(self, device: str) -> None:
-        """Revoke a device of the account: the server refuses its token from now on."""
-        ...
-
-    def invite(self) -> str:
-        """Return a new code with which one more device may log in; it works once and expires soon."""
         ...
 
 
@@ -182,18 +170,13 @@ class LogExchange:
             theirs += page
             after = page[-1].number
         same = 0
-        for entry, known in zip(theirs, self._every(device), strict=False):
+        ours = self._replica.entries(device, after=0, limit=1_000_000)
+        for entry, known in zip(theirs, ours, strict=False):
             if entry.id != known.id:
                 break
             same = entry.number
         self._replica.drop_after(device, same)
         self._replica.add(theirs[same:])
-        self._renew()
-
-    def _every(self, device: str) -> list[Entry]:
-        return list(self._replica.entries(device, after=0, limit=1_000_000))
-
-    def _renew(self) -> None:
         key = DeviceKey.new()
         logged_in = self._server.renew(key.device, key.sign(key.device.encode()))
         self._keep(key, logged_in)

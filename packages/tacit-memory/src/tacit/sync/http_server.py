@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 import httpx2 as httpx
 
@@ -14,7 +13,6 @@ from tacit.sync.views import DeviceView, LoggedIn, SignInBegun, SignInResult
 
 PREFIX = "/sync/v1"
 SIGN_IN_PREFIX = "/auth/v1"
-_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +50,7 @@ class HttpServer:
     def log_in(self, *, code: str, key: str, device: str, name: str, signature: bytes) -> LoggedIn:
         """Log this device in to an account with an invitation `code`, and use the token from now on; see `tacit_server.logs.Login`."""
         body = {"code": code, "key": key, "device": device, "name": name, "signature": signature}
-        done = self._ask(LoggedIn, "POST", "/login", body)
+        done = self.connection.ask(LoggedIn, "POST", f"{PREFIX}/login", body)
         self.connection.token = done.token
         return done
 
@@ -67,7 +65,7 @@ class HttpServer:
 
     def heads(self) -> Mapping[str, int]:
         """Return device -> number of the last entry of its log on the server."""
-        return self._ask(_Heads, "GET", "/heads").heads
+        return self.connection.ask(_Heads, "GET", f"{PREFIX}/heads").heads
 
     def wait(self, known: int, *, shared: int = -1, wait_s: float) -> tuple[bool, int]:
         """Block until the account's number of entries differs from `known`, or its teams' number of changes from `shared`, at most `wait_s` seconds.
@@ -76,22 +74,22 @@ class HttpServer:
         """
         timeout = httpx.Timeout(wait_s + ANSWER_S, connect=CONNECT_S) if wait_s else None
         params = {"wait": wait_s, "known": known, "shared": shared}
-        answer = self._ask(_Heads, "GET", "/heads", params=params, timeout=timeout)
+        answer = self.connection.ask(_Heads, "GET", f"{PREFIX}/heads", params=params, timeout=timeout)
         news = sum(answer.heads.values()) != known or (shared >= 0 and answer.shared != shared)
         return news, answer.shared
 
     def entries(self, device: str, *, after: int, limit: int) -> Sequence[Entry]:
         """Return up to `limit` entries of a device with numbers above `after`, in order; empty = there are no more."""
         params = {"device": device, "after": after, "limit": limit}
-        return self._ask(_Entries, "GET", "/entries", params=params).entries
+        return self.connection.ask(_Entries, "GET", f"{PREFIX}/entries", params=params).entries
 
     def push(self, entries: Sequence[Entry]) -> None:
         """Store entries of one log on the server, in order; those that it has already are ignored."""
-        self._ask(NoContent, "POST", "/entries", {"entries": entries})
+        self.connection.ask(NoContent, "POST", f"{PREFIX}/entries", {"entries": entries})
 
     def report(self, heads: Mapping[str, int]) -> None:
         """Tell the server the number of the last entry that this device has, for every log (device -> number)."""
-        self._ask(NoContent, "POST", "/report", {"heads": heads})
+        self.connection.ask(NoContent, "POST", f"{PREFIX}/report", {"heads": heads})
 
     def renew(self, device: str, signature: bytes) -> LoggedIn:
         """Log this home in as another device, named by its new public key `device`, and return the login, whose token is used from now on.
@@ -99,34 +97,22 @@ class HttpServer:
         The old device stays. Called after the home's own log was forked. `signature` = the new key's signature of `device`.
         """
         body = {"device": device, "signature": signature}
-        done = self._ask(LoggedIn, "POST", "/renew", body)
+        done = self.connection.ask(LoggedIn, "POST", f"{PREFIX}/renew", body)
         self.connection.token = done.token
         return done
 
     def rotate(self, key: str) -> None:
         """Give the account a new secret, whose public name is `key`: the server revokes all other devices and deletes what they and this one sent."""
-        self._ask(NoContent, "POST", "/rotate", {"key": key})
+        self.connection.ask(NoContent, "POST", f"{PREFIX}/rotate", {"key": key})
 
     def devices(self) -> Sequence[DeviceView]:
         """Return the devices of the account, revoked ones included."""
-        return self._ask(_Devices, "GET", "/devices").devices
+        return self.connection.ask(_Devices, "GET", f"{PREFIX}/devices").devices
 
     def revoke(self, device: str) -> None:
         """Revoke a device: the server refuses its token from now on."""
-        self._ask(NoContent, "POST", f"/devices/{device}/revoke")
+        self.connection.ask(NoContent, "POST", f"{PREFIX}/devices/{device}/revoke")
 
     def invite(self) -> str:
         """Return a new code with which one more device may log in; it works once and expires soon."""
-        return self._ask(_Invited, "POST", "/invites").code
-
-    def _ask(
-        self,
-        kind: type[_T],
-        method: str,
-        path: str,
-        body: object = None,
-        *,
-        params: Mapping[str, str | float] | None = None,
-        timeout: httpx.Timeout | None = None,
-    ) -> _T:
-        return self.connection.ask(kind, method, f"{PREFIX}{path}", body, params=params, timeout=timeout)
+        return self.connection.ask(_Invited, "POST", f"{PREFIX}/invites").code

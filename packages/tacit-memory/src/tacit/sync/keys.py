@@ -21,6 +21,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from tacit.errors import InvalidInput, UnreadableEntry
 from tacit.model.ids import encode_base32
+from tacit.model.shared import MARK_CHARS
 
 SECRET_BYTES = 20
 """160 bits, which are 32 letters."""
@@ -112,6 +113,14 @@ class AccountKey:
         """Return the keyed hash that stands for a memory's id outside of encrypted payloads, so that the server can purge it without knowing the id."""
         digest = hmac.new(self._derived(b"subject"), memory_id.encode(), hashlib.sha256).digest()
         return digest[:_SUBJECT_BYTES].hex()
+
+    def mark(self, memory_id: str, words: str) -> str:
+        """Return the keyed hash, `MARK_CHARS` long, with which a device asks a team to share a memory. `words` = the hash of its words.
+
+        All devices of the account recognize by it what became of their memory; nobody else can make one.
+        """
+        digest = hmac.new(self._derived(b"share"), f"{memory_id} {words}".encode(), hashlib.sha256).digest()
+        return encode_base32(int.from_bytes(digest), MARK_CHARS)
 
     def seal(self, payload: bytes, *, about: bytes) -> bytes:
         """Encrypt and authenticate a payload; `open` needs the same `about`."""

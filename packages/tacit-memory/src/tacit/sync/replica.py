@@ -59,6 +59,7 @@ _NAMES = (
     "unread",
 )
 _COLUMNS = "device, number, previous, kind, subject, digest, sealed, signature"
+_OF_ENTRIES = ", ".join(f"entries.{name}" for name in _COLUMNS.split(", "))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -260,7 +261,7 @@ class Replica:
     def unread(self, *, limit: int) -> tuple[Entry, ...]:
         """Return up to `limit` entries whose bodies were not read yet, ordered by device and number."""
         rows = self._base.execute(
-            f"SELECT {', '.join(f'entries.{name}' for name in _COLUMNS.split(', '))} FROM unread"
+            f"SELECT {_OF_ENTRIES} FROM unread"
             " JOIN entries USING (device, number) ORDER BY device, number LIMIT ?",
             (limit,),
         )
@@ -308,9 +309,8 @@ class Replica:
 
     def head_entries(self, memory_id: str) -> tuple[Entry, ...]:
         """Return the heads of a memory: its state entries that no other known entry replaces, ordered by id."""
-        columns = ", ".join(f"entries.{name}" for name in _COLUMNS.split(", "))
         rows = self._base.execute(
-            f"SELECT {columns} FROM states JOIN entries ON entries.id = states.entry WHERE states.memory = ?"
+            f"SELECT {_OF_ENTRIES} FROM states JOIN entries ON entries.id = states.entry WHERE states.memory = ?"
             " AND NOT EXISTS (SELECT 1 FROM parents WHERE parents.parent = states.entry) ORDER BY entries.id",
             (memory_id,),
         )
@@ -336,9 +336,8 @@ class Replica:
 
     def state_entries(self, memory_id: str) -> tuple[Entry, ...]:
         """Return all state entries of a memory, ordered by id."""
-        columns = ", ".join(f"entries.{name}" for name in _COLUMNS.split(", "))
         rows = self._base.execute(
-            f"SELECT {columns} FROM states JOIN entries ON entries.id = states.entry"
+            f"SELECT {_OF_ENTRIES} FROM states JOIN entries ON entries.id = states.entry"
             " WHERE states.memory = ? ORDER BY entries.id",
             (memory_id,),
         )
@@ -350,10 +349,7 @@ class Replica:
 
     def settled(self, memory_id: str) -> Settled | None:
         """Return the state of a memory when store and logs last agreed; None = they never did."""
-        row = self._base.execute(
-            "SELECT digest, heads FROM settled WHERE memory = ?", (memory_id,)
-        ).fetchone()
-        return Settled(digest=str(row[0]), heads=tuple(str(row[1]).split())) if row else None
+        return self._state("settled", memory_id)
 
     def settle(self, memory_id: str, settled: Settled) -> None:
         """Store that the store and the logs now agree on this state of a memory."""
@@ -371,10 +367,12 @@ class Replica:
 
     def intended(self, memory_id: str) -> Settled | None:
         """Return the state noted by `intend` and not yet cleared by `done_with`, or None."""
-        row = self._base.execute(
-            "SELECT digest, heads FROM intended WHERE memory = ?", (memory_id,)
-        ).fetchone()
-        return Settled(digest=str(row[0]), heads=tuple(str(row[1]).split())) if row else None
+        return self._state("intended", memory_id)
+
+    def _state(self, table: str, memory_id: str) -> Settled | None:
+        row = self._base.execute(f"SELECT digest, heads FROM {table} WHERE memory = ?", (memory_id,))
+        found = row.fetchone()
+        return Settled(digest=str(found[0]), heads=tuple(str(found[1]).split())) if found else None
 
     def changed_edges(self, digests: Mapping[str, str]) -> frozenset[str]:
         """Return the ids of memories whose relations changed since the last call, and store `digests` for the next one.

@@ -99,7 +99,7 @@ def merge_heads(heads: Sequence[Head], *, base: Head | None = None) -> MergedSta
         ()
         if _has_ended(main.memory)
         else tuple(
-            _own_memory(head)
+            replace(head.memory, id=own_memory_id(head.entry))
             for head in reworded[1:]
             if not _has_ended(head.memory) and head.memory.content_hash != worded.content_hash
         )
@@ -196,11 +196,6 @@ def _precedence(head: Head) -> tuple[int, int, int, str]:
 
 def _has_ended(memory: Memory) -> bool:
     return _RANK[memory.status] >= _RANK["superseded"]
-
-
-def _own_memory(head: Head) -> Memory:
-    """Return the head's memory as a new memory, with an id made from its entry, so that every device gives it the same one."""
-    return replace(head.memory, id=own_memory_id(head.entry))
 
 
 def own_memory_id(entry: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tacit.model.memory import Memory
 from tacit.model.shared import (
     AddedMember,
     AuditEntry,
@@ -16,10 +17,10 @@ from tacit.model.shared import (
     ShareRequest,
     TeamChanges,
     TeamMembership,
-    TeamMemory,
     TeamProject,
 )
 from tacit.sync.connection import NoContent, ServerConnection
+from tacit.sync.keys import AccountKey
 
 PREFIX = "/team/v1"
 
@@ -44,20 +45,27 @@ class _Audit:
     entries: tuple[AuditEntry, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Found:
-    found: tuple[TeamMemory, ...]
-
-
 class TeamServer:
     """The client of a server's requests about teams, on behalf of the logged-in principal; each method sends one request and blocks.
 
     Every method raises `SyncError` if the server cannot be reached. If the server refuses, the error is the one that it names, such as `NotPermitted`.
     """
 
-    def __init__(self, connection: ServerConnection) -> None:
-        """Ask over `connection`, which its owner closes."""
+    def __init__(
+        self, connection: ServerConnection, *, account: str = "", key: AccountKey | None = None
+    ) -> None:
+        """Ask over `connection`, which its owner closes, as the person `account` whose devices have `key`; None = a service account."""
         self._connection = connection
+        self._account = account
+        self._key = key
+
+    def mark(self, memory: Memory) -> str:
+        """Return the mark of a request to share `memory` as it is now, see `AccountKey.mark`; "" without a key."""
+        return self._key.mark(memory.id, memory.content_hash) if self._key else ""
+
+    def asked_for(self, shared: SharedMemory, memory: Memory) -> bool:
+        """Return whether the shared memory was made of a request of this account to share `memory` as it is now, maybe with other words."""
+        return self._key is not None and shared.author == self._account and shared.mark == self.mark(memory)
 
     def teams(self) -> tuple[TeamMembership, ...]:
         """Return the caller's teams; empty also if the server does not support teams."""
@@ -114,9 +122,9 @@ class TeamServer:
         params: dict[str, str | float] = {"team": team, "every": "true" if every else ""}
         return self._connection.ask(_Requests, "GET", f"{PREFIX}/requests", params=params).requests
 
-    def ask_to_share(self, team: str, statement: SharedStatement) -> ShareRequest:
-        """Ask a team to share a statement; return the request that waits for a reviewer."""
-        body = {"team": team, "statement": statement}
+    def ask_to_share(self, team: str, statement: SharedStatement, *, mark: str = "") -> ShareRequest:
+        """Ask a team to share a statement; return the request that waits for another member. `mark` begins its id."""
+        body = {"team": team, "statement": statement, "mark": mark}
         return self._connection.ask(ShareRequest, "POST", f"{PREFIX}/requests", body)
 
     def decide(
@@ -152,16 +160,6 @@ class TeamServer:
         """Return the next page of changes after a cursor; "" = from the beginning."""
         params: dict[str, str | float] = {"team": team, "after": after, "limit": limit}
         return self._connection.ask(TeamChanges, "GET", f"{PREFIX}/changes", params=params)
-
-    def search(
-        self, query: str, *, teams: Sequence[str] = (), remote: str = "", limit: int = 10
-    ) -> tuple[TeamMemory, ...]:
-        """Return up to `limit` shared memories that fit `query` best, best first.
-
-        Empty `teams` = all teams of the caller. `remote` = without memories of other projects than this one; "" = of every project.
-        """
-        body = {"query": query, "teams": tuple(teams), "remote": remote, "limit": limit}
-        return self._connection.ask(_Found, "POST", f"{PREFIX}/search", body).found
 
     def owned(self) -> Owned:
         """Return everything that the server holds about the caller in their teams, see `Owned`."""

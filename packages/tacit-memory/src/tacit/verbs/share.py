@@ -47,8 +47,9 @@ def share_memory(engine: Engine, caller: Caller, request: Share) -> SharedView:
 
     With `cwd` one file in the team's folder of the repository is written or removed, for the user to commit;
     nothing is committed or sent, and teammates follow the default branch. Without it a team on the server is asked
-    to share the memory, and teammates get it when a reviewer has accepted; its words, kind and trigger are sent. A
-    request that waits already is not made again. When teams stop sharing a memory, each device ends it at its next
+    to share the memory, and teammates get it when another member has accepted; its words, kind and trigger are sent. While
+    nobody else could accept it, it is accepted at once, unless its words need a look. A request that waits already is not
+    made again. When teams stop sharing a memory, each device ends it at its next
     sync.
 
     Raises:

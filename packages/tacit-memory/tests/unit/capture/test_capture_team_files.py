@@ -40,7 +40,6 @@ STATEMENT = TeamStatement(
     day=date(2026, 3, 2),
     when=("commit", "path:src/**"),
     files=("src/app.py",),
-    source="session",
 )
 FILE = "---\nkind: decision\nby: Ana\ndate: 2023-11-02\n---\n{}\n"
 

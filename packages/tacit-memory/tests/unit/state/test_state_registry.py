@@ -69,7 +69,7 @@ STORED = [
     (registry.RULE_FILE, ("shop-1", "docs/a.md"), "rules/shop-1/docs/a.md", '{"digest":"d","items":{"h":"mem_1"}}', RuleFileState(digest="d", items={"h": "mem_1"})),
     (registry.TEAM_FILES, ("shop-1",), "team-files/shop-1", '{".tacit/team/a.md":{"digest":"d","memory_id":"mem_1"}}', {".tacit/team/a.md": TeamFileState(digest="d", memory_id="mem_1")}),
     (registry.TEAMS, (), "teams", '{"acme":{"cursor":"7.1","role":"writer","name":"Ana","own":{"mem_1":"mem_2"}}}', {"acme": TeamState(cursor="7.1", role="writer", name="Ana", own={"mem_1": "mem_2"})}),
-    (registry.TEAM_ASKED, (), "team-asked", '{"mem_1":["mem_2","00ff"]}', {"mem_1": ("mem_2", "00ff")}),
+    (registry.LOST_SHOWN, (), "told_lost", "mem_1,mem_2", ("mem_1", "mem_2")),
     (registry.TEAM_PURGES, (), "team-purges", '["mem_1"]', ("mem_1",)),
     (registry.TEAMS_HEARD, (), "teams-heard", "1700000000000", 1_700_000_000_000),
     (registry.TEAM_JOINED, ("shop-1",), "team-joined/shop-1", "/home/u/shop", "/home/u/shop"),

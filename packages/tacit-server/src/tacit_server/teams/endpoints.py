@@ -84,6 +84,7 @@ class AskToShareBody:
 
     team: str
     statement: SharedStatement
+    mark: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,7 +208,7 @@ class TeamEndpoints:
         return {"requests": self._requests.list(who, request.query_params.get("team", ""), every=every)}
 
     def _ask(self, who: Principal, asked: AskToShareBody) -> object:
-        return self._requests.ask(who, asked.team, asked.statement, now_ms=self._now_ms())
+        return self._requests.ask(who, asked.team, asked.statement, mark=asked.mark, now_ms=self._now_ms())
 
     def _decide(self, who: Principal, asked: DecideBody) -> object:
         return self._requests.decide(

@@ -6,6 +6,7 @@ decides for everybody what becomes of the memory: devices apply its states and r
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -22,10 +23,11 @@ from tacit.errors import (
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Add, Change, Retire, Supersede
 from tacit.model.evidence import Hit, Ranking
-from tacit.model.ids import new_id
+from tacit.model.ids import SHORT_ID, new_id
 from tacit.model.memory import Memory
 from tacit.model.scope import UNIVERSAL, ScopeKind, project_scope
 from tacit.model.shared import (
+    MARK_CHARS,
     Decision,
     NearMemory,
     Owned,
@@ -42,7 +44,6 @@ from tacit.recall.retrieve import rrf_equal
 from tacit.safety.danger import danger_from_others
 from tacit.session.projects import project_id
 from tacit.statements.same import canonical_text, same_statement
-from tacit.sync.replicating import own_memory_id
 from tacit_server.logs import Principal
 from tacit_server.postgres.feed import FeedCursor, FeedEntry, changes_after, is_known
 from tacit_server.postgres.memories import QueryVector, TeamMemories, stored_memories
@@ -54,6 +55,7 @@ from tacit_server.teams.statements import Reading, scope_of, shared_form, tier_o
 MOST_WAITING = 200
 """At most this many requests of one author may wait in a team."""
 MAX_COMMENT = 500
+_MARK = re.compile(rf"[0-9a-hjkmnp-tv-z]{{{MARK_CHARS}}}")
 MAX_QUERY = 2_000
 MOST_LISTED = 500
 """A list holds at most this many waiting requests, and as many of the newest decided ones."""
@@ -110,8 +112,10 @@ class Requests:
 
     # --- asking
 
-    def ask(self, who: Principal, team: str, statement: SharedStatement, *, now_ms: int) -> ShareRequest:
-        """Ask a team to share a statement. Return the request.
+    def ask(
+        self, who: Principal, team: str, statement: SharedStatement, *, mark: str = "", now_ms: int
+    ) -> ShareRequest:
+        """Ask a team to share a statement. Return the request; `mark` is the beginning of its id and of that of the shared memory, see `AccountKey.mark`.
 
         Raises:
             InvalidInput: the statement cannot be shared, or the same request waits already; the message says why.
@@ -128,7 +132,10 @@ class Requests:
                 hint="`tacit devices sync` brings it to this device, and `tacit list` shows it.",
             )
         body = _Body(statement=replace(checked, content=memory.content), name=entered.name)
-        request_id = new_id("req", now_ms=now_ms, entropy=self._reading.clock.entropy(5))
+        if mark and not _MARK.fullmatch(mark):
+            raise InvalidPayload("`mark` is not the mark of a request.")
+        made = new_id("req", now_ms=now_ms, entropy=self._reading.clock.entropy(5))
+        request_id = f"req_{mark}{made[-SHORT_ID:]}" if mark else made
         raw = msgspec.json.encode(body).decode()
 
         def add(transaction: Transaction) -> None:
@@ -239,7 +246,7 @@ class Requests:
         self._require_project(team, statement)  # the project may have moved to another team since the request
         memory = replace(
             self._reading.read(statement, author=request.author, name=request.name),
-            id=own_memory_id(f"{team}\n{request.id}"),
+            id=request.id.replace("req_", "mem_", 1),
         )
         accepted = ChangeReason(cause=ChangeCause.ACCEPTED)
         change: Change = (

@@ -6,7 +6,6 @@ server is asked. `Syncing` calls `take_over` at each exchange, which brings in w
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -35,8 +34,7 @@ from tacit.model.shared import (
 from tacit.ports.store import MemoryFilter, Store
 from tacit.reading.when import stated_when
 from tacit.state.captured import TeamState
-from tacit.state.registry import TEAM_ASKED, TEAM_PURGES, TEAMS, TEAMS_HEARD
-from tacit.sync.replicating import own_memory_id
+from tacit.state.registry import TEAM_PURGES, TEAMS, TEAMS_HEARD
 from tacit.sync.team_server import TeamServer
 from tacit.sync.views import KnownTeam
 
@@ -49,10 +47,6 @@ MOST_PAGES = 5_000
 """Most pages of one team in one exchange, so that a server that sends pages without end cannot delay everything else for long."""
 MAX_CURSOR = 200
 MOST_TEAMS = 1_000
-MOST_ASKED = 1_000
-"""Most requests of this device that are remembered."""
-TRIES, TRY_S = 10, 0.2
-"""How often a page that brought nothing new is asked for again, and the pause in seconds. An older transaction can hide a change for a moment."""
 _ASK_OPERATOR = "Ask whoever runs the server, or `tacit logout`."
 _T = TypeVar("_T")
 
@@ -115,7 +109,10 @@ class SharedTeams:
         return tuple(found)
 
     def ask(self, memory: Memory, *, team: str = "") -> ShareRequest:
-        """Send the request to share a memory with a team, and return it; a reviewer decides.
+        """Send the request to share a memory with a team, and return it; another member decides.
+
+        If nobody else may decide, it is accepted at once, unless the server warns of its words or the team shares something
+        similar: then the user looks first. A project that no team has comes to the team of the administrator who shares from it.
 
         Args:
             memory: an active memory of a project, of a language, or a universal one.
@@ -133,15 +130,19 @@ class SharedTeams:
                 f"{memory.id} came from {memory.provenance.team}.", hint="It is already shared."
             )
         statement = self._statement(memory)
-        request = self.asking(
-            lambda server: server.ask_to_share(team or _team_for(statement, server.teams()), statement)
-        )
-        if not memory.provenance.team:
-            store = self._parts.store
-            shared_id = own_memory_id(f"{request.team}\n{request.id}")
-            asked = {**TEAM_ASKED.read(store), shared_id: (memory.id, memory.content_hash)}
-            TEAM_ASKED.write(store, dict(tuple(asked.items())[-MOST_ASKED:]))
-        return request
+
+        def ask(server: TeamServer) -> ShareRequest:
+            teams = server.teams()
+            chosen = team or _team_for(statement, teams)
+            manages = any(each.team == chosen and may(each.role, "admin") for each in teams)
+            if statement.remote and manages and not _owners(statement, teams):
+                server.put_project(chosen, statement.remote)
+            asked = server.ask_to_share(chosen, statement, mark=server.mark(memory))
+            if asked.decidable and not (asked.warning or asked.near):
+                return server.decide(chosen, asked.id, "accept")
+            return asked
+
+        return self.asking(ask)
 
     def _is_lost(self, team: str, memory_id: str) -> bool:
         state = TEAMS.read(self._parts.store).get(team)
@@ -289,7 +290,7 @@ class SharedTeams:
 
     def _follow(self, server: TeamServer, membership: TeamMembership) -> int:
         shared = self._capture.shared_memories()
-        changed = tries = 0
+        changed = 0
         for _ in range(MOST_PAGES):
             before = TEAMS.read(self._parts.store).get(membership.team) or TeamState()
             page = server.changes(membership.team, after=before.cursor, limit=PAGE)
@@ -305,14 +306,13 @@ class SharedTeams:
             self._purge_again(server, membership.team, page)
             if page.anew or page.cursor != before.cursor or state != before:
                 now_ms = self._parts.clock.now_ms()
-                changed += len(shared.take_over(membership.team, page, state, now_ms=now_ms))
-            if not page.more:
+                done = shared.take_over(
+                    membership.team, page, state, asked_for=server.asked_for, now_ms=now_ms
+                )
+                lost = TEAMS.read(self._parts.store)[membership.team].lost
+                changed += len(done) + len({*before.lost} ^ {*lost})
+            if not page.more or page.cursor == before.cursor:
                 return changed
-            if page.cursor == before.cursor:
-                tries += 1
-                if tries == TRIES:
-                    return changed
-                time.sleep(TRY_S)
         raise SyncError(
             f"The changes of {membership.team} do not come to an end; those that came so far were taken over.",
             hint=_ASK_OPERATOR,
@@ -373,29 +373,33 @@ def active_lost(store: Store, state: TeamState) -> tuple[str, ...]:
 
 
 def _team_for(statement: SharedStatement, teams: Sequence[TeamMembership]) -> str:
-    """Return the team of the statement's project or, if it has none, the only team that the user may share with.
+    """Return the team of the statement's project. Without one, return the only team that the user may share with, or may give the project to.
 
     Raises:
         InvalidInput: there is no such team, or several.
     """
-    owners = {
-        project.team for each in teams for project in each.projects if project.remote == statement.remote
-    }
-    if statement.remote and owners:
+    if owners := _owners(statement, teams):
         return min(owners)
-    writable = [each.team for each in teams if may(each.role, "writer")]
+    needed = "admin" if statement.remote else "writer"
+    fitting = [each.team for each in teams if may(each.role, needed)]
     if not teams:
         raise InvalidInput(
             "You are in no team on the server.", hint="An administrator of a team has to add you."
         )
-    if statement.remote:
+    if statement.remote and not fitting:
         raise InvalidInput(
             f"No team of yours has the project {statement.remote}.",
             hint="An administrator of a team can add it with `tacit team members TEAM --project` in its folder.",
         )
-    if len(writable) != 1:
-        names = ", ".join(writable) or "none"
+    if len(fitting) != 1:
+        names = ", ".join(fitting) or "none"
         raise InvalidInput(
             "Name the team to share it with.", hint=f"Use --with TEAM. You may share with: {names}."
         )
-    return writable[0]
+    return fitting[0]
+
+
+def _owners(statement: SharedStatement, teams: Sequence[TeamMembership]) -> frozenset[str]:
+    """Return the teams that have the statement's project; empty if it belongs to none."""
+    projects = (project for each in teams for project in each.projects)
+    return frozenset(each.team for each in projects if statement.remote and each.remote == statement.remote)

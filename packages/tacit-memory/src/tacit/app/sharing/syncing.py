@@ -342,7 +342,7 @@ class Syncing:
             InvalidInput: this home is not logged in.
             SyncError: the server cannot be reached.
         """
-        return self._asking(lambda server: ask(TeamServer(server.connection)))
+        return self._asking(lambda server: ask(self._teams_of(server, self._required())))
 
     # --- exchanging
 
@@ -370,7 +370,7 @@ class Syncing:
                     replicating=lambda key: self._replicating(member, key),
                     keep=lambda key, logged_in: self._renewed(member, key, logged_in),
                 ).run()
-                from_teams = self._take_over(TeamServer(server.connection))
+                from_teams = self._take_over(self._teams_of(server, member))
             except sqlite3.Error as error:
                 failed = StoreError(f"{self.file} cannot be read or written: {error}.")
                 self._error = str(failed)
@@ -571,6 +571,10 @@ class Syncing:
 
     def _server(self, member: HomeLogin) -> HttpServer:
         return self._connect(member.url, member.token)
+
+    @staticmethod
+    def _teams_of(server: HttpServer, member: HomeLogin) -> TeamServer:
+        return TeamServer(server.connection, account=member.account, key=AccountKey(member.secret))
 
     def _asking(self, ask: Callable[[HttpServer], _T]) -> _T:
         server = self._server(self._required())

@@ -152,7 +152,7 @@ class Team:
             memory_id = states[path].memory_id if path in states else ""
             try:
                 said = (file if in_time() else file.left_out(LATE)).statement(self._parts.kinds)
-                terms = (said.content, said.by, said.source, *said.when, *said.files)
+                terms = (said.content, said.by, *said.when, *said.files)
                 if secrets := secrets_in(terms, self._parts.redactor.at(project_scope(project.id))):
                     raise InvalidPayload(f"it holds a secret ({secrets}), so it is not imported")
             except InvalidPayload as error:

@@ -52,7 +52,7 @@ MAX_FRONT = 4_000
 READING_MS = 10_000
 """Time for reading a team's files; the rest waits for the next look. All of them together need about 2 s."""
 MAX_NAME = 80
-FIELDS = ("kind", "by", "date", "when", "files", "source")
+FIELDS = ("kind", "by", "date", "when", "files")
 _FORM = re.compile(r"\A---[ \t]*\r?\n(?P<front>.*?)\r?\n---[ \t]*\r?\n(?P<content>.*)\Z", re.DOTALL)
 _CONFLICT_BEGINS, _CONFLICT_ENDS = (
     re.compile(r"^<{7}(?!\S)", re.MULTILINE),
@@ -75,7 +75,6 @@ class TeamStatement:
         day: since when it holds; None = nobody says.
         when: when it applies, as `--when` reads it.
         files: files that it is about, relative to the project root.
-        source: where it came from, in words.
     """
 
     content: str
@@ -84,7 +83,6 @@ class TeamStatement:
     day: date | None = None
     when: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
-    source: str = ""
 
 
 _SENTENCE = re.compile(
@@ -129,7 +127,6 @@ def read_team_file(text: str, *, kinds: KindRegistry) -> TeamStatement:
         day=_day(fields),
         when=_list(fields, "when"),
         files=_list(fields, "files"),
-        source=_line(fields, "source") or "",
     )
 
 
@@ -150,8 +147,6 @@ def write_team_file(statement: TeamStatement) -> str:
         for name, values in (("when", statement.when), ("files", statement.files))
         if values
     ]
-    if statement.source:
-        rows.append(("source", _quoted(statement.source)))
     front = "\n".join(f"{name}: {value}" for name, value in rows)
     return f"---\n{front}\n---\n{statement.content.strip()}\n"
 
@@ -480,7 +475,7 @@ class _TeamImport:
 
     def _draft(self, path: str, file: TeamFile) -> Draft:
         statement = file.statement(self._preparer.kinds)
-        terms = (statement.by, statement.source, *statement.when, *statement.files)
+        terms = (statement.by, *statement.when, *statement.files)
         if secrets := secrets_in(terms, self._preparer.redactor.at(project_scope(self._project.id))):
             raise InvalidPayload(f"its front matter holds a secret ({secrets})")
         day = statement.day
