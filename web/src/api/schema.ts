@@ -12529,7 +12529,7 @@ export interface operations {
                      *                 "speaker": "user"
                      *               },
                      *               "validity": {
-                     *                 "valid_from_ms": 1766761200000,
+                     *                 "valid_from_ms": 1766757600000,
                      *                 "valid_to_ms": null,
                      *                 "superseded_by": null,
                      *                 "offset_ms": 0
@@ -15659,11 +15659,11 @@ export interface operations {
                      *       "jobs": [
                      *         {
                      *           "name": "reindex",
-                     *           "state": "running",
+                     *           "state": "done",
                      *           "done": 0,
                      *           "whole": 0,
                      *           "began_ms": 1767603600000,
-                     *           "ended_ms": null,
+                     *           "ended_ms": 1767603600000,
                      *           "problems": [],
                      *           "error": "",
                      *           "hint": ""
@@ -15761,7 +15761,7 @@ export interface operations {
                      *         "handovers_pending": 0,
                      *         "vectors": 10,
                      *         "vectors_missing": 0,
-                     *         "size_bytes": 2533808,
+                     *         "size_bytes": 2472008,
                      *         "schema_version": 1
                      *       },
                      *       "embedder": "all-minilm-l6-v2-int8@1/384",
@@ -15896,14 +15896,14 @@ export interface operations {
                      *         "baseline": null
                      *       },
                      *       "series": {
-                     *         "since_ms": 1764997200000,
+                     *         "since_ms": 1764993600000,
                      *         "until_ms": 1767603600000,
                      *         "bucket_ms": 86400000,
                      *         "recalls": 6,
                      *         "complete": true,
                      *         "buckets": [
                      *           {
-                     *             "at_ms": 1764997200000,
+                     *             "at_ms": 1764993600000,
                      *             "injections": 0,
                      *             "silences": 0,
                      *             "memories": 0,
@@ -15915,7 +15915,7 @@ export interface operations {
                      *             "precision": null
                      *           },
                      *           {
-                     *             "at_ms": 1765083600000,
+                     *             "at_ms": 1765080000000,
                      *             "injections": 0,
                      *             "silences": 0,
                      *             "memories": 0,
