@@ -220,7 +220,7 @@ def test_the_log_tells_counts_and_why_nothing_came(open_workplace, caplog):
     assert second.startswith(
         "injection: nothing, the session already holds what is relevant, 2 left out as known"
     )
-    assert third.startswith("injection: nothing, recall is switched off")
+    assert third.startswith("injection: nothing, recall is off in the settings")
     assert "claude-code/s1" in first
     assert not [line for line in caplog.messages if "timer" in line or "explain" in line]
 

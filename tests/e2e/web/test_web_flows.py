@@ -184,7 +184,9 @@ def test_a_prompt_that_is_tried_says_what_each_stage_keeps_and_stores_nothing(go
     page.locator(".gate b").wait_for()
     page.get_by_role("textbox", name="Prompt").fill("thanks, looks good")
     page.keyboard.press("Control+Enter")
-    page.locator(".told").get_by_text("Silent: no action is coming.").wait_for()
+    page.locator(".told").get_by_text(
+        "Silent: the prompt asks for no work, such as thanks or a greeting."
+    ).wait_for()
     assert web_home.api("/v1/status")["store"]["traces"] == before
 
 

@@ -42,7 +42,7 @@ def eval_(
     embedder: Annotated[str, typer.Option("--embedder", help="minilm, or fake for a quick try.")] = "minilm",
     as_json: Annotated[Path | None, typer.Option("--json", help="Write the scorecard to this file.")] = None,
 ) -> None:
-    """Measure the quality of the memory on judged data; see docs/guide/benchmarks.md."""
+    """Measure the quality of the memory on judged data; see docs/benchmarks.md."""
     if suite == LATENCY:
         from tacit_evals import latency
 

@@ -39,7 +39,7 @@ class DataRow:
     line: int
     values: dict[str, Any]
 
-    def bad(self, what: str, hint: str = "See the format in docs/guide/benchmarks.md.") -> InvalidInput:
+    def bad(self, what: str, hint: str = "See the format in docs/benchmarks.md.") -> InvalidInput:
         """The error that names this row."""
         return problem(self.path, self.line, what, hint)
 
@@ -114,7 +114,7 @@ def read_text(path: Path) -> str:
         )
     except FileNotFoundError as error:
         raise InvalidInput(
-            f"{path} is missing.", hint="The folder needs it; see docs/guide/benchmarks.md."
+            f"{path} is missing.", hint="The folder needs it; see docs/benchmarks.md."
         ) from error
     except (OSError, EOFError, UnicodeDecodeError) as error:
         raise InvalidInput(

@@ -122,23 +122,14 @@ _NOT_ASKED_TEXTS: dict[NotAsked, Callable[[SilenceReason], str]] = {
     NotAsked.SEARCHING: lambda _: "searching is no action that a rule governs",
 }
 _SILENCE_TEXTS: dict[SilenceCause, Callable[[SilenceReason], str]] = {
-    SilenceCause.OFF: lambda _: "recall is off in the settings",
     SilenceCause.OFF_IN_PRESET: lambda why: f"off in this preset (recall.budgets.{why.detail} is 0)",
-    SilenceCause.SHADOW: lambda _: "shadow mode: what would come is recorded, not given",
-    SilenceCause.MUTED: lambda _: "the session is muted",
     SilenceCause.OPTED_OUT: lambda why: f"the prompt carries the opt-out token {why.detail}",
-    SilenceCause.COMPARISON: lambda _: "the session is held out, to see what memory is worth",
     SilenceCause.NOT_ASKED: lambda why: (
         _NOT_ASKED_TEXTS[why.not_asked](why) if why.not_asked else "nothing was asked"
     ),
     SilenceCause.CONTEXT_FULL: lambda why: (
         f"prompts were given more than {why.bound or 0:.0f} memories already"
     ),
-    SilenceCause.NOTHING_COMING: lambda _: "no action is coming",
-    SilenceCause.NOTHING_FOUND: lambda _: "no memory was found for it",
-    SilenceCause.NOT_RELEVANT: lambda _: "no memory was relevant enough",
-    SilenceCause.IN_CONTEXT: lambda _: "everything that passed is in context already",
-    SilenceCause.NO_ROOM: lambda _: "nothing that passed fits the budget",
     SilenceCause.LATE: lambda why: (
         "late: the host did not wait for the answer"
         if why.detail
@@ -148,12 +139,12 @@ _SILENCE_TEXTS: dict[SilenceCause, Callable[[SilenceReason], str]] = {
 }
 
 _CAUSE_TEXTS: dict[str, str] = {
-    SilenceCause.OFF: "recall is switched off",
+    SilenceCause.OFF: "recall is off in the settings",
     SilenceCause.OFF_IN_PRESET: "off in this preset",
-    SilenceCause.SHADOW: "shadow mode: decided, not injected",
+    SilenceCause.SHADOW: "shadow mode: what would come is recorded, not given",
     SilenceCause.MUTED: "the session is muted",
     SilenceCause.OPTED_OUT: "the prompt opted out",
-    SilenceCause.COMPARISON: "the session is in the group without memory (holdout)",
+    SilenceCause.COMPARISON: "the session is held out, to see what memory is worth",
     SilenceCause.NOT_ASKED: "nothing to look up: an empty, very short or machine-made prompt",
     SilenceCause.CONTEXT_FULL: "prompts were given as many memories as the settings allow",
     SilenceCause.NOTHING_COMING: "the prompt asks for no work, such as thanks or a greeting",
@@ -164,7 +155,7 @@ _CAUSE_TEXTS: dict[str, str] = {
     SilenceCause.LATE: "the answer came after the deadline",
     SilenceCause.FAILED: "recall failed; `tacit status --log` says why",
 }
-"""Words for a cause alone, for counts of many recalls, where the other fields of `SilenceReason` differ."""
+"""Words for a cause alone: for counts of many recalls, and for one recall where `_SILENCE_TEXTS` says no more."""
 
 
 def cause_text(cause: str) -> str:
@@ -179,7 +170,8 @@ def silence_text(trace: Trace) -> str:
 
 def silence_reason_text(why: SilenceReason) -> str:
     """Return in words why a signal got nothing."""
-    return _SILENCE_TEXTS[why.cause](why)
+    made = _SILENCE_TEXTS.get(why.cause)
+    return made(why) if made else cause_text(why.cause)
 
 
 def _about(words: str) -> Callable[[ChangeReason], str]:

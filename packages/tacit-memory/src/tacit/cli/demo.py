@@ -206,13 +206,14 @@ def _problems(report: dict[str, Any]) -> list[str]:
 
 def _print(report: dict[str, Any]) -> None:
     from tacit.cli.memories import shown_when
+    from tacit.cli.sessions import words_of
     from tacit.cli.terminal.output import print_line, shorten_line
     from tacit.cli.traces import print_stages
 
     print_line("1. A session ended. Captured from its transcript:", style="bold")
     for memory in report["captured"]:
         origin = memory["provenance"]
-        print_line(f"\n  [{memory['kind']}] {shorten_line(memory['content'], 200)}")
+        print_line(f"\n  [{memory['kind']}] {shorten_line(words_of(memory), 200)}")
         print_line(
             f"      said by {origin['tier']}, turn {origin['turn']}; when: {shorten_line(shown_when(memory), 100) or '-'}",
             style="dim",

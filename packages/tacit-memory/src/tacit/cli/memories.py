@@ -318,7 +318,7 @@ def list_(
         list_changes("" if everywhere else str(cwd.absolute()), limit=limit, as_json=as_json)
         return
     from tacit.cli.connection import ask
-    from tacit.cli.terminal.output import print_json, print_line, print_rows, waiting_line
+    from tacit.cli.terminal.output import format_count, print_json, print_line, print_rows, waiting_line
     from tacit.errors import InvalidInput
 
     unknown = [name for name in status or () if name not in STATUSES]
@@ -336,11 +336,13 @@ def list_(
     empty = "No memory matches."
     if not (rows or text or kind or status):
         waiting = ask("GET", "/v1/review", drop_empty(cwd=folder, limit=1))["waiting"]
-        empty = (
-            f"No memories here yet; {waiting_line(waiting)}."
-            if waiting
-            else "No memories here yet: `tacit remember ...` or `tacit init`."
-        )
+        elsewhere = ask("GET", "/v1/memories", {"limit": 1})["total"]
+        if waiting:
+            empty = f"No memories here yet; {waiting_line(waiting)}."
+        elif elsewhere:
+            empty = f"No memories here yet; {format_count(elsewhere)} of other folders: `tacit list --all`."
+        else:
+            empty = "No memories here yet: `tacit remember ...` or `tacit init`."
     print_rows("", columns, rows, empty=empty)
     if answer.get("next_offset"):
         print_line(f"There are more: --limit {min(500, limit * 2)}, or add search words.")
@@ -523,6 +525,7 @@ def _table_of(
     memories: Sequence[dict[str, Any]], *, with_scope: bool
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Return (columns, rows) of a table of memories. Columns for source file and branch are there only if a memory has one."""
+    from tacit.cli.sessions import words_of
     from tacit.cli.terminal.output import short_ids, shorten_line
     from tacit.model.memory import day
 
@@ -540,7 +543,7 @@ def _table_of(
             *((m["scope"],) if with_scope else ()),
             *(("commits" if source == ".git" else source,) if with_origin else ()),
             *((m["branch"]["name"] if m["branch"] else "",) if with_branch else ()),
-            shorten_line(m["content"], 160),
+            shorten_line(words_of(m), 160),
         )
         for m, source in zip(memories, origins, strict=True)
     ]

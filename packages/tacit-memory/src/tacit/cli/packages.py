@@ -20,7 +20,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "eval": (
         "tacit-evals",
-        "Measure the quality of the memory on judged data; see docs/guide/benchmarks.md.",
+        "Measure the quality of the memory on judged data; see docs/benchmarks.md.",
     ),
 }
 """The commands that other packages bring: name -> (package, first paragraph of its help)."""

@@ -21,7 +21,7 @@ Every command takes `--help` and `--json`. With `--json` it prints one JSON docu
 `code`, `message` and `hint` on standard error; wrong usage has the code `wrong_usage`. Questions and progress go to standard error.
 `tacit --install-completion` adds completion to your shell: of commands and options, and of ids of memories while a daemon runs.
 The wheel installs this page as `man tacit`, too. `tacit proxy` comes with tacit-integrations ([proxy](../guide/proxy.md)), `tacit eval` with
-tacit-evals ([benchmarks](../guide/benchmarks.md)).
+tacit-evals ([benchmarks](../benchmarks.md)).
 
 On a terminal, output that is longer than the screen goes through a pager: `PAGER`, else less or more; `PAGER=cat`
 shows it as it is, and so does `tacit --no-pager COMMAND`. Tables fit the width of the terminal. With `NO_COLOR` set there are no colors.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from pathlib import Path
 from typing import Annotated, Any
@@ -35,10 +36,19 @@ MEANINGS = {
     "done": "done",
     "fix": "fixed",
 }
+_LINE_CODE = re.compile(rf"^({'|'.join(MEANINGS)}):", flags=re.MULTILINE)
 _MOST_FILES = 12
 LIVE_S = 12 * 3600
 """A session without a signal for longer than this is not taken for running: its end was missed."""
 MOST_SESSIONS = 200
+
+
+def words_of(memory: dict[str, Any]) -> str:
+    """Return the text of a memory for people: that of a digest has words in place of the codes of its lines."""
+    content = str(memory["content"])
+    if memory["kind"] != "digest":
+        return content
+    return _LINE_CODE.sub(lambda found: f"{MEANINGS[found[1]]}:", content)
 
 
 def sessions(

@@ -225,11 +225,11 @@ def test_why_explains_an_injection_and_a_silence(tacit):
     tacit("recall", "thanks!", "--surface", "prompt")
     said = tacit("why", "--stages")
     assert said.code == 0
-    assert "Silent: no action is coming." in said.out
+    assert "Silent: the prompt asks for no work, such as thanks or a greeting." in said.out
     assert "guard" in said.out
     traces = tacit("why", "--json", "-n", "1").json["traces"]
     assert len(traces) == 1
-    assert traces[0]["silence"] == "no action is coming"
+    assert traces[0]["silence"] == "the prompt asks for no work, such as thanks or a greeting"
 
 
 def test_why_not_names_the_stage_and_what_was_tried(tacit, tmp_path):
@@ -395,3 +395,11 @@ def test_an_unknown_language_is_refused_with_the_known_ones(tacit):
 
 def test_the_command_knows_where_a_search_ends():
     assert MOST_FOUND == MAX_HITS
+
+
+def test_an_empty_list_says_what_other_folders_hold(tacit, tmp_path):
+    tacit("remember", "The shop ships on Fridays.")
+    other = tmp_path / "elsewhere"
+    (other / ".git" / "objects").mkdir(parents=True)
+    said = tacit("list", "--cwd", str(other)).out
+    assert "1 memory of other folders: `tacit list --all`" in said

@@ -49,7 +49,7 @@ def test_status_tells_counts_here_and_why_it_was_silent(tacit):
     assert "prompt: 1 x the prompt asks for no work" in said.out
     facts = tacit("status", "--json").json
     assert facts["here"]["kinds"] == {"preference": 1}
-    assert facts["prompts"][0]["silence"] == "no action is coming"
+    assert facts["prompts"][0]["silence"] == "the prompt asks for no work, such as thanks or a greeting"
     assert facts["prompts"][0]["session"] == "claude-code/s1"
 
 

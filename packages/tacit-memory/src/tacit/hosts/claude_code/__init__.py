@@ -1,4 +1,4 @@
-"""Claude Code: hook payloads to signals, blocks to hook replies (measured on 2.1.328; docs/guide/claude-code.md)."""
+"""Claude Code: hook payloads to signals, blocks to hook replies (measured on 2.1.328; docs/guide/agents.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Codex: hook payloads to signals, blocks to hook replies (measured on 0.169.0; docs/guide/codex.md).
+"""Codex: hook payloads to signals, blocks to hook replies (measured on 0.169.0; docs/guide/agents.md).
 
 Codex drops an answer that has a key which it does not know. It reports a shell command that failed like one that succeeded: the exit code stands in
 the rollout alone, in a line that is written before the hook is called.

@@ -1,4 +1,4 @@
-"""GitHub Copilot CLI: hook payloads to signals, blocks to hook answers (measured on 1.0.102; docs/guide/copilot.md).
+"""GitHub Copilot CLI: hook payloads to signals, blocks to hook answers (measured on 1.0.102; docs/guide/agents.md).
 
 Our hooks have the names of its second format (`SessionStart`), because there the payload says which event it is; only that of a starting subagent
 does not, and is known by its fields. Text before a call would come as a message of the user, so there is none.

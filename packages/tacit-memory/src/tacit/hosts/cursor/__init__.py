@@ -1,4 +1,4 @@
-"""Cursor: hook payloads to signals, blocks to hook answers. Written from cursor.com/docs/hooks, not run (docs/guide/cursor.md).
+"""Cursor: hook payloads to signals, blocks to hook answers. Written from cursor.com/docs/hooks, not run (docs/guide/agents.md).
 
 Only two events take text for the model: `sessionStart` and `postToolUse`. The block for a prompt or for a tool that failed by itself waits for
 the next result of a tool. The other events keep the record and lead to capture.

@@ -1,4 +1,4 @@
-"""Gemini CLI: hook payloads to signals, blocks to hook replies (measured on 0.61.0; docs/guide/gemini.md).
+"""Gemini CLI: hook payloads to signals, blocks to hook replies (measured on 0.61.0; docs/guide/agents.md).
 
 Only two events take text: BeforeAgent puts it behind the prompt, AfterTool behind the output of a call that did not fail. Text
 for SessionStart would do harm: without a terminal the client writes it before the words of the prompt, runs no slash command

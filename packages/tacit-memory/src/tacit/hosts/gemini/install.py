@@ -1,6 +1,6 @@
 """The edits for Gemini CLI: hooks and the MCP server, both in one settings file.
 
-In: folders and the launcher. Out: the target. The events and their forms were measured on 0.61.0 (docs/guide/gemini.md).
+In: folders and the launcher. Out: the target. The events and their forms were measured on 0.61.0 (docs/guide/agents.md).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""OpenCode: what our plugin (`plugins/opencode/tacit.js`) sends and gets (measured on 1.18.33; docs/guide/opencode.md).
+"""OpenCode: what our plugin (`plugins/opencode/tacit.js`) sends and gets (measured on 1.18.33; docs/guide/agents.md).
 
 In: `{"event", "sessionID", "directory", ...}` as the plugin makes it. Out: one signal, or none; a reply of
 `{"system": text}` (the stable text in the system prompt), `{"text": text}` (kept with the message or the tool result
