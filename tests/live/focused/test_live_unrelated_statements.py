@@ -19,12 +19,3 @@ def test_three_statements_on_one_subject_all_stay(live):
         assert "replaces" not in machine.tacit("remember", "--kind", kind, content).stdout
     listed = {memory["content"].rstrip(".") for memory in machine.ask("list")["memories"]}
     assert listed == {content.rstrip(".") for _, content in STATEMENTS}
-
-
-def test_what_says_that_it_replaces_another_does(live):
-    machine = live("preset: focused")
-    machine.wake()
-    machine.tacit("remember", "--kind", "guideline", "We lint with flake8.")
-    machine.tacit("remember", "We lint with ruff instead of flake8 now.")
-    (left,) = machine.ask("list")["memories"]
-    assert "ruff" in left["content"]

@@ -23,9 +23,9 @@ NESTED = ChangeReason(
 )
 
 
-@pytest.mark.parametrize("reason", [NESTED, *(ChangeReason(cause=cause) for cause in ChangeCause)])
-def test_a_reason_comes_back_as_it_was(reason: ChangeReason) -> None:
-    assert decode_reason(encode_reason(reason)) == reason
+def test_a_reason_comes_back_as_it_was() -> None:
+    for reason in (NESTED, *(ChangeReason(cause=cause) for cause in ChangeCause)):
+        assert decode_reason(encode_reason(reason)) == reason
 
 
 def test_only_what_is_there_is_written() -> None:

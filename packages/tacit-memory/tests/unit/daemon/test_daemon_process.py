@@ -251,8 +251,20 @@ def test_what_hooks_kept_is_taken_at_the_start(place):
     wait_for(lambda: place.health()["counters"]["spooled"] == 1)
 
 
+LOOKS_OFTEN = """
+from tacit.app import learning
+from tacit.daemon import process
+from tacit.daemon.__main__ import main
+process.SPOOL_EVERY_S = learning.FIRST_RETRY_S = 0.5
+main()
+"""
+
+
 def test_a_transcript_that_comes_late_is_learned_from_without_another_hook(place, tmp_path):
     transcript = tmp_path / "late.jsonl"
+    place.home.ensure()
+    daemon = subprocess.Popen([sys.executable, "-c", LOOKS_OFTEN], env=place.environ)
+    wait_for(lambda: place.home.transport().file.exists() or daemon.poll() is not None)
     place.hook(START)
     place.hook(payload("SessionEnd", reason="other", transcript_path=str(transcript)))
 
@@ -262,6 +274,8 @@ def test_a_transcript_that_comes_late_is_learned_from_without_another_hook(place
     wait_for(lambda: waiting() == 1)
     write_transcript(transcript, ("user", "hello"), cwd=tmp_path, at="2025-10-09T10:00:00Z")
     wait_for(lambda: waiting() == 0)
+    place.client.stop()
+    assert daemon.wait(timeout=60) == 0
 
 
 def test_a_newer_client_replaces_the_daemon_once(place):
