@@ -269,6 +269,7 @@ def _looks_after(day: Recorder, folder: Path, shop: Path) -> None:
     day.ask("get_settings", cwd=cwd)
     day.ask("change_settings", values={"recall.level": "quiet"})
     day.ask("change_settings", reset=["recall.level"])
+    day.ask("try_model", section="capture.extractor")
     day.ask("change_agent", {"name": "reviewer"}, memory_injection={"level": "quiet"})
     day.ask("list_agents")
     day.ask("get_status")

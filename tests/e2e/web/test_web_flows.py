@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from e2e.web.driver import Looked, findings, load_axe, settle, signed_in
+from writer_server import Reply, openai_answer, writer_server
 
 pytestmark = pytest.mark.e2e
 expect.set_options(timeout=60_000)
@@ -169,6 +170,53 @@ def test_an_override_makes_one_agent_differ_and_revert_makes_it_follow(go, web_h
     setting.get_by_role("button", name="Revert").click()
     setting.get_by_role("button", name="Revert").wait_for(state="detached")
     assert (budget("plan"), budget("build")) == (800, 800)
+
+
+def test_settings_are_six_groups_of_questions_and_the_model_is_tested_with_a_click(go, web_home):
+    key = "sk-live-0123456789abcdef"
+    page = go("/ui/settings")
+    expect(page.locator(".settings-title")).to_have_count(6)
+    shown = page.locator("main").inner_text()
+    assert "recall." not in shown
+    page.get_by_role("button", name="All settings").click()
+    page.get_by_role("heading", name="Recall: reranker").wait_for()
+    page.get_by_role("textbox", name="Search all settings").fill("leaves this machine")
+    expect(page.locator("li.setting")).to_have_count(3)
+    page.get_by_role("textbox", name="Search all settings").fill("")
+    model = page.get_by_role("region", name="A language model that writes up sessions")
+    expect(model.get_by_role("button", name="Test it")).to_have_count(0)  # nothing to test while it is off
+    with writer_server() as server:
+        server.replies = [
+            Reply(body=json.dumps(openai_answer("ready"))),
+            Reply(status=401, body=json.dumps({"error": f"Incorrect API key provided: {key}"})),
+        ]
+        values = {"provider": "openai", "endpoint": server.address, "model": "small", "api_key_env": "PATH"}
+        web_home.api("/v1/settings", "PATCH", {"values": {"capture.extractor": values}})
+        page.reload()
+        settle(page)
+        assert "Restart needed" not in page.locator("main").inner_text()
+        model.get_by_role("button", name="Test it").click()
+        model.get_by_text("openai:small answers.").wait_for()
+        told = model.inner_text()
+        assert all(
+            part in told
+            for part in ("Came: “ready”", "seconds, 100 tokens in and 20 out", "Answer with the one word")
+        )
+        model.get_by_role("button", name="Test it").click()
+        model.get_by_text("refused the key: status 401").wait_for()
+        assert "capture.extractor.api_key_env" in model.inner_text()
+    name = model.locator("li.setting", has_text="What is the model called?").get_by_role("textbox")
+    name.fill("smaller")
+    name.press("Enter")
+    model.get_by_text("Restart needed").wait_for()
+    level = page.get_by_role("region", name="What comes by itself")
+    level.get_by_role("switch").last.click(force=True)  # only watch: holds at once
+    settle(page)
+    assert "Restart needed" not in level.inner_text()
+    log = "".join(path.read_text() for path in (web_home.home / "log").glob("*") if path.is_file())
+    assert key not in page.content() + log
+    for name in ("capture.extractor", "recall.shadow"):
+        web_home.api("/v1/settings", "PATCH", {"reset": [name]})
 
 
 def test_a_prompt_that_is_tried_says_what_each_stage_keeps_and_stores_nothing(go, web_home):

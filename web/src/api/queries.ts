@@ -478,3 +478,10 @@ export const useRevert = (place: Place) =>
     mutationFn: (key: string) => body(api.PATCH("/v1/settings", { body: { ...place, reset: [key || "*"] } })),
     onSuccess: renewSettings,
   });
+
+/** Ask an optional language model one question. */
+export const useTryModel = () =>
+  useMutation({
+    mutationFn: (section: "capture.extractor" | "recall.anticipate" | "recall.judge") => body(api.POST("/v1/model-tests", { body: { section } })),
+    meta: { quiet: true },
+  });

@@ -784,6 +784,26 @@ export interface paths {
         patch: operations["change_settings"];
         trace?: never;
     };
+    "/v1/model-tests": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ask an optional language model one question, to see whether it can be used.
+         * @description It tells what was sent, what came, the seconds and the tokens; or what is wrong and what to do. The settings on file are used, also those that the daemon reads only when it starts. Neither the answer nor the log holds the API key.
+         */
+        post: operations["try_model"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/agents": {
         parameters: {
             query?: never;
@@ -4139,6 +4159,63 @@ export interface components {
             messages?: {
                 [key: string]: unknown;
             }[] | null;
+        };
+        /**
+         * ModelTest
+         * @description The result of one question to a language model.
+         *
+         *     Attributes:
+         *         works: whether it answered.
+         *         model: provider and model; "" = the section is off.
+         *         sent: all that was sent.
+         *         answer: what came back, at most 200 characters.
+         *         seconds: how long it took.
+         *         tokens_in, tokens_out: what it cost; 0 = not told.
+         *         problem, hint: what is wrong, and what to do; "" = nothing is.
+         */
+        ModelTest: {
+            /** Works */
+            works: boolean;
+            /**
+             * Model
+             * @default
+             */
+            model: string;
+            /**
+             * Sent
+             * @default
+             */
+            sent: string;
+            /**
+             * Answer
+             * @default
+             */
+            answer: string;
+            /**
+             * Seconds
+             * @default 0
+             */
+            seconds: number;
+            /**
+             * Tokens In
+             * @default 0
+             */
+            tokens_in: number;
+            /**
+             * Tokens Out
+             * @default 0
+             */
+            tokens_out: number;
+            /**
+             * Problem
+             * @default
+             */
+            problem: string;
+            /**
+             * Hint
+             * @default
+             */
+            hint: string;
         };
         /**
          * Mute
@@ -8025,6 +8102,21 @@ export interface components {
          * @enum {integer}
          */
         TrustTier: 0 | 1 | 2 | 4 | 3;
+        /**
+         * TryModel
+         * @description A request to test an optional language model.
+         * @example {
+         *       "section": "capture.extractor"
+         *     }
+         */
+        TryModel: {
+            /**
+             * Section
+             * @description section of the settings that names the model
+             * @enum {string}
+             */
+            section: "capture.extractor" | "recall.anticipate" | "recall.judge";
+        };
         /**
          * Tune
          * @description A request to fit the levels before a prompt to this store and, for an embedder of the user's own, the cosine bars of the preset.
@@ -14906,6 +14998,61 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            422: components["responses"]["UnprocessableEntity"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
+        };
+    };
+    try_model: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TryModel"];
+            };
+        };
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "works": false,
+                     *       "model": "",
+                     *       "sent": "",
+                     *       "answer": "",
+                     *       "seconds": 0,
+                     *       "tokens_in": 0,
+                     *       "tokens_out": 0,
+                     *       "problem": "No model is set here.",
+                     *       "hint": "Set capture.extractor.provider first."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ModelTest"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description Only the user can have a language model asked. On the loopback port: a page of another origin asks. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             413: components["responses"]["RequestEntityTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             421: components["responses"]["MisdirectedRequest"];

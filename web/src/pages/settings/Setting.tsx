@@ -6,33 +6,38 @@ import { useRevert, useSet, type Place } from "../../api/queries";
 import type { SettingRow } from "../../api/types";
 import { Words } from "../../ui/Words";
 import { Control } from "./Control";
+import type { Asking } from "./questions";
 import { differs, isOwn, LAYER_WORDS, shown, wins } from "./layers";
 
-/** One setting: what it means, its value, whose value that is. `whole` = named with its section; `children` stand below its meaning. */
-export function Setting({ row, place, whole, id, children }: { row: SettingRow; place: Place; whole: boolean; id: string; children?: ReactNode }) {
+/** One setting: what it means, its value, whose value that is. `asking` = it stands among the plain questions; `children` stand below its meaning. */
+export function Setting({ row, place, asking, id, children }: { row: SettingRow; place: Place; asking?: Asking; id: string; children?: ReactNode }) {
   const [why, setWhy] = useState(false);
   const set = useSet(place);
   const revert = useRevert(place);
   const { about } = row;
   const own = isOwn(row, place);
-  const name = whole ? row.key : row.key.split(".").at(-1)!;
+  const [changed, setChanged] = useState(false);
   const [problem, setProblem] = useState<Error | null>(null); // stays until the next answer: no button moves under a click
-  const answered = { onError: setProblem, onSuccess: () => setProblem(null) };
+  const answered = { onError: setProblem, onSuccess: () => (setProblem(null), setChanged(true)) };
   return (
     <li className="setting" data-own={own || undefined}>
       <div className="setting-words">
         <p className="setting-name">
-          <span id={`name-${id}`} className="mono">{name}</span>
+          <span id={`name-${id}`} className={asking === undefined ? "mono" : undefined}>{asking?.question ?? row.key.split(".").at(-1)}</span>
           <span className="from" data-own={own || undefined}>
             {whoseWords(row, place, own)}
           </span>
         </p>
         <p className="setting-about">
-          <Words text={about.about} />
+          {asking === undefined ? <Words text={about.about} /> : asking.cost}
           {rangeOf(row) !== "" && <span className="faint"> · {rangeOf(row)}</span>}
-          {about.restart && <span className="faint"> · read when the daemon starts</span>}
         </p>
-        {about.guidance !== "" && <p className="guidance"><Words text={about.guidance} /></p>}
+        {about.restart && changed && (
+          <p className="setting-restart" role="status">
+            Restart needed: run <code>tacit stop</code>; the next session starts the daemon with it.
+          </p>
+        )}
+        {asking === undefined && about.guidance !== "" && <p className="guidance"><Words text={about.guidance} /></p>}
         {children}
         {problem !== null && (
           <p className="setting-problem" role="alert">
@@ -51,7 +56,7 @@ export function Setting({ row, place, whole, id, children }: { row: SettingRow; 
             </ActionIcon>
           </Tooltip>
         )}
-        <Tooltip label="Why it has this value">
+        <Tooltip label={asking === undefined ? "Why it has this value" : `${row.key}: why it has this value`}>
           <ActionIcon variant={why ? "light" : "subtle"} color="gray" aria-label={`Why ${row.key} has this value`} aria-expanded={why} onClick={() => setWhy(!why)}>
             <IconHelpCircle size={16} />
           </ActionIcon>

@@ -1,7 +1,7 @@
 import "./settings.css";
 import { Alert, Autocomplete, Button, SegmentedControl, Select, Switch, TextInput } from "@mantine/core";
 import { IconArrowBackUp, IconSearch } from "@tabler/icons-react";
-import { useEffect, useMemo, useRef, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { useSearchParams } from "react-router";
 import { useRevert, useSettings, type Place } from "../../api/queries";
 import type { LevelRow, SettingRow, SettingsView } from "../../api/types";
@@ -11,6 +11,8 @@ import { Head } from "../../ui/Head";
 import { plural, wordsOf } from "../../ui/words";
 import { Setting } from "./Setting";
 import { Levels } from "./Levels";
+import { GROUPS, type Group } from "./questions";
+import { TestModel } from "./TestModel";
 import { differs, isOwn } from "./layers";
 
 export function Component() {
@@ -30,13 +32,13 @@ export function Component() {
     );
   return (
     <>
-      <Head title="Settings" text="A change holds at once, without a restart. The question mark tells which layer won." />
+      <Head title="Settings" text="What people change, in plain words, each with what it costs. The question mark tells where a value comes from." />
       <Answer of={asked} rows={14}>
         {(view) => (
           <>
             <Whose view={view} place={place} setPlace={setPlace} />
             <div className="filters settings-find" role="search">
-              <TextInput data-search aria-label="Find a setting" placeholder="Find: threshold, pinned, budget" leftSection={<IconSearch size={14} />} value={find} onChange={(event) => setFind(event.currentTarget.value)} w={280} />
+              <TextInput data-search aria-label="Search all settings" placeholder="Search all settings: cost, pinned" leftSection={<IconSearch size={14} />} value={find} onChange={(event) => setFind(event.currentTarget.value)} w={280} />
               <Switch label={place.holder === "user" ? "Only what differs from the defaults" : "Only overrides"} checked={only} onChange={(event) => setOnly(event.currentTarget.checked)} />
             </div>
             {view.warnings.map((warning) => (
@@ -138,47 +140,61 @@ function overridesOf(view: SettingsView): string {
 }
 
 function List({ view, place, find, only }: { view: SettingsView; place: Place; find: string; only: boolean }) {
-  const sections = useMemo(() => {
-    const words = find.toLowerCase().split(/\s+/).filter(Boolean);
-    const rows = view.settings.filter(
-      (row) =>
-        (place.holder === "user" || row.about.per_agent) &&
-        (!only || (place.holder === "user" ? differs(row) : isOwn(row, place))) &&
-        words.every((word) => `${row.key} ${row.about.about} ${row.about.guidance}`.toLowerCase().includes(word)),
-    );
-    const found = new Map<string, SettingRow[]>();
-    if (words.length === 0 && !only)
-      for (const [group, keys] of Object.entries(GROUPS)) found.set(group, rows.filter((row) => keys.includes(row.key)));
-    for (const row of rows) found.set(row.about.section, [...(found.get(row.about.section) ?? []), row]);
-    return [...found];
-  }, [view, place, find, only]);
-  if (sections.length === 0)
-    return <Empty title={only ? "Everything follows the default" : "No such setting"} text={only ? "Change a value below “All” and it stands here as an override." : "Other words, or none."} />;
+  const words = find.toLowerCase().split(/\s+/).filter(Boolean);
+  const asked = words.length > 0 || only;
+  const [all, setAll] = useState(false);
+  const rows = view.settings.filter(
+    (row) =>
+      (place.holder === "user" || row.about.per_agent) &&
+      (!only || (place.holder === "user" ? differs(row) : isOwn(row, place))) &&
+      words.every((word) => `${row.key} ${row.about.about} ${row.about.guidance} ${plainOf(row.key)}`.toLowerCase().includes(word)),
+  );
+  const sections = [...new Set(rows.map((row) => row.about.section))];
+  if (rows.length === 0)
+    return <Empty title={only ? "Everything follows the default" : "No such setting"} text={only ? "Change a value and it stands here as an override." : "Other words, or none."} />;
   return (
-    <div className="settings">
-      <nav className="settings-nav" aria-label="Sections">
-        <ul>
-          {sections.map(([section, rows]) => (
-            <li key={section}>
-              <a
-                href={`#section-${section}`}
-                onClick={(event) => {
-                  event.preventDefault();
-                  document.getElementById(`section-${section}`)?.scrollIntoView();
-                }}
-              >
-                {titleOf(section)} {rows.some((row) => isOwn(row, place)) && <i className="own-dot" title="has values of its own" />}
-              </a>
-            </li>
-          ))}
-        </ul>
-      </nav>
-      <div className="grid">
-        {sections.map(([section, rows]) => (
-          <Section key={section} section={section} rows={rows} place={place} levels={view.levels} />
-        ))}
-      </div>
+    <div className="grid">
+      {!asked && GROUPS.map((group) => <Questions key={group.name} group={group} rows={rows} place={place} levels={view.levels} />)}
+      {!asked && (
+        <Button variant="default" className="settings-all" aria-expanded={all} onClick={() => setAll(!all)}>
+          {all ? "Hide all settings" : `All settings: ${rows.length}`}
+        </Button>
+      )}
+      {(asked || all) &&
+        sections.map((section) => <Section key={section} section={section} rows={rows.filter((row) => row.about.section === section)} place={place} levels={view.levels} />)}
     </div>
+  );
+}
+
+const ASKINGS = new Map(GROUPS.flatMap((group) => group.questions).map((one) => [one.key, one]));
+
+/** The plain words of a setting that has some, so that it is found by them, too. */
+function plainOf(key: string): string {
+  const asking = ASKINGS.get(key);
+  return asking === undefined ? "" : `${asking.question} ${asking.cost}`;
+}
+
+/** One group of plain questions; those that this place cannot answer are left out. */
+function Questions({ group, rows, place, levels }: { group: Group; rows: SettingRow[]; place: Place; levels: LevelRow[] }) {
+  const known = group.questions.flatMap((asking) => rows.filter((row) => row.key === asking.key).map((row) => ({ asking, row })));
+  if (known.length === 0) return null;
+  const [first] = known;
+  const off = group.model !== undefined && first?.row.value === "off";
+  const shown = off ? known.slice(0, 1) : known;
+  return (
+    <section className="panel flush" aria-labelledby={`title-${group.name}`}>
+      <h2 className="settings-title" id={`title-${group.name}`}>
+        {group.title}
+      </h2>
+      <ul className="setting-list">
+        {shown.map(({ asking, row }) => (
+          <Setting key={row.key + place.holder + place.name} row={row} place={place} asking={asking} id={`${group.name}-${row.key}`}>
+            {row.key === "recall.level" && levels.length > 0 && <Levels levels={levels} chosen={String(row.value)} />}
+          </Setting>
+        ))}
+      </ul>
+      {group.model !== undefined && !off && <TestModel section={group.model} />}
+    </section>
   );
 }
 
@@ -187,7 +203,7 @@ const ROW_PX = 62;
 /** One section, drawn when it comes near: there are more settings than a person looks at. */
 function Section({ section, rows, place, levels }: { section: string; rows: SettingRow[]; place: Place; levels: LevelRow[] }) {
   const box = useRef<HTMLElement>(null);
-  const [near, setNear] = useState(isGroup(section));
+  const [near, setNear] = useState(rows.length < 8);
   useEffect(() => {
     const watcher = new IntersectionObserver((seen) => seen.some((one) => one.isIntersecting) && setNear(true), { rootMargin: "500px" });
     watcher.observe(box.current!);
@@ -196,13 +212,12 @@ function Section({ section, rows, place, levels }: { section: string; rows: Sett
   return (
     <section ref={box} id={`section-${section}`} className="panel flush" aria-labelledby={`title-${section}`}>
       <h2 className="settings-title" id={`title-${section}`}>
-        {titleOf(section)} {!isGroup(section) && section !== "" && <span className="mono faint">{section}</span>}
+        {titleOf(section)} {section !== "" && <span className="mono faint">{section}</span>}
       </h2>
-      {section === "ambient_awareness" && <p className="faint">Experimental</p>}
       {near ? (
         <ul className="setting-list">
           {rows.map((row) => (
-            <Setting key={row.key + place.holder + place.name} row={row} place={place} whole={isGroup(section)} id={`${section}-${row.key}`}>
+            <Setting key={row.key + place.holder + place.name} row={row} place={place} id={`${section}-${row.key}`}>
               {row.key === "recall.level" && levels.length > 0 && <Levels levels={levels} chosen={String(row.value)} />}
             </Setting>
           ))}
@@ -213,15 +228,6 @@ function Section({ section, rows, place, levels }: { section: string; rows: Sett
     </section>
   );
 }
-
-/** What most people come for, by purpose; each stands in its own section, too. */
-const GROUPS: Record<string, string[]> = {
-  basics: ["preset", "recall.enabled", "recall.level", "recall.shadow", "recall.thresholds.prompt", "recall.budgets.start", "recall.budgets.prompt", "recall.max_items", "capture.enabled"],
-  contextual_search: ["recall.candidates_per_space", "recall.ambient.ratio", "recall.ambient.cosine"],
-  deduplication: ["recall.reinject_after", "recall.history_blocks"],
-  ambient_awareness: ["recall.ambient.enabled", "recall.ambient.pinned_kinds", "recall.ambient.pinned_limit", "recall.ambient.pinned_sort"],
-};
-const isGroup = (section: string) => section in GROUPS;
 
 function titleOf(section: string): string {
   if (section === "") return "Whole";

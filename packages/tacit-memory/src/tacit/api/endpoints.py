@@ -342,6 +342,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         "Settings",
         _get("/v1/settings", settings.get_settings),
         _send("PATCH", "/v1/settings", settings.change_settings, matched="settings"),
+        _send("POST", "/v1/model-tests", settings.try_model),
         _get("/v1/agents", settings.list_agents),
         _send("PATCH", "/v1/agents/{name}", settings.change_agent,
               matched="settings"),

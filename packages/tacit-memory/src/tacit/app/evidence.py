@@ -77,7 +77,7 @@ def evidence_of(scores: Iterable[tuple[str, float]], surface: Surface) -> tuple[
             best[sort] = EvidenceShare(sort=sort, text=_TEXTS[sort], share=share, space=name)
     if not best or surface in START_SURFACES:
         return ()
-    sorts = [sort for sort in _TEXTS if sort != "moment" or surface in _BY_MOMENT]
+    sorts: list[EvidenceSort] = [sort for sort in _TEXTS if sort != "moment" or surface in _BY_MOMENT]
     return tuple(
         best.get(sort) or EvidenceShare(sort=sort, text=_TEXTS[sort], share=0.0, space="") for sort in sorts
     )

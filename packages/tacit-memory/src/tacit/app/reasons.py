@@ -55,7 +55,7 @@ class ShownTrace(Trace):
 
     situation: ShownSituation
     stages: tuple[ShownStage, ...]
-    candidates: tuple[ShownCandidate, ...]
+    candidates: tuple[ShownCandidate, ...] = ()
     sentence: str
     silence: str
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tacit.app.redaction import Redactors
 from tacit.config.home import Home
 from tacit.config.reload import SettingsWatcher
-from tacit.config.settings import Settings
+from tacit.config.settings import Settings, WriterSettings
 from tacit.hosts.registry import HostFolders
 from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Speaker
@@ -74,6 +74,7 @@ class Parts:
         store_as_of: makes an empty store in memory whose date is that moment.
         reranker: a second-stage model of the user's own; None = there is none.
         writer: a language model of the user's own that writes up finished sessions; None = there is none.
+        make_writer: makes a language model from a section's name and settings, to test them; None = the section is off.
         anticipating, judging: language models of the user's own that name memories in the pause, and at the prompt; None = there is none.
         remote_embedder: whether the embedder waits for a server, so that recall must not wait for it.
         salvaged: what became of a damaged store; None = it was sound, or the damaged file is gone.
@@ -94,6 +95,7 @@ class Parts:
     remote_embedder: bool = False
     reranker: Reranker | None = None
     writer: Writer | None = None
+    make_writer: Callable[[str, WriterSettings], Writer | None] = lambda _section, _settings: None
     anticipating: Writer | None = None
     judging: Writer | None = None
     suspect: Callable[[], bool] = lambda: False

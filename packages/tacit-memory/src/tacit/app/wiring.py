@@ -137,6 +137,7 @@ def open_engine(
             store=store,
             embedder=model,
             reranker=_make_reranker(settings.recall.reranker.model),
+            make_writer=make,
             writer=writer or make("capture.extractor", settings.capture.extractor),
             anticipating=anticipating or make("recall.anticipate", settings.recall.anticipate.as_writer()),
             judging=judging or make("recall.judge", settings.recall.judge.as_writer()),

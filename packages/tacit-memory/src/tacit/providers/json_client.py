@@ -120,11 +120,17 @@ class JsonClient:
                 wait_s=_retry_after_s(reply.headers.get("retry-after")),
                 reason="refused",
             )
+        if reply.status_code in (401, 403):  # without the reply, which may repeat the key or a part of it
+            raise ProviderError(
+                f"The model server {self._base} refused the key: status {reply.status_code}.",
+                hint=f"Check the key in the variable that `{self._section}.api_key_env` names, and `{self._section}.endpoint`.",
+                reason="not logged in",
+            )
         if reply.status_code != 200:
             raise ProviderError(
                 f"The model server {self._base} refused: status {reply.status_code}, {text[:_SHOWN_CHARS]!r}.",
                 hint=f"Check `{self._section}.endpoint`, `.model` and the key in the variable that `.api_key_env` names.",
-                reason="not logged in" if reply.status_code in (401, 403) else "refused",
+                reason="refused",
             )
         try:
             answer: object = json.loads(text)

@@ -46,6 +46,7 @@ USERS_ALONE: Mapping[str, str] = {
     "restore_backup": "replace your store by another one",
     "import_transcripts": "have past sessions learned from, since they count as your words",
     "write_up_session": "have sessions sent to a language model",
+    "try_model": "have a language model asked",
     "decide_reviews": _REVIEW,
     "put_folder_project": _SHARING,
     **dict.fromkeys(

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self, cast
 
 from pydantic import Field, model_validator
 
+from tacit.app.admin.model_test import ModelSection, ModelTest
 from tacit.app.engine import Engine
 from tacit.app.values import Caller
 from tacit.config.describe import describe_settings
@@ -52,6 +53,12 @@ class ChangeSettings(Request):
         if bool(self.values) == bool(self.reset):
             raise ValueError("either values to write, or names to reset")
         return self
+
+
+class TryModel(Request):
+    """A request to test an optional language model."""
+
+    section: ModelSection = Field(description="section of the settings that names the model")
 
 
 class ChangeAgent(Request):
@@ -130,6 +137,15 @@ def _parted(values: Mapping[str, Any], prefix: str = "") -> tuple[dict[str, Any]
         else:
             written[key] = value
     return written, reset_keys
+
+
+def try_model(engine: Engine, caller: Caller, request: TryModel) -> ModelTest:
+    """Ask an optional language model one question, to see whether it can be used.
+
+    It tells what was sent, what came, the seconds and the tokens; or what is wrong and what to do. The settings on file are used, also those that
+    the daemon reads only when it starts. Neither the answer nor the log holds the API key.
+    """
+    return engine.admin.options.try_model(request.section)
 
 
 def list_agents(engine: Engine, caller: Caller, request: ListAgents) -> Agents:

@@ -26,7 +26,7 @@ OPERATIONS = """
     list_sessions list_share_requests list_teams list_traces list_transcripts log_in log_out
     mute_session purge_memories put_folder_project put_item put_member put_repository_team
     rate_memory recall remember report_event report_library_event rescan restore_backup
-    search_items share_memory sign_in stream_traces sync tune undo_change why_not write_up_session
+    search_items share_memory sign_in stream_traces sync try_model tune undo_change why_not write_up_session
 """
 """The ids by which generated clients call the API: a name that goes away or changes breaks them, see docs/reference/api-conventions.md."""
 

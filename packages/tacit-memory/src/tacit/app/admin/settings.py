@@ -13,10 +13,12 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from tacit.app.admin.model_test import ModelSection, ModelTest, ask_model, model_settings
 from tacit.app.projects import ProjectRegistry
 from tacit.app.values import Parts
 from tacit.config.describe import Described, describe_settings
 from tacit.config.design_names import own_key
+from tacit.config.environment import secret
 from tacit.config.fields import unknown_setting
 from tacit.config.layers import LayerName, Origin, SettingsReport, read_settings
 from tacit.config.levels import levels_in_use, uses_levels
@@ -32,6 +34,7 @@ from tacit.config.preset_files import preset_names
 from tacit.config.settings import LevelName, Settings
 from tacit.errors import InvalidInput
 from tacit.model.pack import Surface
+from tacit.providers.writing import key_variable
 
 SESSIONS_READ = 500
 INJECTION = "recall."
@@ -228,6 +231,12 @@ class SettingsAdmin:
             return settings.model_copy(update={"recall": recall})
 
         return adjust
+
+    def try_model(self, section: ModelSection) -> ModelTest:
+        """Ask the optional model of `section` one question, with the settings on file. Blocks, at most 30 seconds."""
+        settings = model_settings(self._parts.settings.current(), section)
+        name = key_variable(settings)
+        return ask_model(section, settings, self._parts.make_writer, key=secret(name), key_name=name)
 
     # --- changing
 
