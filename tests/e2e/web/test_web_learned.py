@@ -99,6 +99,8 @@ def test_what_a_session_taught_is_accepted_edited_and_dropped_on_its_page(page, 
     settle(page)
     panel = page.get_by_role("region", name="What this session taught")
     expect(panel).to_contain_text("your word")
+    first = page.get_by_role("region", name="Turn 1", exact=True)
+    expect(first.locator(".noted")).to_contain_text(RULE.rstrip("."))
     expect(panel).to_contain_text("written down by fake-writer@1")
     # A command that the user never typed waits; any other note of the agent counts as its own.
     expect(panel).to_contain_text("1 of them waits for you")
@@ -126,3 +128,21 @@ def test_what_a_session_taught_is_accepted_edited_and_dropped_on_its_page(page, 
     page.get_by_text("Saved:").first.wait_for()
     expect(panel).to_contain_text(better)
     assert statements(place)[better]["fate"] == "new"
+
+
+def test_an_imported_session_shows_what_it_taught_turn_by_turn(page, place):
+    said = exchange(
+        "Look at the importer.",
+        "It reads depots.",
+        "From now on always write depots in lower case.",
+        "I will.",
+    )
+    path = write_transcript(
+        place.home.parent / "s2.jsonl", *said, cwd=place.home.parent / "shop", session="s2"
+    )
+    place.api("/v1/transcripts", "POST", {"paths": [str(path)], "named": True})
+    page.goto(f"{place.base}/ui/sessions")
+    page.locator("a.session", has_text="Look at the importer.").click()
+    turn = page.get_by_role("region", name="Turn 2", exact=True)
+    expect(turn.locator(".noted")).to_contain_text("depots in lower case")
+    expect(turn).not_to_contain_text("nothing given")  # what it was given is not known

@@ -14,7 +14,7 @@ export function Asked({ trace, aside }: { trace: Trace; aside?: ReactNode }) {
       <div className="asked-line">
         <SurfaceMark surface={trace.surface} />
         <span className="faint">{whenOf(trace.at_ms)}</span>
-        {trace.session !== "" && (
+        {rest.join("/") !== "" && (
           <Link className="asked-session" to={`/sessions/${encodeURIComponent(host)}/${encodeURIComponent(rest.join("/"))}`}>
             {trace.session}
             {trace.turn > 0 && `, turn ${trace.turn}`}

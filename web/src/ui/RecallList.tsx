@@ -64,7 +64,7 @@ function Outcome({ row }: { row: RecallRow }) {
     );
   return (
     <span className="recall-outcome" data-kept>
-      <b>{row.injected.length}</b> injected, {row.tokens} tokens
+      <b>{row.injected.length}</b> given, {row.tokens} tokens
     </span>
   );
 }

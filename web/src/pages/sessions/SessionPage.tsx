@@ -4,15 +4,15 @@ import { Button, Tooltip } from "@mantine/core";
 import { IconCheck, IconVolume, IconVolumeOff, IconX } from "@tabler/icons-react";
 import { useState } from "react";
 import { Link, useParams } from "react-router";
-import { useMemory, useMute, useSession } from "../../api/queries";
-import type { InjectedMemory, SessionView } from "../../api/types";
+import { useLearned, useMemory, useMute, useSession } from "../../api/queries";
+import type { InjectedMemory, LearnedStatement, SessionView } from "../../api/types";
 import { Answer } from "../../ui/Answer";
 import { Head } from "../../ui/Head";
 import { Kind } from "../../ui/Kind";
 import { Panel } from "../../ui/Panel";
 import { RecallList } from "../../ui/RecallList";
 import { SurfaceMark } from "../../ui/SurfaceMark";
-import { countOf, plural, timeOf, whenOf } from "../../ui/words";
+import { plural, timeOf, whenOf } from "../../ui/words";
 import { LearnedPanel } from "./LearnedPanel";
 import { projectOf, titleOf } from "./Sessions";
 
@@ -25,6 +25,11 @@ export function Component() {
 function Whole({ view }: { view: SessionView }) {
   const { session } = view;
   const mute = useMute();
+  const statements = useLearned(session.key).data?.learned?.statements ?? [];
+  const turnsOf = (one: LearnedStatement) => (one.evidence.length > 0 ? one.evidence.map((said) => said.turn) : [0]);
+  const notedIn = (turn: number) => statements.filter((one) => turnsOf(one).includes(turn));
+  const told = new Set(view.turns.map((turn) => turn.turn));
+  const others = [...new Set(statements.flatMap(turnsOf))].filter((turn) => !told.has(turn)).sort((a, b) => a - b);
   return (
     <>
       <Head
@@ -34,7 +39,7 @@ function Whole({ view }: { view: SessionView }) {
             {projectOf(session)}, <span className="mono">{session.key}</span>
             {session.started_at_ms > 0 && `, from ${whenOf(session.started_at_ms)}`}
             {session.turn > 0 && `; ${plural(session.turn, "turn")}`}
-            {session.imported ? "; imported, so what it was given is not known" : `, ${plural(session.exposures, "memory", "memories")} given, ${countOf(session.tokens)} tokens${session.ended ? "; ended" : ""}`}
+            {session.imported ? "; imported, so what it was given is not known" : `, ${plural(session.exposures, "memory", "memories")} given${session.ended ? "; ended" : ""}`}
           </>
         }
       >
@@ -64,10 +69,21 @@ function Whole({ view }: { view: SessionView }) {
                 <header>
                   <h2>{turn.turn === 0 ? "Start" : `Turn ${turn.turn}`}</h2>
                   <span className="faint num">{timeOf(turn.at_ms)}</span>
-                  <span className="turn-sum">{turn.exposures.length > 0 ? `${turn.exposures.length} given, ${turn.exposures.reduce((sum, one) => sum + one.tokens, 0)} tokens` : "nothing given"}</span>
+                  <span className="turn-sum">{turn.exposures.length > 0 ? `${turn.exposures.length} given` : "nothing given"}</span>
                 </header>
                 <RecallList rows={turn.recalls} days={false} />
                 <Given turn={turn} />
+                <Noted statements={notedIn(turn.turn)} />
+              </section>
+            </li>
+          ))}
+          {others.map((turn) => (
+            <li key={turn}>
+              <section className="panel flush turn" aria-label={`Turn ${turn}`}>
+                <header>
+                  <h2>{turn === 0 ? "No turn is known" : `Turn ${turn}`}</h2>
+                </header>
+                <Noted statements={notedIn(turn)} />
               </section>
             </li>
           ))}
@@ -80,6 +96,23 @@ function Whole({ view }: { view: SessionView }) {
         </aside>
       </div>
     </>
+  );
+}
+
+/** What was learned in a turn. */
+function Noted({ statements }: { statements: LearnedStatement[] }) {
+  if (statements.length === 0) return null;
+  return (
+    <ul className="given noted">
+      {statements.map(({ memory }) => (
+        <li key={memory.id}>
+          <span className="faint">noted</span>
+          <Link to={`/memories/${memory.id}`}>
+            <Kind name={memory.kind} /> {memory.content}
+          </Link>
+        </li>
+      ))}
+    </ul>
   );
 }
 

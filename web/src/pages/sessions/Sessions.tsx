@@ -9,7 +9,7 @@ import { useFilters } from "../../ui/filters";
 import { Head } from "../../ui/Head";
 import { Pages } from "../../ui/Pages";
 import { SavedFilters } from "../../ui/SavedFilters";
-import { agoOf, countOf, dateOf, timeOf } from "../../ui/words";
+import { agoOf, dateOf, timeOf } from "../../ui/words";
 
 export function Component() {
   const { params, put, text, setText, words } = useFilters();
@@ -75,9 +75,6 @@ function Row({ row }: { row: SessionRow }) {
       </span>
       <span className="session-figure num">
         <b>{row.imported ? "–" : row.exposures}</b> given
-      </span>
-      <span className="session-figure num">
-        <b>{row.imported ? "–" : countOf(row.tokens)}</b> tokens
       </span>
       <span className="session-last faint">{row.imported ? "imported" : row.ended ? "ended" : agoOf(row.last_signal_at_ms)}</span>
     </Link>

@@ -30,7 +30,7 @@ export function Setting({ row, place, asking, id, children }: { row: SettingRow;
         </p>
         <p className="setting-about">
           {asking === undefined ? <Words text={about.about} /> : asking.cost}
-          {rangeOf(row) !== "" && <span className="faint"> · {rangeOf(row)}</span>}
+          {rangeOf(row) !== "" && <span className="faint">{asking?.cost === "" ? "" : " · "}{rangeOf(row)}</span>}
         </p>
         {about.restart && changed && (
           <p className="setting-restart" role="status">

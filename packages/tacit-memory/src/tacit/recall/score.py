@@ -521,8 +521,8 @@ MIN_EXPLAINED_RELEVANCE = 0.1
 MIN_EXPLAINED_GAIN = 0.2
 _MAX_REASONS = 3
 _EVIDENCE_TEXTS = {
-    "character": "spelled alike",
-    "cosine": "near in meaning",
+    "character": "nearer in spelling than most",
+    "cosine": "nearer in meaning than most",
     "rare": "a word that few others have",
     "nearness": "a matter of this project",
     "covered": "says much of what is asked",
