@@ -11203,7 +11203,7 @@ export interface operations {
                      *             "covered": 0.320499986410141
                      *           },
                      *           "reasons": [
-                     *             "spelled alike",
+                     *             "nearer in spelling than most",
                      *             "says much of what is asked"
                      *           ]
                      *         }
@@ -11324,7 +11324,7 @@ export interface operations {
                      *             "fused": 2.63333,
                      *             "relevance": 0.3468,
                      *             "reasons": [
-                     *               "spelled alike",
+                     *               "nearer in spelling than most",
                      *               "says much of what is asked"
                      *             ],
                      *             "evidence": [
@@ -12001,7 +12001,7 @@ export interface operations {
                      *             "fused": 2.63333,
                      *             "relevance": 0.3468,
                      *             "reasons": [
-                     *               "spelled alike",
+                     *               "nearer in spelling than most",
                      *               "says much of what is asked"
                      *             ],
                      *             "evidence": [
@@ -14446,7 +14446,7 @@ export interface operations {
                      *         "login": "lgn_7",
                      *         "secret": "s3cr3t-of-the-login",
                      *         "code": "ABCD-EFGH",
-                     *         "until_ms": 1761591600000,
+                     *         "until_ms": 1761588000000,
                      *         "browser_url": "https://tacit.example.com/sso/lgn_7"
                      *       },
                      *       "result": null
@@ -15908,7 +15908,7 @@ export interface operations {
                      *         "handovers_pending": 0,
                      *         "vectors": 10,
                      *         "vectors_missing": 0,
-                     *         "size_bytes": 2472008,
+                     *         "size_bytes": 2533808,
                      *         "schema_version": 1
                      *       },
                      *       "embedder": "all-minilm-l6-v2-int8@1/384",

@@ -65,6 +65,7 @@ from tacit.ports.store import (
     no_step,
 )
 from tacit.ports.writer import is_headless_folder
+from tacit.reading.prompts import names_a_session
 from tacit.reading.situation import utterance_of
 from tacit.reading.trigger_model import LocalTriggers
 from tacit.safety.redact import TextRedactor
@@ -815,7 +816,7 @@ def _said_on(branch: LearnedOn | None, drafts: Sequence[Draft]) -> Sequence[Draf
 def _first_prompt(transcript: Transcript) -> str:
     """Return the user's first prompt, as far as a title needs it; "" = none was read. A bare slash command is none."""
     prompts = (turn.text for turn in transcript.turns if turn.role == "user")
-    first = next((text for text in prompts if not text.startswith("/") or " " in text), "")
+    first = next(filter(names_a_session, prompts), "")
     return first[: 4 * PROMPT_CHARS]
 
 

@@ -64,6 +64,11 @@ def by_program(origin: object, *sources: object, entrypoint: str | None = None) 
     )
 
 
+def names_a_session(text: str) -> bool:
+    """Whether a prompt says what a session is about: a person wrote it, and it is more than a bare slash command."""
+    return bool(text.strip()) and not machine_made(text) and (not text.startswith("/") or " " in text)
+
+
 def machine_made(text: str) -> bool:
     """Whether a program, not a person, wrote the prompt `text`, by its first `LOOKED_AT_CHARS` characters."""
     return _OPENING.match(text[:LOOKED_AT_CHARS]) is not None

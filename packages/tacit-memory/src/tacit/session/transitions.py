@@ -27,6 +27,7 @@ from tacit.model.signal import (
 )
 from tacit.model.trace import AskedWith
 from tacit.model.trigger import Situation
+from tacit.reading.prompts import names_a_session
 from tacit.session import ledger
 from tacit.session.projects import is_user_folder
 
@@ -243,7 +244,8 @@ def _prompted(state: SessionState, signal: PromptSubmitted) -> SessionState:
         state,
         turn=state.turn + 1,
         recent_prompts=(*state.recent_prompts, signal.text[:PROMPT_CHARS])[-MAX_PROMPTS:],
-        first_prompt=state.first_prompt or signal.text[:PROMPT_CHARS],
+        first_prompt=state.first_prompt
+        or (signal.text[:PROMPT_CHARS] if names_a_session(signal.text) else ""),
         agent_tasks=(),
         last_message_end=end,
         ended=False,

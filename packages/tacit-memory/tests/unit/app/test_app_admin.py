@@ -228,10 +228,12 @@ def test_a_session_turn_by_turn_over_a_compaction():
         )
 
 
-def test_a_session_keeps_its_first_prompt_for_its_name():
+def test_a_session_keeps_its_first_real_prompt_for_its_name():
     store = SqliteStore.temporary(clock=FakeClock(now_ms=0))
     state = SessionState(key=KEY)
-    for n, words in enumerate(("Fix the cart", *"abcdef")):
+    for n, words in enumerate(
+        ("/clear", "<task-notification>done</task-notification>", "Fix the cart", *"abcdef")
+    ):
         state = apply_signal(state, PromptSubmitted(key=f"k{n}", session=KEY, at_ms=n, cwd="/w", text=words))
     store.save_session(state)
     users = Visibility(store, speaker=Speaker.USER)
