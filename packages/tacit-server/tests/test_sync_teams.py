@@ -193,6 +193,21 @@ def test_nobody_decides_on_their_own_request_where_somebody_else_may(acme):
     assert acme.requests.decide(acme.ana, acme.core, alone.id, "accept", now_ms=NOW).state == "accepted"
 
 
+def test_the_mark_of_a_request_begins_its_id_and_that_of_the_shared_memory(acme):
+    ids = set()
+    for _ in range(2):  # the same words may be asked for again after a decision
+        request = acme.requests.ask(acme.bo, acme.core, RULE, mark="0123456ab", now_ms=NOW)
+        assert request.id.startswith("req_0123456ab")
+        accepted = acme.accept(request)
+        assert accepted.memory_id == request.id.replace("req_", "mem_")
+        acme.requests.unshare(acme.bo, acme.core, accepted.memory_id, now_ms=NOW)
+        ids.add(request.id)
+    assert len(ids) == 2
+    for odd in ("0123456a", "0123456abc", "0123456A-", "0123456\0a", "0123456a\n"):
+        with pytest.raises(InvalidPayload):
+            acme.requests.ask(acme.bo, acme.core, RULE, mark=odd, now_ms=NOW)
+
+
 def test_who_accepts_changes_the_words_and_replaces_what_was_shared(acme):
     first = acme.accept(acme.ask(acme.bo)).memory_id
     request = acme.ask(acme.bo, replace(RULE, content="Commit messages end with the ticket number."))
