@@ -213,7 +213,7 @@ def admin(
         code = teams.members.appoint(organization, checked_account(account), name="", now_ms=now_ms)
     typer.echo(f"{account} administers {organization}.")
     if code:
-        typer.echo(f"{account} comes in with: tacit login URL --code {code} (with --first if the account is new)")
+        typer.echo(f"{account} comes in with: tacit login URL --code {code} (a new account: --first)")
 
 
 @app.command("remove-organization")
