@@ -51,7 +51,7 @@ SESSION = """
 import sys
 from tacit_client import AuthenticatedClient
 from tacit_client.api.memories import edit_memory, list_memories, remember, undo_change
-from tacit_client.models import Changed, Edit, ListedMemories, OneMemory, Problem, Remember, Undo
+from tacit_client.models import Changed, Edit, Edited, ListedMemories, Problem, Remember, Undo
 
 with AuthenticatedClient(base_url=sys.argv[1], token=sys.argv[2]) as client:
     stored = remember.sync(client=client, body=Remember(content="Amounts are integer cents.", scope="universal"))
@@ -60,7 +60,7 @@ with AuthenticatedClient(base_url=sys.argv[1], token=sys.argv[2]) as client:
     listed = list_memories.sync(client=client, limit=10)
     assert isinstance(listed, ListedMemories) and [one.id for one in listed.memories] == [name], listed
     edited = edit_memory.sync(name, client=client, body=Edit(content="Amounts are whole cents."))
-    assert isinstance(edited, OneMemory) and edited.memory.content == "Amounts are whole cents.", edited
+    assert isinstance(edited, Edited) and edited.memory.content == "Amounts are whole cents.", edited
     undone = undo_change.sync(client=client, body=Undo(id=edited.change_id))
     assert isinstance(undone, Changed), undone
     refused = edit_memory.sync("mem_none", client=client, body=Edit(content="Nothing."))

@@ -13,7 +13,7 @@ from typing import Any
 
 from tacit.app.queries.agent_tools import AgentStats
 from tacit.app.reasons import reason_text, silence_text
-from tacit.model.changes import Change, Contradict, Retire, Skip, Supersede
+from tacit.model.changes import Change, Contradict, Retire, Rewrite, Skip, Supersede
 from tacit.model.memory import Memory, day
 from tacit.model.trace import Trace
 from tacit.safety.escape import escape_text
@@ -142,7 +142,8 @@ def changes_data(changes: Sequence[Change], note: str) -> dict[str, Any]:
 
 
 def _change(change: Change) -> dict[str, Any]:
-    row: dict[str, Any] = {"change": type(change).__name__.lower(), "id": ""}
+    word = "edit" if isinstance(change, Rewrite) else type(change).__name__.lower()
+    row: dict[str, Any] = {"change": word, "id": ""}
     match change:
         case Retire() | Skip(memory=None):
             row["id"] = change.memory_id

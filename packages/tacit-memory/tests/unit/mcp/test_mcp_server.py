@@ -38,6 +38,10 @@ NAMES = LEAN | {
 }  # fmt: skip
 
 
+MOST_SHOWN = 1300
+"""Most tokens of what a model reads of the lean set: names, descriptions and arguments."""
+
+
 class Desk:
     """An engine and whoever asks it from one folder."""
 
@@ -88,6 +92,8 @@ def test_a_set_of_tools_with_its_output_schemas_costs_few_tokens(name, names, mo
     tools = described(name)
     assert {tool["name"] for tool in tools} == names
     assert ExactCounter().count(json.dumps(tools)) < most
+    shown = [{part: tool[part] for part in ("name", "description", "inputSchema")} for tool in tools]
+    assert name == "full" or ExactCounter().count(json.dumps(shown)) < MOST_SHOWN
     for tool in tools:
         assert tool["description"]
         assert tool["title"]
