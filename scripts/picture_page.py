@@ -97,7 +97,9 @@ def picture(page: Page, place: Served, theme: str) -> None:
     page.get_by_role("link", name="Why not given?").click()
     page.get_by_role("textbox", name="Prompt").fill("put the service under load")
     page.get_by_role("button", name="Ask").click()
-    page.get_by_role("region", name="Why it is not given").get_by_role("button", name="Do it").first.wait_for()
+    page.get_by_role("region", name="Why it is not given").get_by_role(
+        "button", name="Do it"
+    ).first.wait_for()
     page.wait_for_timeout(300)
     keep(page, f"why-not-{theme}")
     page.goto(f"{place.base}/ui/api")
