@@ -45,7 +45,6 @@ _BOUNDS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
 """The same where a value is outside of its bounds, made from the context of the error."""
 _OWN = "Value error, "
 """How the message of an error begins that Tacit raised itself while a value was checked."""
-_FIELD = re.compile(r"[a-z_][a-z0-9_]*")
 _TYPE_NAMES = frozenset({"str", "int", "float", "bool", "list", "tuple", "dict", "none"})
 SHOWN_CHARS = 80
 
@@ -96,7 +95,7 @@ def _name_of(place: Sequence[int | str]) -> str:
     """Return the name of a field with the places in it, without the names of types that pydantic adds where several are allowed."""
     parts = [str(place[0])] if place else []
     for part in place[1:]:
-        if isinstance(part, str) and (part in _TYPE_NAMES or not _FIELD.fullmatch(part)):
+        if isinstance(part, str) and (part in _TYPE_NAMES or not (part.isidentifier() and part.islower())):
             break
         parts.append(str(part))
     return ".".join(parts)

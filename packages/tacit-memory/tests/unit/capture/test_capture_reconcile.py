@@ -167,7 +167,7 @@ def test_what_a_program_says_again_changes_nothing() -> None:
     assert decide(replace(memory("Use tabs"), provenance=said), old) == Skip(
         content="Use tabs",
         reason=ChangeReason(cause=ChangeCause.STORED_ALREADY, memory_ids=("mem_old",)),
-        memory_id="mem_old",
+        memory=old,
     )
 
 

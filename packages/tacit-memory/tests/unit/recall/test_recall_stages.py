@@ -67,10 +67,10 @@ def test_guard_is_silent_when_no_action_is_coming():
 @pytest.mark.parametrize(
     ("fields", "surface", "reason"),
     [
-        ({"status": "quarantined"}, Surface.PROMPT, "quarantined"),
-        ({"tier": TrustTier.TOOL}, Surface.PROMPT, "trust"),
-        ({"tier": TrustTier.ASSISTANT}, Surface.START, "trust"),
-        ({"sensitivity": Sensitivity.RESTRICTED}, Surface.PROMPT, "sensitivity"),
+        ({"status": "quarantined"}, Surface.PROMPT, "waits for you"),
+        ({"tier": TrustTier.TOOL}, Surface.PROMPT, "neither said nor confirmed"),
+        ({"tier": TrustTier.ASSISTANT}, Surface.START, "neither said nor confirmed"),
+        ({"sensitivity": Sensitivity.RESTRICTED}, Surface.PROMPT, "must not appear"),
         ({"status": "superseded"}, Surface.ON_DEMAND, "superseded"),
     ],
 )

@@ -313,7 +313,7 @@ def change_for_known_already(
             return Skip(
                 content=memory.content,
                 reason=ChangeReason(cause=ChangeCause.KEEPS_ITS_WORDS, memory_ids=(stored.id,)),
-                memory_id=stored.id,
+                memory=stored,
             )
     return None
 
