@@ -16,7 +16,6 @@ import pytest
 
 from postgres_server import server
 from tacit.errors import NotFound
-from tacit.model.memory import Memory
 from tacit.model.shared import SharedMemory, TeamChanges, TeamMembership
 from tacit.providers.clock import FakeClock
 from tacit.providers.embedding import FakeEmbedder
@@ -74,7 +73,7 @@ class Asking:
     teams: Teams
     who: Principal
 
-    def asked_for(self, _shared: SharedMemory, _memory: Memory) -> bool:
+    def is_mine(self, _shared: SharedMemory) -> bool:
         return False
 
     def teams_if_any(self) -> tuple[TeamMembership, ...]:

@@ -132,6 +132,7 @@ def test_the_authors_sessions_get_the_wording_that_was_accepted_and_not_both(peo
     assert better in told
     assert told.count("Commit messages begin") == 1
     shared = next(each["id"] for each in ana.machine.ask("list")["memories"] if each["content"] == better)
+    wait_for(lambda: bo.has(better), timeout_s=30)
     assert better in bo.machine.tacit("show", shared).stdout, "one id for both"
     ana.machine.tacit("share", memory["id"], "--stop")
     wait_for(lambda: ana.machine.contents() == [STATEMENT], timeout_s=30)

@@ -103,7 +103,7 @@ class Team:
             raise NotFound("The team does not share it.")
         self.put(memory_id, None)
 
-    def asked_for(self, _shared: SharedMemory, _memory: Memory) -> bool:
+    def is_mine(self, _shared: SharedMemory) -> bool:
         return False
 
     def teams_if_any(self) -> tuple[TeamMembership, ...]:

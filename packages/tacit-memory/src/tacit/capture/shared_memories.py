@@ -17,9 +17,10 @@ skipped.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from tacit.capture.bootstrap.team_files import is_name, teammate_trigger
 from tacit.capture.prepare import Preparer
@@ -41,12 +42,28 @@ PAGE = 500
 _ID = re.compile(r"mem_[0-9a-hjkmnp-tv-z]{16}")
 
 
+class Author(Protocol):
+    """The person whose devices share this memory, as a server of teams knows them."""
+
+    def is_mine(self, shared: SharedMemory) -> bool:
+        """Return whether they asked to share it."""
+        ...
+
+    def mark(self, memory: Memory) -> str:
+        """Return the `SharedMemory.mark` of a request of theirs to share `memory` as it is now."""
+        ...
+
+
 @dataclass(slots=True, kw_only=True)
 class _Taken:
-    """The result of a page: changes, and {id of a shared memory: id of the user's memory that says the same, or that it replaced}."""
+    """The result of a page: changes, and {id of a shared memory: id of the user's memory that says the same, or that it replaced}.
+
+    `marks` = of each scope that was looked at, {mark of a request: id of the user's memory that it would share}.
+    """
 
     changes: list[Change] = field(default_factory=list[Change])
     own: dict[str, str] = field(default_factory=dict[str, str])
+    marks: dict[Scope, dict[str, str]] = field(default_factory=dict[Scope, dict[str, str]])
 
 
 class SharedMemories:
@@ -64,7 +81,7 @@ class SharedMemories:
         page: TeamChanges,
         before: TeamState,
         *,
-        asked_for: Callable[[SharedMemory, Memory], bool],
+        author: Author,
         now_ms: int,
     ) -> tuple[Change, ...]:
         """Store one page of a team's changes and the new cursor in one transaction; returns the changes.
@@ -73,7 +90,7 @@ class SharedMemories:
             team: the name of the team.
             page: the page, as the server sent it.
             before: what was known about the team before.
-            asked_for: tells whether a shared memory was made of the user's request to share one of their own as it is now.
+            author: the user.
             now_ms: the time, in milliseconds since the epoch.
 
         Raises:
@@ -86,7 +103,7 @@ class SharedMemories:
         newest = {memory.id: memory for memory in page.memories}
         gone = {*page.purged, *self._store.purged_memories()} if newest else set(page.purged)
         for memory in sorted(newest.values(), key=lambda memory: not memory.holds):
-            self._follow(team, memory, taken, gone, asked_for=asked_for, now_ms=now_ms)
+            self._follow(team, memory, taken, gone, author=author, now_ms=now_ms)
         for memory_id in page.purged:
             self._give_back(team, memory_id, taken)
         named = newest.keys() | set(page.purged)
@@ -142,7 +159,7 @@ class SharedMemories:
         taken: _Taken,
         gone: AbstractSet[str],
         *,
-        asked_for: Callable[[SharedMemory, Memory], bool],
+        author: Author,
         now_ms: int,
     ) -> None:
         """Add the changes that follow from one memory of a page to `taken`. `gone` = ids of memories that were purged."""
@@ -169,7 +186,7 @@ class SharedMemories:
             taken.own.pop(shared.id, None)
             if own := self._said_by_user(prepared):
                 taken.own[shared.id] = own
-            elif own := self._reworded(shared, prepared, asked_for):
+            elif own := self._reworded(shared, prepared, taken, author):
                 taken.own[shared.id] = own
                 taken.changes.append(Supersede(memory=prepared, old_id=own, at_ms=now_ms, reason=reason))
             else:
@@ -196,22 +213,23 @@ class SharedMemories:
         by_team = (ChangeCause.UNSHARED, ChangeCause.TEAM_LEFT)
         return not newest or newest[0].reason.cause not in by_team
 
-    def _reworded(
-        self, shared: SharedMemory, prepared: Memory, asked_for: Callable[[SharedMemory, Memory], bool]
-    ) -> str:
+    def _reworded(self, shared: SharedMemory, prepared: Memory, taken: _Taken, author: Author) -> str:
         """Return the id of the user's memory that they asked to share, and that the team shares in other words; "" = none.
 
         It is none that the user changed since, or that refuses calls, which a teammate's word cannot do.
         """
-        if prepared.status != "active":
+        if prepared.status != "active" or not author.is_mine(shared):
             return ""
-        where, scope, offset = MemoryFilter(), ScopeFilter.of(prepared.scope), 0
-        while found := self._store.list_memories(where, scope=scope, limit=PAGE, offset=offset):
-            offset += len(found)
-            for memory in found:
-                if not (memory.provenance.team or memory.trigger.blocking) and asked_for(shared, memory):
-                    return memory.id
-        return ""
+        marks = taken.marks.get(prepared.scope)
+        if marks is None:
+            marks = taken.marks[prepared.scope] = {}
+            where, scope, offset = MemoryFilter(), ScopeFilter.of(prepared.scope), 0
+            while found := self._store.list_memories(where, scope=scope, limit=PAGE, offset=offset):
+                offset += len(found)
+                for memory in found:
+                    if not (memory.provenance.team or memory.trigger.blocking):
+                        marks[author.mark(memory)] = memory.id
+        return marks.get(shared.mark, "")
 
     def _shared_again(
         self, team: str, lost: AbstractSet[str], taken: _Taken, now_ms: int

@@ -6,7 +6,7 @@ refuses on purpose is raised and becomes an error result; a statement of an agen
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
@@ -134,7 +134,7 @@ def _found(text: str, memories: Sequence[Memory] = (), *, more: int = 0) -> Tool
 
 
 def _answer(
-    engine: Engine, caller: Caller, answer: ContextAnswer, *, scope: str = "", kinds: Sequence[str] = ()
+    engine: Engine, caller: Caller, answer: ContextAnswer, *, scope: str = "", kinds: Collection[str] = ()
 ) -> ToolAnswer:
     """Return the answer, or why it is empty: refused, too long, or nothing that fits beside what is on record."""
     if answer.block.empty and answer.refused:

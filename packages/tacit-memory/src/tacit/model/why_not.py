@@ -115,7 +115,7 @@ class Remedy:
 
     @property
     def safe(self) -> bool:
-        """Whether it lets the memory through for few others: at most one in ten, or two where few were run again."""
+        """Whether the remedy may be offered: of the other recalls that were run again, at most one in ten would have given the memory too (two are always allowed)."""
         return self.others <= max(2, self.of // 10)
 
 

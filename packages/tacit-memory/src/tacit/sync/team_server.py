@@ -63,9 +63,9 @@ class TeamServer:
         """Return the mark of a request to share `memory` as it is now, see `AccountKey.mark`; "" without a key."""
         return self._key.mark(memory.id, memory.content_hash) if self._key else ""
 
-    def asked_for(self, shared: SharedMemory, memory: Memory) -> bool:
-        """Return whether the shared memory was made of a request of this account to share `memory` as it is now, maybe with other words."""
-        return self._key is not None and shared.author == self._account and shared.mark == self.mark(memory)
+    def is_mine(self, shared: SharedMemory) -> bool:
+        """Return whether this account asked to share the memory."""
+        return self._key is not None and shared.author == self._account
 
     def teams(self) -> tuple[TeamMembership, ...]:
         """Return the caller's teams; empty also if the server does not support teams."""

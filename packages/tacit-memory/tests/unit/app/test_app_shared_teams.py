@@ -83,11 +83,8 @@ class Home:
     def take(self, *memories: SharedMemory, team: str = TEAM, **page: Any) -> None:
         before = TEAMS.read(self.store).get(team) or TeamState()
         changes = TeamChanges(memories=memories, **{"cursor": before.cursor + "x", **page})
-        self.shared.take_over(team, changes, before, asked_for=self.asked_for, now_ms=NOW)
-
-    def asked_for(self, shared: SharedMemory, memory: Memory) -> bool:
-        server = TeamServer(cast(ServerConnection, None), account="ana", key=self.key)
-        return server.asked_for(shared, memory)
+        author = TeamServer(cast(ServerConnection, None), account="ana", key=self.key)
+        self.shared.take_over(team, changes, before, author=author, now_ms=NOW)
 
     def own(self, number: int, content: str = "Releases go out on Thursdays.") -> Memory:
         draft = Draft(
@@ -129,8 +126,7 @@ class Server:
         self._teams = teams or (TeamMembership(team=TEAM, role="reader", name="Bo"),)
         self.asked: list[str] = []
 
-    def asked_for(self, shared: SharedMemory, memory: Memory) -> bool:
-        del shared, memory
+    def is_mine(self, _shared: SharedMemory) -> bool:
         return False
 
     def teams_if_any(self) -> tuple[TeamMembership, ...]:

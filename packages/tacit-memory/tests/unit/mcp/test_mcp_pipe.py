@@ -38,7 +38,7 @@ CALLS: tuple[tuple[str, dict[str, object], str], ...] = (
     ("get_context_for_task", {"task_description": "change how the build runs on ninja"}, "ninja"),
     ("memory_list", {}, "ninja"),
     ("memory_profile", {}, "No preference"),
-    ("memory_why", {}, "No recall"),
+    ("memory_why", {}, "No session is at work"),
     ("memory_stats", {}, "wait for the user"),
     ("memory_help", {}, "- memory_forget: Stop recalling a memory"),
 )

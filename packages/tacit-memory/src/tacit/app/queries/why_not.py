@@ -686,7 +686,7 @@ def sentences(answer: WhyNot) -> tuple[str, ...]:
 
 
 def evidence(answer: WhyNot) -> tuple[EvidenceShare, ...]:
-    """Return what the recall measured for the memory, on one scale."""
+    """Return how much of each sort of evidence the recall found for the memory, as shares of what is needed (see `EvidenceShare`)."""
     scores = ((rank.space, rank.score) for rank in answer.numbers.spaces if rank.score is not None)
     return evidence_of(scores, answer.surface)
 

@@ -306,9 +306,7 @@ class SharedTeams:
             self._purge_again(server, membership.team, page)
             if page.anew or page.cursor != before.cursor or state != before:
                 now_ms = self._parts.clock.now_ms()
-                done = shared.take_over(
-                    membership.team, page, state, asked_for=server.asked_for, now_ms=now_ms
-                )
+                done = shared.take_over(membership.team, page, state, author=server, now_ms=now_ms)
                 lost = TEAMS.read(self._parts.store)[membership.team].lost
                 changed += len(done) + len({*before.lost} ^ {*lost})
             if not page.more or page.cursor == before.cursor:
