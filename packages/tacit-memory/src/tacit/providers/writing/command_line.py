@@ -209,9 +209,10 @@ class CommandLineWriter:
         over = False
         while process.poll() is None and time.monotonic() < until:
             time.sleep(0.03)
-            if not over and out.exists():
-                too_long = out.stat().st_size > MOST_OUTPUT_BYTES
-                over = not too_long and self._client.is_over(out.read_bytes())
+            if not over:
+                printed = _read(out)  # the file may grow faster than it is read
+                too_long = len(printed) > MOST_OUTPUT_BYTES
+                over = not too_long and self._client.is_over(printed)
                 if over or too_long:
                     _stop(process)
         return over
@@ -276,9 +277,8 @@ def _raise_if_unfinished(run: ClientRun, client: Client, timeout_s: float) -> Cl
 
 
 def _run_of(folder: Path, *, over: bool) -> ClientRun:
-    status = _read(folder / "status")
+    status, out, err = (_read(folder / name).decode("utf-8", "replace") for name in ("status", "out", "err"))
     ended, _, code = status.partition(" ")
-    out, err = _read(folder / "out"), _read(folder / "err")
     if over:
         return ClientRun(ended="ended", code=0, out=out, err=err)
     match ended:
@@ -292,12 +292,13 @@ def _run_of(folder: Path, *, over: bool) -> ClientRun:
             return ClientRun(ended="timed out", code=None, out=out, err=err)
 
 
-def _read(path: Path) -> str:
+def _read(path: Path) -> bytes:
+    """Return what a client printed so far, cut after `MOST_OUTPUT_BYTES` and one more; empty without the file."""
     try:
         with path.open("rb") as file:
-            return file.read(MOST_OUTPUT_BYTES + 1).decode("utf-8", "replace")
+            return file.read(MOST_OUTPUT_BYTES + 1)
     except OSError:
-        return ""
+        return b""
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
