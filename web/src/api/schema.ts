@@ -3659,7 +3659,7 @@ export interface components {
         };
         /**
          * LibraryMessageEndEvent
-         * @description The library reports the end of a turn, with how much of its requests to the model stayed unchanged or was cached. No answer; Tacit may learn from the turn.
+         * @description The Python library reports the end of a turn; `sent` tells how much of its requests to the model a prompt cache could reuse. No answer; Tacit may learn from the turn.
          */
         LibraryMessageEndEvent: {
             /**
@@ -12442,7 +12442,7 @@ export interface operations {
                      *                 "text": "git commit -m 'Fix rounding'",
                      *                 "injected": [],
                      *                 "candidates": 2,
-                     *                 "silence": "everything that passed is in context already",
+                     *                 "silence": "the session already holds what is relevant",
                      *                 "cause": "in_context",
                      *                 "shadow": false,
                      *                 "tokens": 0,

@@ -153,7 +153,7 @@ class SentRequests(_Shape):
 
 
 class LibraryMessageEndEvent(MessageEndEvent):
-    """The library reports the end of a turn, with how much of its requests to the model stayed unchanged or was cached. No answer; Tacit may learn from the turn."""
+    """The Python library reports the end of a turn; `sent` tells how much of its requests to the model a prompt cache could reuse. No answer; Tacit may learn from the turn."""
 
     sent: Sequence[SentRequests] = Field(default=(), description="measurements of the requests of the turn")
 

@@ -887,10 +887,12 @@ class Engine:
 
     def prerender(self) -> int:
         """Write the start blocks of all folders seen lately, for sessions that start without a daemon; return how many."""
-        return self._starts.write(self._projects.recent_folders(), self._start_block, wanted=self._starts_at)
+        return self._starts.write(
+            self._projects.recent_folders(), self._start_block_ahead, wanted=self._starts_at
+        )
 
-    def _start_block(self, cwd: str, host: str) -> Block:
-        """Return the start block for a session of `host` in `cwd` that starts while no daemon runs.
+    def _start_block_ahead(self, cwd: str, host: str) -> Block:
+        """Return the start block to write ahead for `host` in `cwd`, for a session that starts while no daemon runs.
 
         It ends, as the block of a live session does, with the sentence that offers `memory_add`, where there is one.
         """

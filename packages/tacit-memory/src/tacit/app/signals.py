@@ -290,7 +290,7 @@ class SignalHandler:
             state = self._expose_rule_files(state, capabilities, project, settings)
             state = self._expose_host_memory(signal, state, capabilities, project, settings)
         before = state
-        delivery, state = self._answered(
+        delivery, state = self._answer_safely(
             signal,
             state,
             capabilities=capabilities,
@@ -354,10 +354,10 @@ class SignalHandler:
         if not handled.repeated:
             self._after(start, handled)
 
-    def _answered(
+    def _answer_safely(
         self, signal: Signal, state: SessionState, **context: Unpack[_DeliveryContext]
     ) -> tuple[SignalAnswer, SessionState]:
-        """Return the delivery and the new record; if recall fails, silence and the record as it was, so that the turn is kept."""
+        """Run the recall for `signal` and return (answer, session state after it). If recall fails, or the host takes no text here, the answer is silence and the state is `state` itself."""
         try:
             delivery, answered = self._deliver(signal, state, **context)
         except Exception as error:  # noqa: BLE001 - the boundary of recall: its failure must not cost the record

@@ -185,7 +185,7 @@ def _compare(wrong: _Call, right: _Call, error: str, ran: str) -> Correction | N
             cause=f"it needs the {need} {names}",
             whole=ran,
         )
-    program = _other_program(wrong, right, error)
+    program = _program_correction(wrong, right, error)
     if program is not None:
         before, after = program
         return Correction(
@@ -214,8 +214,8 @@ def _elsewhere(wrong: _Call, right: _Call, error: str, ran: str) -> Correction |
     return None
 
 
-def _other_program(wrong: _Call, right: _Call, error: str) -> tuple[str, str] | None:
-    """Return (wrong words, right words) up to the program that does the work; None = they do not differ."""
+def _program_correction(wrong: _Call, right: _Call, error: str) -> tuple[str, str] | None:
+    """Return (wrong, right) if the same task worked through another program: the words up to the name that was missing (`pytest`, `uv run pytest`), or the whole calls; else None."""
     missing = names_missing(error)
     for name in missing:
         at, right_at = _place(wrong.words, name), _place(right.words, name)
@@ -246,7 +246,7 @@ def _other_program(wrong: _Call, right: _Call, error: str) -> tuple[str, str] | 
 
 
 def _other_words(wrong: _Call, right: _Call, error: str, ran: str) -> Correction | None:
-    """Return the correction if the same program ran with a further option, or another word for one the error names."""
+    """Return the correction if the same program ran with a further option, or with a similar word for one that the error names; None = something else differs, or the error does not explain it. `ran` = the whole line that worked."""
     if wrong.words[0] != right.words[0]:
         return None
     if len(wrong.words) == len(right.words):

@@ -86,7 +86,7 @@ def same_exchange(memory: Memory, other: Memory) -> bool:
     )
 
 
-def shared_names(memory: Memory, other: Memory) -> float:
+def share_of_entities(memory: Memory, other: Memory) -> float:
     """Return the share (0-1) of the entities of `memory` that `other` has, too."""
     mine = set(memory.entities)
     return len(mine & set(other.entities)) / len(mine) if mine else 0.0
@@ -248,7 +248,7 @@ class Preparer:
         return not stated and draft.confidence < self.accept_from
 
     def _branch_of(self, draft: Draft, content: str) -> LearnedOn | None:
-        """Return the branch to bind a statement to; None = its words do not name the branch, so it holds on all."""
+        """Return `draft.branch`, to bind the statement to it, if `content` names it; else None, and also outside a project and with `branches` off."""
         if draft.branch is None or not (self.branches and draft.scope.project_id):
             return None
         return draft.branch if names_branch(content, draft.branch.name) else None

@@ -273,7 +273,7 @@ class SharedMemories:
         return next((other.id for other in alike if same_statement(other.content, memory.content)), "")
 
     def _prepared(self, team: str, shared: SharedMemory, now_ms: int) -> Memory | None:
-        """Return the shared memory as a redacted memory with its own id; None = it may not be stored here."""
+        """Return the memory to store for a shared one: redacted, with the id that it has in the team; None = it is not stored here (too long, a note of a session, invalid, or skipped by the preparer)."""
         statement = shared.statement
         if why_too_long(statement) or statement.kind in SESSION_NOTES:
             return None

@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.capture.prepare import infer_relations, same_exchange, shared_names
+from tacit.capture.prepare import infer_relations, same_exchange, share_of_entities
 from tacit.capture.reconcile import Judge, Neighbor, judge_by_words, reconcile, with_copies_ended
 from tacit.errors import EmbedderMismatch, ProviderError, StoreError
 from tacit.model.change_reason import ChangeCause, ChangeReason, join_reasons
@@ -556,7 +556,7 @@ class Reconciler:
             *(
                 (other, share)
                 for other in beside
-                if (share := shared_names(memory, other)) or same_exchange(memory, other)
+                if (share := share_of_entities(memory, other)) or same_exchange(memory, other)
             ),
         ]
 

@@ -224,12 +224,9 @@ def _backup(home: Home) -> CheckResult:
 
 
 def _notes_of_hooks(failures: dict[str, int], home: Home) -> CheckResult:
-    from tacit.cli.status import HARMLESS
-
-    bad = {name: count for name, count in failures.items() if name != HARMLESS}
-    if not bad:
+    if not failures:
         return CheckResult(name="hooks", state="ok", detail="none failed so far")
-    counts_text = ", ".join(f"{name} ({count})" for name, count in bad.items())
+    counts_text = ", ".join(f"{name} ({count})" for name, count in failures.items())
     place = home.log_file.with_name("hook.log")
     return CheckResult(
         name="hooks",

@@ -110,9 +110,9 @@ def play(folder: Path) -> dict[str, Any]:
         stage.tell(FIRST, "SessionEnd", reason="exit")
         engine.flush()
         captured = engine.list_memories(MemoryFilter(), scope=engine.visible(str(project)))
-        start = stage.ask(SECOND, "SessionStart", "start", source="startup")
+        start = stage.tell_and_explain(SECOND, "SessionStart", "start", source="startup")
         prompts = [_prompt(stage, prompt) for prompt in PROMPTS]
-        failure = stage.ask(
+        failure = stage.tell_and_explain(
             SECOND,
             "PostToolUseFailure",
             "failure",
@@ -153,8 +153,8 @@ class _DemoSession:
         }
         return self.engine.hook(HOST, payload, deadline_ms=DEADLINE_MS)
 
-    def ask(self, session: str, event: str, surface: str, **fields: object) -> dict[str, Any]:
-        """Send a hook event, and return the injected text with the trace that says why."""
+    def tell_and_explain(self, session: str, event: str, surface: str, **fields: object) -> dict[str, Any]:
+        """Give the engine a hook event; return `{"given": injected text, "trace": newest trace of `surface`, None = none}`."""
         from tacit.api.encoding import encode
         from tacit.model.pack import Surface
         from tacit.verbs.answers import TraceAnswer
@@ -169,7 +169,7 @@ class _DemoSession:
 def _prompt(stage: _DemoSession, prompt: DemoPrompt) -> dict[str, Any]:
     if prompt.agent_said:
         stage.tell(SECOND, "Stop", last_assistant_message=prompt.agent_said)
-    answer = stage.ask(SECOND, "UserPromptSubmit", "prompt", prompt=prompt.text)
+    answer = stage.tell_and_explain(SECOND, "UserPromptSubmit", "prompt", prompt=prompt.text)
     return {"asked": prompt.text, "agent_said": prompt.agent_said, "needs": prompt.needs, **answer}
 
 

@@ -17,7 +17,6 @@ import typer
 from tacit.cli.terminal.arguments import AsJson, Here
 from tacit.presets import preset_of
 
-HARMLESS = "an earlier start block stood in"
 SHOWN_NOTES = 3
 MOST_COUNTED = 500
 MOST_CAUSES = 4
@@ -368,8 +367,7 @@ def _print(facts: StatusFacts) -> None:
             [_prompt_row(p) for p in facts["prompts"]],
             empty="",
         )
-    trouble = {name: n for name, n in facts["hook_failures"].items() if name != HARMLESS}
-    if trouble:
+    if trouble := facts["hook_failures"]:
         trouble_text = ", ".join(f"{name} ({n})" for name, n in trouble.items())
         print_line(
             f"\nHooks that stayed silent: {trouble_text}. `tacit doctor` tests the path.", style="yellow"

@@ -32,7 +32,7 @@ START_AGAIN_S = 30.0
 LAST_MOMENTS_S = 5.0
 """Longest wait, in seconds, for the process of a daemon that released its lock to end; in a container its id may be another process's."""
 
-HOOK_COUNT_SIGNS: Mapping[str, str] = {
+HOOK_FAILURE_SIGNS: Mapping[str, str] = {
     "n": "no daemon in time",
     "d": "past the deadline",
     "b": "the daemon was busy",
@@ -42,9 +42,8 @@ HOOK_COUNT_SIGNS: Mapping[str, str] = {
     "w": "an event could not be kept",
     "m": "MCP without a daemon",
     "x": "the hook itself failed",
-    "s": "an earlier start block stood in",
 }
-"""What the characters of `log/hook.count` mean; all but `s` are failures."""
+"""The failures that characters of `log/hook.count` stand for. `s`, an earlier start block stood in, is none."""
 
 
 class DaemonClient:
@@ -281,12 +280,12 @@ class DaemonClient:
 
 
 def hook_failures(home: Home) -> Mapping[str, int]:
-    """Count the hooks that got no valid answer, by reason, most frequent first."""
+    """Return how often each failure in `HOOK_FAILURE_SIGNS` happened, as {words: number}, most frequent first; {} = none."""
     try:
         text = home.log_file.with_name("hook.count").read_text("ascii", "replace")
     except OSError:
         return {}
-    counts = {words: text.count(sign) for sign, words in HOOK_COUNT_SIGNS.items()}
+    counts = {words: text.count(sign) for sign, words in HOOK_FAILURE_SIGNS.items()}
     return {words: count for words, count in sorted(counts.items(), key=lambda item: -item[1]) if count}
 
 

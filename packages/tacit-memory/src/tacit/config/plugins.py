@@ -37,7 +37,7 @@ class PluginGroup:
     why_refused: str = ""
 
     def names(self) -> tuple[str, ...]:
-        """Return the built-in names, then those of installed packages, sorted."""
+        """Return the built-in names in their own order, then the other installed ones, sorted; with those that this setting refuses."""
         from importlib.metadata import entry_points  # noqa: PLC0415 - most processes never look
 
         installed = {point.name for point in entry_points(group=self.group)}

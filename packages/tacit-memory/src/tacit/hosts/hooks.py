@@ -83,7 +83,7 @@ def said(name: str) -> Part:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HookEvent:
-    """How one event of a host is read and answered.
+    """What one type of hook event of a host means: the signal it becomes, which payload fields are read, and whether the host takes text back.
 
     Attributes:
         means: the sort of signal.

@@ -30,10 +30,10 @@ RESULT_CHARS = 4000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared(Generic[M]):
-    """A request's messages.
+    """What to send to the model in place of a request's messages.
 
     Attributes:
-        messages: a new list; messages without a block are the same objects as before.
+        messages: a new list: the request's messages, with Tacit's blocks in them. Messages without a block are the same objects as before.
         system: text for the end of the system prompt; "" = none. Send it with every request.
         blocks: the number of messages with a block.
     """

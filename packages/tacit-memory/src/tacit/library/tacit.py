@@ -299,7 +299,7 @@ class Tacit:
         cwd: str | os.PathLike[str] | None = None,
         deadline_ms: float | None = None,
     ) -> InjectionResult | InjectionFailed:
-        """Like `context_for`, but return an `InjectionFailed` with its reason and a usable result after a failure.
+        """Return the text to put before `prompt`, as `context_for` does, but tell a failure from silence: then it is an `InjectionFailed`, whose `result` is empty or, after a timeout, what was found in time.
 
         Args:
             prompt: the user's words.

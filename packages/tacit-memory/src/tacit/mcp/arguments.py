@@ -56,7 +56,7 @@ class Arguments(BaseModel):
 
 
 class SearchArguments(Arguments):
-    """Arguments of `memory_search`."""
+    """Arguments of `memory_search`: a question, and how long the answer may be."""
 
     query: str = Field(
         min_length=1, max_length=20_000, description="What you want to know; name files, commands, errors."
@@ -65,7 +65,7 @@ class SearchArguments(Arguments):
 
 
 class ContextArguments(Arguments):
-    """Arguments of `memory_context`."""
+    """Arguments of `memory_context`: what the context is about (a topic, a scope, a kind)."""
 
     query: str | None = Field(default=None, description="A topic; none = the start pack")
     scope: str | None = Field(
@@ -75,7 +75,7 @@ class ContextArguments(Arguments):
 
 
 class InjectArguments(Arguments):
-    """Arguments of `inject_context`."""
+    """Arguments of `inject_context`: a topic, the kinds of memories, and how long the answer may be."""
 
     topic: str | None = Field(default=None, description="none = what the user asked last")
     kind: KindNames | None = None
@@ -83,7 +83,7 @@ class InjectArguments(Arguments):
 
 
 class TaskArguments(Arguments):
-    """Arguments of `get_context_for_task`."""
+    """Arguments of `get_context_for_task`: the task, what to look at for it, and how long the answer may be."""
 
     task_description: str = Field(
         min_length=1, max_length=20_000, description="What you are about to do, to which files"
@@ -94,7 +94,7 @@ class TaskArguments(Arguments):
 
 
 class ListArguments(Arguments):
-    """Arguments of `memory_list`."""
+    """Arguments of `memory_list`: which memories to list, which page of them, and how long the answer may be."""
 
     kind: KindName | None = None
     scope: str | None = None
@@ -105,13 +105,13 @@ class ListArguments(Arguments):
 
 
 class ProfileArguments(Arguments):
-    """Arguments of `memory_profile`."""
+    """Arguments of `memory_profile`: how long the answer may be."""
 
     max_tokens: MaxTokens = 1000
 
 
 class WhyArguments(Arguments):
-    """Arguments of `memory_why`."""
+    """Arguments of `memory_why`: one memory or a number of recalls, and how long the answer may be."""
 
     id: str | None = Field(default=None, max_length=100, description="One memory; none = the last recalls")
     limit: int = Field(default=3, ge=1, le=20)
@@ -119,11 +119,11 @@ class WhyArguments(Arguments):
 
 
 class StatsArguments(Arguments):
-    """Arguments of `memory_stats`."""
+    """Arguments of `memory_stats`: none."""
 
 
 class HelpArguments(Arguments):
-    """Arguments of `memory_help`."""
+    """Arguments of `memory_help`: none."""
 
 
 def schema_of(model: type[BaseModel], says: Says | None = None) -> dict[str, Any]:

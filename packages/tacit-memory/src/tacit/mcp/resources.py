@@ -46,7 +46,7 @@ def _digest(engine: Engine, caller: Caller) -> str:
         lines,
         max_tokens=MOST_TOKENS,
         more=0,
-        count=engine.agents.count,
+        count=engine.agents.count_tokens,
         how="memory_search finds them",
     )
 

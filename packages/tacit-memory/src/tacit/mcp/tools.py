@@ -109,7 +109,7 @@ def search(engine: Engine, caller: Caller, arguments: ask.SearchArguments) -> To
     further = () if answer.refused else engine.agents.matching(caller, arguments.query, besides=answer)
     if not further:
         return _answer(engine, caller, answer)
-    count = engine.agents.count
+    count = engine.agents.count_tokens
     remaining = arguments.max_tokens - count(answer.block.text)
     if answer.block.text and remaining < LEAST_FURTHER:
         more = answer.more + len(further)
@@ -264,7 +264,7 @@ def _listed(
 ) -> ToolAnswer:
     lines = [memory_line(memory) for memory in listing.memories]
     text = framed(
-        heading, lines, max_tokens=max_tokens, more=listing.more, count=engine.agents.count, how=how
+        heading, lines, max_tokens=max_tokens, more=listing.more, count=engine.agents.count_tokens, how=how
     )
     shown = [memory for memory in listing.memories if memory.id in text]
     return _found(text, shown, more=listing.more + len(listing.memories) - len(shown))
@@ -274,7 +274,7 @@ def why(engine: Engine, caller: Caller, arguments: ask.WhyArguments) -> ToolAnsw
     """Explain what the last recalls of the session injected and left out, and why."""
     traces = engine.agents.traces(caller, memory=arguments.id or "", limit=arguments.limit)
     name = _whole(traces, arguments.id or "")
-    count = engine.agents.count
+    count = engine.agents.count_tokens
     data = say.recalls_data(traces, name, max_tokens=arguments.max_tokens, count=count)
     if not traces:
         at_work = engine.agents.queries.newest(caller.cwd) is not None

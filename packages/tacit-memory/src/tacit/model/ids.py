@@ -88,7 +88,7 @@ def newest_id_first(name: str) -> str:
 
 
 def normalize_text(text: str) -> str:
-    """Return the text in Unicode form NFC, in lower case, with single spaces, to find a quotation in what was said. To compare statements, use `canonical_text`."""
+    """Return the text in Unicode form NFC, case-folded ("ß" becomes "ss", so its length may change), with single spaces, to find a quotation in what was said. To compare statements, use `canonical_text`."""
     return " ".join(unicodedata.normalize("NFC", text).split()).casefold()
 
 

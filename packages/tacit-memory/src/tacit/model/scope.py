@@ -100,7 +100,7 @@ def is_user_name(name: object) -> bool:
 
 
 def user_project_id(user: str) -> str:
-    """Return the id of the project that holds the memories of one user of a program: readable words of the name, and 32 hexadecimal digits of its SHA-256."""
+    """Return the id of the project that holds the memories of one user of a program: `user~`, readable words of the name, `-` and 32 hexadecimal digits of its SHA-256."""
     words = re.sub(r"[^a-z0-9._-]+", "-", user.lower()).strip("-")[:40] or "user"
     digest = hashlib.sha256(user.encode("utf-8", "surrogatepass")).hexdigest()[:32]
     return f"{_USER_PROJECT}{words}-{digest}"

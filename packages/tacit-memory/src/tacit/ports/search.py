@@ -50,7 +50,7 @@ class Search(Protocol):
         kinds: Sequence[str] | None = None,
         common: bool = True,
     ) -> WordTable:
-        """Return a table of the score that `lexical` would give each word by itself, for the `limit` memories with the best sum and for the ids in `also`.
+        """Return for each memory and each word the score that `lexical` would give that word alone; rows = the `limit` memories with the best sum and those in `also`.
 
         `words` are single words, one for each stem; anything else scores 0. The table also has the weight (idf) of each word. An id
         of `also` is left out if its memory is not in scope or is no longer valid.

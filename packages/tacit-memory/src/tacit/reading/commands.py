@@ -47,9 +47,9 @@ _CUT = 4_000
 
 
 def split_commands(command: str) -> tuple[str, ...]:
-    """Return the simple commands of a command line as `program subcommand`, in order, without repeats.
+    """Return the names of the commands on a line, such as `git commit` or `ls`, in order, without repeats.
 
-    Shell noise (`cd`, `echo`) is left out.
+    Arguments, wrappers (`sudo`) and shell noise (`cd`, `echo`) are left out.
     """
     if not command.strip():
         return ()
@@ -63,7 +63,7 @@ def split_commands(command: str) -> tuple[str, ...]:
 
 
 def main_command(command: str) -> str:
-    """Return the first command of the line as `program subcommand`, without shell noise such as `cd`; "" = none."""
+    """Return the name of the first command of the line (see `split_commands`); "" = none."""
     names = split_commands(command)
     return names[0] if names else ""
 

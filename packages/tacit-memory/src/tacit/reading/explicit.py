@@ -19,6 +19,7 @@ from typing import Literal
 
 from tacit.reading.marks import (
     Marked,
+    bare_mark,
     goes_on,
     is_doubtful,
     is_one_off,
@@ -26,7 +27,6 @@ from tacit.reading.marks import (
     is_reported,
     is_requirement,
     lead_free,
-    only_marks,
     read_marked,
     takes_back,
 )
@@ -224,7 +224,7 @@ def asks_to_keep(text: str) -> bool:
     """Whether the user marks something in the prompt as lasting; a bare "remember this" counts, too."""
     language = natural_language_of(text)
     return bool(find_explicit(text)) or any(
-        sentence.own and not sentence.doubted and only_marks(sentence.text, language) is not None
+        sentence.own and not sentence.doubted and bare_mark(sentence.text, language) is not None
         for sentence in spoken_sentences(_INVISIBLE.sub("", text))
     )
 
@@ -245,7 +245,7 @@ def _heads(sentences: Sequence[Sentence]) -> list[str]:
 
 def _statement(sentences: Sequence[Sentence], at: int, head: str, language: str) -> Statement | None:
     sentence = sentences[at]
-    if only_marks(sentence.text, language):
+    if bare_mark(sentence.text, language):
         return None
     words, quotes = hide_quotes(sentence.text)
     span = sentence.text
@@ -275,10 +275,10 @@ def _statement(sentences: Sequence[Sentence], at: int, head: str, language: str)
 
 def _marked_beside(sentences: Sequence[Sentence], at: int, head: str, language: str) -> bool:
     """Whether a neighboring sentence ("Remember this:") says that this one is to be remembered."""
-    if head and only_marks(head, language):
+    if head and bare_mark(head, language):
         return True
-    before = only_marks(sentences[at - 1].text, language) if at else None
-    after = only_marks(sentences[at + 1].text, language) if at + 1 < len(sentences) else None
+    before = bare_mark(sentences[at - 1].text, language) if at else None
+    after = bare_mark(sentences[at + 1].text, language) if at + 1 < len(sentences) else None
     last = at + 2 == len(sentences) and not sentences[-1].text.endswith((":", "\uff1a"))
     return (before is not None and (not before.before or at == 1)) or (
         after is not None and (after.before or last)

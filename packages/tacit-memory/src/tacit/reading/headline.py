@@ -41,7 +41,7 @@ def headline_of(statement: str, *, most_chars: int = MAX_CHARS) -> str:
     if len(text) <= most_chars:
         return text
     adds = _added(text)
-    condition, rest = _parted(text.replace("`", ""))
+    condition, rest = _split_condition(text.replace("`", ""))
     room = most_chars - len(adds) - (len(condition) + 2 if condition else 0)
     shortened = _fitted(rest, room)
     return f"{condition}: {shortened}{adds}" if condition else f"{shortened}{adds}"
@@ -59,8 +59,8 @@ def is_whole(headline: str, statement: str) -> bool:
     return headline == _BLANKS.sub(" ", statement).strip()
 
 
-def _parted(text: str) -> tuple[str, str]:
-    """Return (shortened condition in lower case, rest); ("", text) where no condition comes first."""
+def _split_condition(text: str) -> tuple[str, str]:
+    """Split off the condition at the beginning of a statement, or behind its order: (condition, shortened and with a small first letter; the rest without filler). ("", text without filler) = there is none."""
     plain = _PARTS.filler.sub("", text)
     for match in _PARTS.condition.finditer(plain):
         words = match["condition"].strip()

@@ -213,8 +213,8 @@ def goes_on(sentence: str) -> bool:
     return any(table.opens("continues", _strip(sentence)) for table in _tables(sentence))
 
 
-def only_marks(sentence: str, language: str = "") -> BareMark | None:
-    """Return the mark of a sentence that only tells to remember another one ("Remember this:"); None = it says more, or has no mark."""
+def bare_mark(sentence: str, language: str = "") -> BareMark | None:
+    """Return which neighbor a sentence without content of its own tells to remember ("Remember this:" = the next); None = it says more, or tells no such thing."""
     for table in _tables(sentence, language):
         body = _strip(sentence)
         if table.only_mark.match(body):
@@ -514,7 +514,7 @@ def _one_line(text: str) -> str:
     return line if not line[:1].isalpha() or re.search(r"[/_]|\.\w", first) else line[:1].upper() + line[1:]
 
 
-def imperative(content: str) -> bool:
+def is_imperative(content: str) -> bool:
     """Whether the statement opens with an instruction, possibly after a label or a condition."""
     if opens_with_verb(content):
         return True
@@ -531,7 +531,7 @@ def rule_like(content: str) -> bool:
     """Whether the statement asks for or forbids something."""
     return bool(
         _RULES.rule.search(content) or _RULES.anti.match(content) or _RULES.inner_anti.search(content)
-    ) or imperative(content)
+    ) or is_imperative(content)
 
 
 def has_leading_reference(content: str) -> bool:

@@ -461,7 +461,7 @@ class CallMatcher:
     def fit(
         self, trigger: Trigger, *, files: Iterable[str] = (), commands: Iterable[str] = (), said: str = ""
     ) -> TriggerFit:
-        """Return how well a trigger fits the call. `files` and `commands` are named by its memory, whose words are `said`.
+        """Compare a memory's trigger with this call. `files`, `commands`: what the memory names; `said`: its words.
 
         The conditions of a trigger are: one of its commands, one of its paths, the action itself, and each word that
         narrows it. `about` is the share of these that the call meets. A word that only the governing prompt names
@@ -479,7 +479,7 @@ class CallMatcher:
         guessed = trigger.maker == "local"
         # For inferred triggers, match only commands of the call's action class; other commands are what the rule prescribes.
         own = tuple(item for item in trigger.commands if not guessed or self._is_of_this_action(item))
-        chosen = (*own, *(item for item in trigger.objects if is_command_line(item)))
+        chosen = (*own, *(item for item in trigger.objects if is_known_command(item)))
         named_too = tuple(item for item in commands if self._is_of_this_action(item))
         command_named = self._command((*chosen, *named_too), reasons)
         if chosen or named_too:
@@ -496,7 +496,7 @@ class CallMatcher:
         )
         for item in (*trigger.objects, *trigger.topics):
             forms = item_tokens(item)
-            if not forms or is_command_line(item) or is_path(item):
+            if not forms or is_known_command(item) or is_path(item):
                 continue
             if forms <= self._action_words or item in _LANGUAGES or forms <= _ANYTHING:
                 free = True
@@ -573,8 +573,8 @@ class CallMatcher:
 
 
 @lru_cache(maxsize=4096)
-def is_command_line(item: str) -> bool:
-    """Whether an object of a trigger is a command line: `go build`, `golangci-lint`."""
+def is_known_command(item: str) -> bool:
+    """Whether an object of a trigger is a command of a known program: `go build`, `golangci-lint`; a path or an unknown program is not."""
     if is_path(item):
         return False
     names = split_commands(item)

@@ -390,7 +390,7 @@ def _is_place(text: str) -> bool:
 
 
 def _as_commands(text: str) -> tuple[Command, ...]:
-    """Return the commands in a code span; empty for an identifier, an option or a value."""
+    """Return the commands in a code span (without backticks), each as its words, program first; () for an identifier, an option or a value. A single word counts only if it is a known program or begins with `./`."""
     if not re.match(r"(?:\./)?[a-zA-Z][\w./-]*(?: |$)", text) or " = " in text:
         return ()
     commands = simple_commands(re.sub(r"\s*(?:<[\w /-]+>|\.\.\.|\[[\w /-]+\])", "", text))

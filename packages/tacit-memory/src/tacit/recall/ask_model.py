@@ -257,7 +257,7 @@ def _named(raw: object, listed: Sequence[Memory]) -> ArmedMemory | None:
 
 
 def ask_judge(state: RecallState) -> Outcome[RecallState]:
-    """Ask the model at the prompt (`context.judge`, not None) which memories it needs; return the state with `judged`. Blocks until its deadline.
+    """Ask `context.judge` (must be set) which memories the prompt needs, and set the state's `judged`. Blocks until the deadline.
 
     See `tacit.app.asking.prompt_judge`. If the model is late, broken or paused, `judged` stays None, the gate decides, and the
     trace says so.

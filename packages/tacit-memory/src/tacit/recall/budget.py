@@ -78,7 +78,7 @@ class _RemainingBudget:
 
 
 def budget(state: RecallState) -> Outcome[RecallState]:
-    """Return the state with `pack`: the memories that fit the token budget.
+    """Set the state's `pack`: the memories that fit the token budget.
 
     The layout's own function chooses, else `pack_start`.
     """
@@ -293,8 +293,8 @@ def diversified(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
     return tuple(entry[4] for entry in valued)
 
 
-def one_of_each(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
-    """Order for breadth: pinned first, then the best of every kind, then the rest by relevance.
+def by_breadth(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
+    """Return all candidates in the order for breadth: pinned first, then the best of every kind, then the rest by relevance.
 
     Source: the typed seed, section 5.3 (at least one from each type, if possible).
     """
@@ -336,7 +336,7 @@ def leaders_first(candidates: Sequence[Candidate]) -> list[Candidate]:
 
 ORDERS: dict[str, Order] = {
     "diverse": diversified,
-    "one_of_each": one_of_each,
+    "breadth": by_breadth,
     "value": by_value,
     AS_RANKED: as_ranked,
 }

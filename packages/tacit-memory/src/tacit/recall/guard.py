@@ -253,7 +253,7 @@ def rerank(
 
 
 def read_again(tools: Tools, state: RecallState) -> Outcome[RecallState]:
-    """Return the state with `reached`: what the user's second-stage model (`tools.reranker`, not None) lets through. See `rerank`."""
+    """Set the state's `reached`: what the user's second-stage model (`tools.reranker`, not None) lets through. See `rerank`."""
     assert tools.reranker is not None
     done = rerank(
         state.query,
@@ -304,7 +304,7 @@ _IN_CONTEXT = (Surface.START, Surface.PROMPT, Surface.ACTION, Surface.FAILURE)
 
 
 def guard(state: RecallState) -> Outcome[RecallState]:
-    """Return the state with `passed`: the candidates that `admit` keeps under the settings and the preset; the drops also hold those that were withheld before."""
+    """Set the state's `passed`: the candidates that `admit` keeps under the settings and the preset; the drops also hold those that were withheld before."""
     preset, asked_for = state.preset, state.query.surface is Surface.ON_DEMAND
     done = admit(
         state.reached if state.reached is not None else state.scored or (),
@@ -403,7 +403,7 @@ MOST_COMPARED = 500
 
 
 def drop_known(state: RecallState) -> Outcome[RecallState]:
-    """Return the state with `fresh`: what passed without copies and without what the context holds; others are drops.
+    """Set the state's `fresh`: what passed without copies and without what the context holds; others are drops.
 
     For pinned memories `pinned_in_context` decides what the context holds.
     """
@@ -419,7 +419,7 @@ def drop_known(state: RecallState) -> Outcome[RecallState]:
 
 
 def find_pairs(tools: Tools, state: RecallState) -> Outcome[RecallState]:
-    """Return the state with `pairs`: fresh memories that may not both hold, likeliest first; their lines are taken off the query's token budget.
+    """Set the state's `pairs`: fresh memories that may not both hold, likeliest first; their lines are taken off the query's token budget.
 
     Each memory is in at most one pair. No pairs are formed if the reader cannot settle them, and none of two memories of which one is set to rank behind the other.
     """

@@ -367,13 +367,13 @@ READ_CHARS = 4_000
 
 
 def render(state: RecallState) -> Outcome[RecallState]:
-    """Return the state with `text`: the whole pack rendered, before the caps of the host."""
+    """Set the state's `text`: the whole pack rendered, before the caps of the host."""
     pack = state.pack or Pack(surface=state.query.surface)
     return Outcome(kept=state.changed(text=state.render(pack)))
 
 
 def deliver(state: RecallState) -> Outcome[RecallState]:
-    """Return the state with `delivered`: the block, cut to the caps of the host; in shadow mode or without content an empty one, with the reason as `silence`."""
+    """Set the state's `delivered`: the block, cut to the caps of the host; in shadow mode or without content an empty one, with the reason as `silence`."""
     pack = state.pack or Pack(surface=state.query.surface)
     done = cut(
         pack,
@@ -421,7 +421,7 @@ def cut(
     cap_chars: int,
     fits: Callable[[str], bool] = lambda _text: True,
 ) -> Outcome[Delivered]:
-    """Return the block of `pack`, whose text is `text`, with at most `cap_chars` characters (0 = no cap) and such that it `fits`.
+    """Cut the block of `pack`, whose text is `text`, to at most `cap_chars` characters (0 = no cap), and until it `fits`.
 
     Removed from the end: pairs first, then index lines, memories (as drops), and sections.
     """

@@ -152,7 +152,7 @@ def truncate_fused(
 
 
 def fuse(state: RecallState) -> Outcome[RecallState]:
-    """Return the state with `order`: all rankings fused into one order, cut to the size of the short list."""
+    """Set the state's `order`: all rankings fused into one order, cut to the size of the short list."""
     preset, rankings = state.preset, state.rankings
     order = truncate_fused(
         preset.fuse(rankings),
@@ -186,7 +186,7 @@ def embed_query(
     executor: Executor | None,
     remaining_ms: Callable[[], float],
 ) -> Outcome[Vectors | None]:
-    """Return the vector of a query's words, shape (dimensions,); None for blank text, and with a loss if it is late or fails.
+    """Embed a query's words into a vector, shape (dimensions,); None for blank text, and with a loss if it is late or fails.
 
     Args:
         text: the words; only the first `QUERY_CHARS` are embedded.
@@ -255,7 +255,7 @@ def embed(
 
 
 def rank_waiting_and_ended(tools: Tools, state: RecallState) -> Outcome[RecallState]:
-    """Return the state with `rankings` of the memories that wait for confirmation and, for a question about the past, of ended memories. Reads the store."""
+    """Set the state's `rankings` to those of the memories that wait for confirmation and, for a question about the past, of ended memories. Reads the store."""
     query = state.query
     rankings = (rank_unconfirmed(query, store=tools.store, embedder=tools.embedder),)
     return Outcome(
@@ -264,7 +264,7 @@ def rank_waiting_and_ended(tools: Tools, state: RecallState) -> Outcome[RecallSt
 
 
 def find_nothing(state: RecallState) -> Outcome[RecallState]:
-    """Return the state without candidates (`found`, `scored`), for a prompt after which the agent will do nothing."""
+    """Empty the state's candidates (`found`, `scored`), for a prompt after which the agent will do nothing."""
     return Outcome(kept=state.changed(found=(), scored=()), facts=(Note(cause=NoteCause.NOTHING_ASKED),))
 
 
@@ -276,7 +276,7 @@ def ask(
     besides: Collection[str] = (),
     by_moment: bool = False,
 ) -> Outcome[RecallState]:
-    """Search with every active space while time is left; return the state with its `rankings` and `space_scores`.
+    """Search with every active space while time is left, and set the state's `rankings` and `space_scores`.
 
     A space that needs a vector is skipped without one. A space whose turn comes too late is a loss.
 
@@ -385,7 +385,7 @@ Scores = tuple[tuple[str, float], ...]
 
 
 def load(tools: Tools, state: RecallState, *, armed_too: bool = False) -> Outcome[RecallState]:
-    """Read the memories of the short list, and what the spaces need to measure them; return the state with both as its `shortlist`.
+    """Read the memories of the short list, and what the spaces need to measure them, and set the state's `shortlist` to both.
 
     `armed_too` = also the memories that a model named in the pause. Memories that the asker may not see are taken out here, so
     that no later stage, model or trace reads them.
@@ -468,7 +468,7 @@ def _still_armed(armed: Armed, memories: Mapping[str, Memory]) -> dict[str, floa
 
 
 def measure(state: RecallState, *, weighed: Collection[str] = ()) -> Outcome[RecallState]:
-    """Return the state with `found`: the memories of the short list as candidates, in the fused order, with their score in every space.
+    """Set the state's `found`: the memories of the short list as candidates, in the fused order, with their score in every space.
 
     Sets `domain_similarity`, too. The spaces `weighed` have scored every memory before and are not measured again.
     """

@@ -73,7 +73,7 @@ TOLD_FROM = 1.25
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UseRates:
-    """How often a given memory looks used beyond chance (`true`), and how often any memory does by chance."""
+    """How often a memory looks used in a session, 0-1: `chance` = if it was not given there, `true` = how much more often if it was."""
 
     true: float
     chance: float
@@ -200,7 +200,7 @@ def add_armed_evidence(
 
 
 def logit(probability: float, least: float) -> float:
-    """Return the log odds of a probability, clamped to `least` and `MOST_CERTAIN`."""
+    """Return the log odds of `probability`, which is first raised to at least `least` and lowered to at most `MOST_CERTAIN`."""
     clamped = min(max(probability, least), MOST_CERTAIN)
     return math.log(clamped / (1.0 - clamped))
 
@@ -225,7 +225,7 @@ ARMED = "armed"
 def judge_each(
     judge: Callable[[Query, Candidate, Kind, RecallSettings], Judgment], state: RecallState
 ) -> Outcome[RecallState]:
-    """Return the state with `scored`: every candidate judged by itself with `judge`, best first; see `judged`."""
+    """Set the state's `scored`: every candidate judged by itself with `judge`, best first; see `judged`."""
     return judged(
         state,
         [
@@ -236,7 +236,7 @@ def judge_each(
 
 
 def judged(state: RecallState, judgments: Sequence[Judgment]) -> Outcome[RecallState]:
-    """Return the state with `scored`: the found candidates with relevance and reasons of `judgments` (same order), best first.
+    """Set the state's `scored`: the found candidates with relevance and reasons of `judgments` (same order), best first.
 
     The digest of the last session always gets relevance 1.
     """
@@ -716,7 +716,7 @@ class CosineFloor:
 def reach_cosine(
     floor_of: Callable[[RecallSettings], CosineFloor], state: RecallState
 ) -> Outcome[RecallState]:
-    """Return the state with `reached`: the scored candidates that pass `reach_floor` with the floor that the settings give."""
+    """Set the state's `reached`: the scored candidates that pass `reach_floor` with the floor that the settings give."""
     done = reach_floor(
         state.scored or (),
         query=state.query,
@@ -793,7 +793,7 @@ def _with_related(
     drops: Sequence[Drop],
     relations: Sequence[Relation],
 ) -> Outcome[tuple[Candidate, ...]]:
-    """Return what passed, plus dropped memories that the graph found and a relation joins to one that passed."""
+    """Add to what passed the dropped memories that the graph found and a relation joins to one that passed."""
     passed = {candidate.memory.id: candidate for candidate in kept}
     far = {d.memory_id for d in drops if d.why.cause in _BY_COSINE}
     joined = {
@@ -827,7 +827,7 @@ _STARTS_SENTENCE = lazy_regex(r"(?:^|[.!?:;\n])[\s\"'`(\[*#-]*$")
 
 
 def find_shared_names(tools: Tools, state: RecallState) -> Outcome[RecallState]:
-    """Return the state with `named`: by id of a scored candidate, the rare name that it shares with the prompt. Searches the store."""
+    """Set the state's `named`: by id of a scored candidate, the rare name that it shares with the prompt. Searches the store."""
     named = shared_names(state.query, state.scored or (), search=tools.store.search)
     return Outcome(kept=state.changed(named=named))
 

@@ -328,7 +328,7 @@ def grams(texts: Sequence[str]) -> NDArray[np.uint64]:
 
 
 def _letters(text: str) -> NDArray[np.uint64]:
-    """Return the code points of `text`, with a blank for each that belongs to no word."""
+    """Return the code points of `text` as uint64, with blanks in place of what belongs to no word (one per run if the text is not ASCII). NUL between texts stays."""
     if text.isascii():
         return np.frombuffer(text.encode().translate(_ASCII), np.uint8).astype(np.uint64)
     points = np.frombuffer(_BETWEEN_WORDS.sub(" ", text).encode("utf-32-le", "replace"), np.uint32)
@@ -882,7 +882,7 @@ def token_matches_of(embedder: Embedder) -> TokenMatches | None:
 def read_tokens(
     tools: Tools, query: Query, shortlist: Shortlist, remaining_ms: Callable[[], float]
 ) -> Outcome[Shortlist]:
-    """Return the short list with the embedder's token matcher in it, or unchanged if the embedder does not read the query's language."""
+    """Add the embedder's token matcher to the short list; leave it unchanged if the embedder does not read the query's language."""
     del remaining_ms
     if unread_language(tools.embedder, query.text):
         return Outcome(kept=shortlist)

@@ -232,7 +232,7 @@ class Redactor:
             return run
         if not (decoded.isprintable() and ("=" in decoded or ":" in decoded)):
             return run
-        words = _words_in(decoded.lower())
+        words = _shape_words_in(decoded.lower())
         if not words or self._allowed(run) or self._secrets(decoded, words, Counter()) == decoded:
             return run
         counts["encoded_secret"] += 1
@@ -245,7 +245,7 @@ class Redactor:
 
     def _until_nothing_new(self, text: str, counts: Counter[str]) -> str:
         """Redact `text`, then again near the findings, because one may reveal another; stop when nothing more is found, or after `_MOST_PASSES` passes."""
-        pieces, words = [(True, text)], _words_in(text.lower())
+        pieces, words = [(True, text)], _shape_words_in(text.lower())
         for _ in range(_MOST_PASSES):
             before = counts.total()
             text = "".join(
@@ -255,7 +255,7 @@ class Redactor:
             if counts.total() == before:
                 break
             pieces = pieces_near(text, _MARK_WORDS, _BESIDE)
-            words |= _words_in(" ".join(map(_mark, counts)))
+            words |= _shape_words_in(" ".join(map(_mark, counts)))
         return text
 
     def _secrets(self, text: str, words: frozenset[str], counts: Counter[str]) -> str:
@@ -376,8 +376,8 @@ _NUMBERS = np.concatenate([_numbers(gram) for gram in _BY_GRAM])
 _WORDS = tuple(_BY_GRAM.values())
 
 
-def _words_in(lower: str) -> frozenset[str]:
-    """Return the keywords that a text in lower case contains."""
+def _shape_words_in(lower: str) -> frozenset[str]:
+    """Return the keywords of secret shapes that occur anywhere in a lower-case text, also inside words; only shapes with one of them are tried."""
     if len(lower) < _LONG:
         met = {lower[at : at + 3] for at in range(len(lower) - 2)} & _BY_GRAM.keys()
         likely = [word for gram in met for word in _BY_GRAM[gram]]

@@ -259,7 +259,7 @@ class StatementOutcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TeamFileState:
-    """The state of a team file after its last import: a hash of its bytes and its trust tier, and the id of its memory; "" = it became none."""
+    """The state of a team file after its last import. `digest`: one hash over its bytes and its trust tier. `memory_id`: its memory; "" = it became none."""
 
     digest: str
     memory_id: str = ""

@@ -820,12 +820,12 @@ class PaidModel:
             spent = self._account.read(self._store).as_of(self._clock.now_ms())
             self.fail(spent, f"The writer broke: {type(error).__name__}.")
 
-    def settled(
+    def settling_changes(
         self, answer: WriterAnswer, tokens: int, *, reserved: Spending, accepted: int, dropped: int
     ) -> ValueChanges:
-        """Return the account after an answer as changes to store together with its results; `tokens` = what was reserved.
+        """Return the changes that replace the `tokens` reserved for a request by what the answer really cost, to be stored together with its results.
 
-        Writes nothing itself; `settle` does.
+        `reserved` = the account as `reserve` returned it. `settle` writes them at once.
         """
         return self._account.change(
             replace(_counted(answer, tokens, reserved, accepted, dropped), in_a_row=0)

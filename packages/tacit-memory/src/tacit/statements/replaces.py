@@ -148,7 +148,7 @@ _Words = tuple[_Word, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Parsed:
-    """A parsed statement.
+    """The clauses of one statement as words, and what limits its claim: whether it asks, hedges, tells of the past or of some of many.
 
     Attributes:
         clauses: the words of each clause, without articles and without reasons.
@@ -411,8 +411,8 @@ class _Comparison:
     correction: bool
 
     @property
-    def old(self) -> _Words:
-        """The words of the earlier statement's only clause, without what it says that it replaced itself ("instead of X")."""
+    def old_clause(self) -> _Words:
+        """The words of the earlier statement as it stands, without the value that it replaced itself ("instead of X", "moved from X"). It must have exactly one clause."""
         (words,) = self.earlier.clauses
         words = self._without_now(words)
         for form in self.forms.instead:
@@ -443,13 +443,13 @@ class _Comparison:
             if self._had_other_value(subject, value, moved=moved, renamed=renamed):
                 return "gives_other_value"
         plain = self._without_now(clause)
-        if len(plain) == len(self.old) > 2 and self._opposite(plain):
+        if len(plain) == len(self.old_clause) > 2 and self._opposite(plain):
             return "denies"
         return "gives_other_value" if self._aligned(clause) else None
 
     def _opposite(self, clause: _Words) -> bool:
         """Whether both clauses are the same but for a last word and its opposite ("is on", "is off")."""
-        mine, theirs = _keys(clause), _keys(self.old)
+        mine, theirs = _keys(clause), _keys(self.old_clause)
         last = {mine[-1], theirs[-1]}
         return (
             mine[:-1] == theirs[:-1]
@@ -463,7 +463,7 @@ class _Comparison:
     def _denies(self, clause: _Words) -> bool:
         """Whether the clause and the old statement have the same words, and exactly one of them is denied."""
         mine, denied = self._without_denial(clause)
-        theirs, denied_before = self._without_denial(self.old)
+        theirs, denied_before = self._without_denial(self.old_clause)
         if denied == denied_before or denied + denied_before > 1:
             return False
         return len(mine) > 1 and not set(self._same_in_other_order(mine)).isdisjoint(
@@ -588,7 +588,7 @@ class _Comparison:
                 yield clause[:at], clause[at + len(form) :], ()
 
     def _replaced(self, before: _Words, behind: _Words) -> tuple[_Words, _Words, _Words | None]:
-        """Return what `_swaps` yields for "X was replaced by Y", "we replaced X with Y" and "Y replaces X".
+        """Return (what goes, the rest, what comes; None = it is in the rest) for "X was replaced by Y", "we replaced X with Y" and "Y replaces X".
 
         `before`, `behind`: the words before and behind the verb.
         """
@@ -602,7 +602,7 @@ class _Comparison:
         return gone, rest, before
 
     def _moved_from(self, clause: _Words, verb: int) -> Iterator[tuple[_Words, _Words, _Words]]:
-        """Yield what `_swaps` yields for "we moved the app from X to Y"; `verb` = index of the verb."""
+        """Yield (X, the rest of the clause, Y) for "we moved the app from X to Y"; nothing if no "from" with a "to" follows the verb. `verb` = its index."""
         origin = next(
             (at for at in range(verb + 1, len(clause)) if clause[at].key in self.forms.origin), None
         )
@@ -661,12 +661,12 @@ class _Comparison:
         """
         forms = self.forms
         gone = tuple(word for word in gone if word.key not in forms.links)
-        theirs = tuple(word for word in self.old if word.key not in forms.links)
+        theirs = tuple(word for word in self.old_clause if word.key not in forms.links)
         at = _find(_keys(theirs), _keys(gone)) if gone else None
         if (
             at is None
             or forms.copulas.issuperset(_keys(gone))
-            or not forms.negations.isdisjoint(_keys(self.old))
+            or not forms.negations.isdisjoint(_keys(self.old_clause))
         ):
             return False
         label = at - 1 if at > 1 and self._is_number(gone) and theirs[at - 1].key not in _keys(rest) else at
@@ -718,7 +718,9 @@ class _Comparison:
                 links, behind = (*links, behind[0].key), behind[1:]
             value, rest = self._thing(behind)
             number = any(self._is_number((word,)) for word in value)
-            if not links or number or _find(_keys(self.old), links) is not None:  # not "is now on vacation"
+            if (
+                not links or number or _find(_keys(self.old_clause), links) is not None
+            ):  # not "is now on vacation"
                 yield (*plain[:verb], *rest), value, False
 
     def _had_other_value(self, subject: _Words, value: _Words, *, moved: bool, renamed: bool = False) -> bool:
@@ -729,24 +731,30 @@ class _Comparison:
         """
         forms = self.forms
         subject = self._content(subject)
-        if not value or not subject or not forms.negations.isdisjoint((*_keys(self.old), *_keys(subject))):
+        if (
+            not value
+            or not subject
+            or not forms.negations.isdisjoint((*_keys(self.old_clause), *_keys(subject)))
+        ):
             return False
         remaining = list(_keys(subject))
         places: list[int] = []
-        for place, word in enumerate(self.old):
+        for place, word in enumerate(self.old_clause):
             if word.key in remaining:
                 remaining.remove(word.key)
             elif self._content((word,)):
                 places.append(place)
         if not remaining and not places and renamed:
-            return not forms.called.isdisjoint(_keys(self.old))
+            return not forms.called.isdisjoint(_keys(self.old_clause))
         if remaining or not places or places[-1] - places[0] != len(places) - 1:
             return False
-        before = self.old[places[0] : places[-1] + 1]
+        before = self.old_clause[places[0] : places[-1] + 1]
         relation = forms.links | forms.neutral | forms.copulas | forms.exclusive | forms.moves | {"to"}
-        if not places[0] or self.old[places[0] - 1].key not in relation:
+        if not places[0] or self.old_clause[places[0] - 1].key not in relation:
             return False
-        return self._fits(value, before, self.old[: places[0]], self.old[places[-1] + 1 :], moved=moved)
+        return self._fits(
+            value, before, self.old_clause[: places[0]], self.old_clause[places[-1] + 1 :], moved=moved
+        )
 
     def _aligned(self, clause: _Words) -> bool:
         """Whether both clauses are the same but for one value, and the new one marks its value as new ("now", or a correction)."""
@@ -762,7 +770,7 @@ class _Comparison:
             return False
         while len(mine) > 1 and mine[0].key in forms.leads:
             mine, marked = mine[1:], marked - 1
-        theirs = self.old
+        theirs = self.old_clause
         keys, others = _keys(mine), _keys(theirs)
         if forms.negations.intersection((*keys, *others)):
             return False

@@ -79,10 +79,12 @@ class MergedState:
 
 
 def merge_heads(heads: Sequence[Head], *, base: Head | None = None) -> MergedState:
-    """Return the state that the heads of a memory (at least one) merge to, by the rules at the top of this module; their order does not matter. Pure.
+    """Merge the newest states (heads) that devices wrote of one memory into one, field by field against `base`, by the rules at the top of this module. Pure.
+
+    A second new wording comes back in `others` as a memory of its own, with a `contradicts` relation.
 
     Args:
-        heads: the newest states.
+        heads: at least one; their order does not matter.
         base: the state that all of them go back to; None = there is none, and every head counts as changed.
     """
     ranked = sorted(heads, key=_precedence)

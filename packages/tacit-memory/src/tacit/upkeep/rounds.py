@@ -257,7 +257,7 @@ def run_upkeep_round(
 def statistics(
     store: MemoryStore, kinds: KindRegistry, *, levels: tuple[Sensitivity, ...] | None = None
 ) -> Statistics:
-    """Count the memories of these sensitivities (None = any) in the whole store."""
+    """Count the active memories of these sensitivities (None = any) in the whole store; `by_status` counts the others, too."""
     statuses: Counter[str] = Counter()
     by_kind: Counter[str] = Counter()
     by_scope: Counter[str] = Counter()

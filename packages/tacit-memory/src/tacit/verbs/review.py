@@ -151,6 +151,6 @@ def decide_reviews(engine: Engine, caller: Caller, request: Decide) -> Decided:
         ids=request.ids,
         where=where.wanted if where is not None else None,
         scope=engine.visible(where.cwd) if where is not None and where.cwd else None,
-        count=request.count,
+        expected_count=request.count,
     )
     return Decided(decided=sum(change.reason.cause in DECISIONS for change in changes))

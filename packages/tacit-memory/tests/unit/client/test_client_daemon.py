@@ -101,7 +101,7 @@ def test_an_unknown_problem_is_a_daemon_error_that_names_the_status(value):
 
 def test_failures_of_hooks_are_told_by_reason(home):
     assert hook_failures(home) == {}
-    home.log_file.with_name("hook.count").write_text("nndnx")
+    home.log_file.with_name("hook.count").write_text("nsndnx")
     told = hook_failures(home)
     assert next(iter(told.items())) == ("no daemon in time", 3)
     assert sum(told.values()) == 5

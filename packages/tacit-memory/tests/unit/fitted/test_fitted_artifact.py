@@ -19,7 +19,7 @@ from tacit.fitted import FOLDER, Artifact, FitOrigin, decode_artifact, encode_ar
 from tacit.fitted.matrices import MatrixValues
 from tacit.providers.embedding.minilm import IDENTITY, TokenAxes
 from tacit.reading.match import MatchValues
-from tacit.recall.pipelines.subagent import WeightValues
+from tacit.recall.pipelines.subagent import FittedWeights
 from tacit.recall.score import ArmedWeights, GateValues, NeedValues, TransformValues
 from tacit.recall.spaces import SpaceThresholds
 
@@ -31,7 +31,7 @@ SHIPPED: dict[str, Any] = {
     "match": MatchValues,
     "prompt_transform": TransformValues,
     "need": NeedValues,
-    "relevance": dict[str, WeightValues],
+    "relevance": dict[str, FittedWeights],
     "space_thresholds": dict[str, SpaceThresholds],
     "token_axes": TokenAxes,
     "trigger": MatrixValues,

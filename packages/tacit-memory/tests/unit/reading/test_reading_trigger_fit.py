@@ -6,7 +6,7 @@ import pytest
 
 from tacit.model.signal import ToolCall
 from tacit.model.trigger import Trigger
-from tacit.reading.match import CallMatcher, is_command_line, is_path
+from tacit.reading.match import CallMatcher, is_known_command, is_path
 from tacit.reading.situation import read_call, read_situation
 
 
@@ -113,10 +113,10 @@ def test_the_governing_prompt_counts_one_half() -> None:
 
 
 def test_commands_and_paths_among_objects() -> None:
-    assert is_command_line("go build")
-    assert is_command_line("golangci-lint")
-    assert not is_command_line("commit message")
-    assert not is_command_line("tests/conftest.py")
+    assert is_known_command("go build")
+    assert is_known_command("golangci-lint")
+    assert not is_known_command("commit message")
+    assert not is_known_command("tests/conftest.py")
     assert is_path("main.go")
     assert is_path("src/domain")
     assert not is_path("go test")

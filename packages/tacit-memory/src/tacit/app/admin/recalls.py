@@ -187,7 +187,7 @@ def session_row(state: SessionState) -> SessionRow:
 
 
 class Recalls:
-    """Reads recalls, injected memories and sessions for the owner's pages. `settle` waits for pending writes."""
+    """Reads recalls, injected memories and sessions for the owner's pages. `settle` is called before each read, to wait for pending writes."""
 
     def __init__(self, store: Store, *, settle: Callable[[], None]) -> None:
         self._store = store

@@ -484,9 +484,9 @@ class Review:
         ids: Sequence[str] = (),
         where: ReviewFilter | None = None,
         scope: ScopeFilter | None = None,
-        count: int | None = None,
+        expected_count: int | None = None,
     ) -> tuple[Change, ...]:
-        """Decide on many statements alike, in one change, and return the changes made: those of `ids`, else all that fit `where`.
+        """Accept or refuse many statements at once, all or none: those of `ids`, else all that fit `where`. Return the changes.
 
         A pair is decided by itself, because one of the two may end by it.
 
@@ -495,20 +495,20 @@ class Review:
             ids: of the statements, or their beginnings.
             where: which entries, where no ids are given.
             scope: what may be seen; None = everything.
-            count: how many `where` must ask for, so that nobody decides on what they have not seen.
+            expected_count: how many `where` must ask for, so that nobody decides on what they have not seen.
 
         Raises:
             NotFound: if there is no such memory.
             InvalidInput: if one of `ids` is not in the queue, or belongs to a pair.
-            Conflict: if `where` asks for another number than `count`.
+            Conflict: if `where` asks for another number than `expected_count`.
         """
         if ids:
             memories = [self._show(name) for name in dict.fromkeys(ids)]
         else:
             memories = list(self.queue.matching(where or ReviewFilter(), scope=scope))
-            if count is not None and len(memories) != count:
+            if expected_count is not None and len(memories) != expected_count:
                 raise Conflict(
-                    f"{len(memories)} matching statements wait, not {count}; nothing was decided.",
+                    f"{len(memories)} matching statements wait, not {expected_count}; nothing was decided.",
                     hint="Check the list again, then decide on that number.",
                 )
         decisions: list[_DecisionWrites] = []

@@ -141,8 +141,8 @@ class AgentTools:
         self._judged: OrderedDict[tuple[str, str], bool] = OrderedDict()
         self._lock = Lock()
 
-    def count(self, text: str) -> int:
-        """Count the tokens of `text`; the estimate is at most a few too many."""
+    def count_tokens(self, text: str) -> int:
+        """Return the number of tokens of `text`: exact, or an estimate, mostly too high, if the vocabulary cannot be loaded."""
         return self._parts.tokens.count(text)
 
     def in_its_session(self, caller: Caller, tool: str, argument: Callable[[str], object]) -> Caller:

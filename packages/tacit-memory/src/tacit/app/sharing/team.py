@@ -19,7 +19,7 @@ from tacit.capture.bootstrap.team_files import (
     find_team_files,
     is_name,
     read_team_file,
-    reading_time,
+    reading_deadline,
     write_team_file,
 )
 from tacit.capture.prepare import secrets_in, trigger_words
@@ -146,7 +146,7 @@ class Team:
         stored = self._parts.store.get(ids, scope=self._parts.store.scopes())
         waiting = {memory.id for memory in stored if memory.status == "quarantined"}
         rows: list[SharedFile] = []
-        in_time = reading_time(self._parts.clock)
+        in_time = reading_deadline(self._parts.clock)
         for path, file in found.items():
             merged = file.tier is TrustTier.TEAMMATE
             memory_id = states[path].memory_id if path in states else ""

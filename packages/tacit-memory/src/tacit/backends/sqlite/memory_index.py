@@ -455,7 +455,9 @@ class MemoryRows:
             if action < len(self.weights)
         }
         usable = self.rows.usable(now_ms, kinds)
-        positions = self._likely(scaled_probabilities, want, usable) if self.rows.size > _LARGE else None
+        positions = (
+            self._positions_of_best(scaled_probabilities, want, usable) if self.rows.size > _LARGE else None
+        )
         if positions is None:
             best = self._products(scaled_probabilities, slice(None))
             if usable is not None:
@@ -482,10 +484,10 @@ class MemoryRows:
             np.maximum(best, product, out=best)
         return best
 
-    def _likely(
+    def _positions_of_best(
         self, scaled_probabilities: Mapping[int, np.uint16], want: int, usable: Mask | None
     ) -> Positions | None:
-        """Return the positions of rows that include the `want` best, with all ties of the last one; None = all rows must be compared.
+        """Return positions that include the `want` rows with the greatest product of trigger weight and probability, and all ties of the last; None = all rows must be compared. For indexes of more than `_LARGE` rows; `usable` None = every row is.
 
         A sample estimates the product that so many rows reach; then each action's weights are only compared with one limit.
         """

@@ -257,10 +257,11 @@ _CHUNK_BYTES = 1 << 20
 _OVERLAP_BYTES = 1 << 16
 
 
-def rewrite_copy(path: Path, cleaning: Cleaning, *, dry_run: bool) -> Mapping[str, int]:
-    """Clean a backup or a damaged database, and return table -> number of changed rows. The file is replaced only if something changes.
+def clean_copy(path: Path, cleaning: Cleaning, *, dry_run: bool) -> Mapping[str, int]:
+    """Apply `cleaning` to a backup or a damaged database at `path`, put the result in its place, and return table -> number of changed rows.
 
-    A damaged file is replaced by what can be read of it. `dry_run` = only count.
+    Without a change the file stays. A damaged one is replaced by what can be read of it, and `{"damaged": 1}` says that only
+    unreadable bytes held something to remove. `dry_run` = only count.
 
     Raises:
         StoreError: if it is no store, of a newer version, or cannot be written; nothing is changed then.

@@ -393,9 +393,9 @@ class SqliteSearch:
         kinds: Sequence[str] | None = None,
         common: bool = True,
     ) -> WordTable:
-        """Return a table of the score that `lexical` would give each word by itself, for the `limit` memories with the best sum and for the ids in `also`.
+        """Return for each memory and each word the score that `lexical` would give that word alone; rows = the `limit` memories with the best sum and those in `also`.
 
-        Common words of a long text are left out where reading them would take too long.
+        `common` = look up more of the common words, which takes longer.
         """
         weights = np.zeros(len(words), np.float32)
         nothing = WordTable(ids=(), scores=np.zeros((0, len(words)), np.float32), weights=weights)

@@ -450,7 +450,7 @@ class SqliteStore:
         """
         cleaning = purging.Cleaning(clean, gone)
         if copy is not None:
-            return rebuilding.rewrite_copy(copy, cleaning, dry_run=dry_run)
+            return rebuilding.clean_copy(copy, cleaning, dry_run=dry_run)
         if gone is not None and not dry_run:
             self._note_purge(gone)
         with self._database.read() as connection:

@@ -107,7 +107,7 @@ class ExactVectors:
         return self.rows.best(positions, scores if usable is None else scores[positions], want)
 
     def sampled(self, vector: Vectors) -> Scores:
-        """Return the cosines of `vector` with about `SAMPLED` evenly spread rows, removed ones included; with every row of a small scope."""
+        """Return the cosines of `vector` with at most `SAMPLED` evenly spread rows, removed ones included: the background that scores are compared with."""
         return self._matrix[:: _stride(len(self._matrix))] @ vector
 
 
@@ -171,7 +171,7 @@ class SignBitVectors:
         return self.rows.best(candidates, widen(self.gather(candidates)) @ vector, want)
 
     def sampled(self, vector: Vectors) -> Scores:
-        """Return the cosines of `vector` with about `SAMPLED` evenly spread rows. The sample is cached until the rows grow by an eighth."""
+        """Return the cosines of `vector` with at most `SAMPLED` evenly spread rows, removed ones included. The same rows are taken until their number has grown by an eighth."""
         if self._sampled_at < 0 or self._size > self._sampled_at * 9 // 8:
             self._sample = widen(self.gather(np.arange(0, self._size, _stride(self._size))))
             self._sampled_at = self._size

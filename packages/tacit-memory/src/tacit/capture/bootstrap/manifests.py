@@ -66,7 +66,7 @@ def describe_recipe(command: str, recipe: Recipe, *, noun: str) -> str:
     """
     action = ""
     if recipe.commands:
-        shown, left_out = _shown(recipe.commands)
+        shown, left_out = _code_spans(recipe.commands)
         joint = ", " if recipe.conditional else ", then "
         more = f"{joint}and {left_out} more commands" if left_out else ""
         verb = "runs, depending on conditions," if recipe.conditional else "runs"
@@ -83,8 +83,8 @@ def describe_recipe(command: str, recipe: Recipe, *, noun: str) -> str:
     return f"`{command}` {action}" if action else ""
 
 
-def _shown(commands: Sequence[str]) -> tuple[list[str], int]:
-    """Return the commands as code spans, as many as fit into `MAX_CHARS`, and the number of those left out."""
+def _code_spans(commands: Sequence[str]) -> tuple[list[str], int]:
+    """Return (list of code spans, number left out): the first commands that fit into `MAX_CHARS` together, at least one."""
     shown: list[str] = []
     for number, command in enumerate(commands):
         code = _code(command)

@@ -24,7 +24,7 @@ from tacit.config.yaml_file import parse_settings
 from tacit.errors import InvalidSetting
 from tacit.reading.marks import (
     has_leading_reference,
-    imperative,
+    is_imperative,
     length_in_words,
     read_marked,
     rule_like,
@@ -453,7 +453,7 @@ def _self_contained(reader: _StatementReader, lead: str, text: str) -> str:
     needs = (
         word_count(content) < 6
         or has_leading_reference(content)
-        or not (_RULES.verb.search(content) or imperative(content))
+        or not (_RULES.verb.search(content) or is_imperative(content))
     )
     if _NAMED_PATH.match(content):
         context = ""  # a path names its own subject

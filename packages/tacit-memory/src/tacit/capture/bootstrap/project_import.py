@@ -174,7 +174,7 @@ def _author_of(commit: bytes | None) -> str:
 
 
 def _lines_of_blobs(git: Repository, blobs: set[str]) -> dict[str, frozenset[str]] | None:
-    """Return the lines of each blob by its id ("" = no file); None = a blob cannot be read or is too large."""
+    """Return the set of lines of each blob, by its id ("" = no file); None instead of the whole mapping if any blob cannot be read or is too large."""
     found = git.objects(blob.encode() for blob in sorted(blobs) if blob)
     lines: dict[str, frozenset[str]] = {"": frozenset()}
     for blob, raw in (found or {}).items():

@@ -230,7 +230,7 @@ def import_team_files(
     except Unreadable:
         return RulesImport(files=(), changes=())  # nobody knows what the team says: all stays as it is
     run = _TeamImport(project=project, store=store, preparer=preparer, now_ms=clock.now_ms())
-    in_time = reading_time(clock)
+    in_time = reading_deadline(clock)
     for path, file in found.items():
         before = states.get(path)
         new = before is None or before.digest != file.digest
@@ -290,7 +290,7 @@ _TOO_MANY = f"it is left out: a repository shares at most {MAX_FILES} memories"
 _UNREADABLE = "it is too large, or git's object cannot be read"
 
 
-def reading_time(clock: Clock) -> Callable[[], bool]:
+def reading_deadline(clock: Clock) -> Callable[[], bool]:
     """Return a function that is true until `READING_MS` have passed since this call."""
     until_ms = clock.monotonic_ms() + READING_MS
     return lambda: clock.monotonic_ms() <= until_ms

@@ -257,7 +257,10 @@ def _knows(tool: str) -> Callable[[Path], bool]:
 
 
 def _entries(path: Path, value: object, name: str) -> Iterator[tuple[Row, str] | RefusedEntry]:
-    """Yield (object, where it stands), or a refusal, for each entry of the export's list `name`; "" = its main list."""
+    """Yield (object, its place for people, such as `x.json, entry 3`) for each entry of the list `name` of an export ("" = its main list).
+
+    An entry that is no object is yielded as a refusal, and so are, as one, all beyond MAX_ENTRIES.
+    """
     entries = _as_list(fields_of(value).get(name)) if name else _listed(value)
     for number, entry in enumerate(entries, start=1):
         where = f"{path.name}, {name or 'entry'} {number}"

@@ -427,7 +427,7 @@ class SessionWriter:
         ]
         items, judges, beside = self._items(new, prepared.near)
         cost = answer.tokens_in or prepared.tokens
-        account = self._paid.settled(
+        account = self._paid.settling_changes(
             answer, prepared.tokens, reserved=reserved, accepted=len(pairs), dropped=len(dropped)
         )
         now_ms = self._clock.now_ms()

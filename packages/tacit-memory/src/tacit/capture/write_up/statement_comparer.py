@@ -248,7 +248,10 @@ _Effect = tuple[list[Change], list[Relation], tuple[str, ...]]
 
 
 class StatementComparer:
-    """Has the writer compare newly stored statements with older ones. Thread-safe; one request runs at a time."""
+    """Asks the writer whether newly stored statements merge with, supersede or contradict older ones, and stores what it decides.
+
+    Each call of `compare_next` sends at most one request. Thread-safe; one request runs at a time.
+    """
 
     def __init__(
         self,
@@ -298,7 +301,9 @@ class StatementComparer:
                     self._keep(_after_failure(self._waiting(), prepared.statements))
                 return WriterResult(subject=prepared.subject, error=str(error))
             changes, relations = self._effects(prepared, fates)
-            values = self._paid.settled(answer, prepared.tokens, reserved=reserved, accepted=0, dropped=0)
+            values = self._paid.settling_changes(
+                answer, prepared.tokens, reserved=reserved, accepted=0, dropped=0
+            )
             queue = replace(self._waiting().without(set(prepared.statements)), most=MOST_COMPARED)
             stored = self._reconciler.keep(
                 changes,

@@ -164,7 +164,7 @@ class ClaudeSettings(HookSettings):
         )
 
     def add(self, text: str | None) -> str:
-        """Return the text with our hooks and rules; None = there is no file yet."""
+        """Return the new text of the file: `text` with our hooks and rules; None = there is no file yet."""
         text = HookSettings.add(self, text)
         for rule in self.rules:
             if rule not in allow_rules(text, self.path):

@@ -199,7 +199,7 @@ _CLAUDE = (
 
 
 def detect_rows(rows: Sequence[Fields]) -> DetectedFormat | None:
-    """Recognize a Claude Code session by the first rows of its file; None = it is not one."""
+    """Return format, session and folder if the first rows of a file (at least one) are those of a Claude Code session; else None."""
     if not any(_is_claude(row) for row in rows):
         return None
     sessions = [row for row in rows if text_in(row, "sessionId") or text_in(row, "session_id")]

@@ -194,7 +194,7 @@ class ConfigToml:
         return INSTALL_VERSION
 
     def add(self, text: str | None) -> str:
-        """Return the text with our server and the approvals."""
+        """Return the new text of the file: `text` with our server and the approvals; None = there is no file yet."""
         text = toml_tables.add(text or "", SERVER, self._server(), path=self.path)
         return _with_approvals(text, self.approvals, path=self.path)
 
@@ -230,7 +230,7 @@ class Approvals(OfUser):
         return INSTALL_VERSION
 
     def add(self, text: str | None) -> str:
-        """Return the text with the approvals."""
+        """Return the new text of the file: `text` with the approvals; None = there is no file yet."""
         return _with_approvals(text or "", self.approvals, path=self.path)
 
     def remove(self, text: str) -> str | None:

@@ -135,7 +135,7 @@ FORMATS: Readers = {"codex": read_codex}
 
 
 def detect_rows(rows: Sequence[Fields]) -> DetectedFormat | None:
-    """Recognize a Codex session by the first rows of its file; None = it is not one."""
+    """Return format, session and folder if the first rows of a file (at least one) are those of a Codex session; else None."""
     first = rows[0]
     kinds = [text_in(row, "type") for row in rows]
     if kinds[0] == "session_meta" or {"response_item", "event_msg"} & set(kinds):

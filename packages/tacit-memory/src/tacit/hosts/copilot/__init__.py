@@ -25,22 +25,22 @@ _EXIT = re.compile(r"<shellId: [^<>\n]* completed with exit code (\d+)>\s*\Z")
 _PATCHED_FILE = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
 
 
-def _stamp(fields: Fields, at_ms: int) -> object:
-    """Return the time that Copilot stamps on an event; without one, the five-second step of its arrival."""
+def _time_key(fields: Fields, at_ms: int) -> object:
+    """Return what tells this event from a repeat, for the signal's key: Copilot's raw timestamp, else the number of the five-second step of its arrival."""
     return fields.raw("timestamp") or time_step(at_ms)
 
 
-def _moment(fields: Fields, at_ms: int) -> object:
-    return digest(_stamp(fields, at_ms))
+def _time_digest(fields: Fields, at_ms: int) -> object:
+    return digest(_time_key(fields, at_ms))
 
 
 _Event = partial(HookEvent, transcript="")
-_OfSession = partial(HookEvent, agent=False, by=(_stamp,))
+_OfSession = partial(HookEvent, agent=False, by=(_time_key,))
 # Copilot hands over the words of a subagent alone; those of the main agent stand in its transcript.
-_END = HookEvent(means="message_end", by=(field("agent_id"), _moment), text="last_assistant_message")
+_END = HookEvent(means="message_end", by=(field("agent_id"), _time_digest), text="last_assistant_message")
 _EVENTS = {
     "SessionStart": _OfSession(means="start", once=("startup",), context=True, transcript=""),
-    "UserPromptSubmit": _Event(means="prompt", by=(_moment,), context=True),
+    "UserPromptSubmit": _Event(means="prompt", by=(_time_digest,), context=True),
     "PreToolUse": _Event(means="tool_start", takes_no_text=True),
     "PostToolUse": _Event(means="tool_end", context=True),
     "PostToolUseFailure": _Event(means="tool_failed", text="error", context=True),

@@ -132,7 +132,7 @@ _FIRST = ("session.start", "session.info", "user.message", "assistant.message", 
 
 
 def detect_rows(rows: Sequence[Fields]) -> DetectedFormat | None:
-    """Recognize a Copilot session by the first rows of its file; None = it is not one."""
+    """Return format, session and folder if the first row (there must be one) is that of a Copilot session; else None."""
     first = rows[0]
     if text_in(first, "type") not in _FIRST or "data" not in first:
         return None
@@ -142,21 +142,21 @@ def detect_rows(rows: Sequence[Fields]) -> DetectedFormat | None:
 
 
 def detect_document(fields: Fields) -> DetectedFormat | None:
-    """Recognize an exported chat, which is one JSON object; None = it is not one."""
+    """Return format and session if a JSON object is a chat exported by the editor; else None."""
     if "requests" in fields and ("responderUsername" in fields or "requesterUsername" in fields):
         return DetectedFormat(format="copilot-chat", host="copilot", session_id=text_in(fields, "sessionId"))
     return None
 
 
 def detect_beginning(text: str) -> DetectedFormat | None:
-    """Recognize an exported chat too long to be parsed by the names of its first fields; None = it is not one."""
+    """Return the format if a file too long to be parsed begins like a chat exported by the editor; else None."""
     if '"responderUsername"' in text or '"requesterUsername"' in text:
         return DetectedFormat(format="copilot-chat", host="copilot")
     return None
 
 
-def kept(folders: Sequence[Path], session_id: str) -> Path | None:
-    """Return the events file of a session; None = there is none."""
+def file_of_session(folders: Sequence[Path], session_id: str) -> Path | None:
+    """Return the file that keeps the events of a session; None = no folder has it."""
     if not re.fullmatch(r"[A-Za-z0-9-]+", session_id):
         return None
     files = (folder / "session-state" / session_id / "events.jsonl" for folder in folders)

@@ -83,7 +83,7 @@ class CursorHooks(HookSettings):
     """The target for our hooks in Cursor's `hooks.json`, which needs a `version`."""
 
     def add(self, text: str | None) -> str:
-        """Return the text with a `version`, and with our entry for each event."""
+        """Return the new text of the file: `text` with a `version`, and with our entry for each event; None = there is no file yet."""
         if text and text.strip() and jsonc.find(jsonc.read(text, path=self.path), ("version",)) is None:
             text = jsonc.put(text, ("version",), 1, path=self.path)
         return HookSettings.add(self, text)

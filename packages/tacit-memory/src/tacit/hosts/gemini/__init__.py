@@ -32,20 +32,23 @@ from tacit.reading.prompts import SUMMARY_TAKEN, without_added_files
 from tacit.safety.escape import strip_blocks
 
 
-def _moment(fields: Fields, at_ms: int) -> str:
-    """Return the `timestamp` that Gemini CLI gives an event, as a part of its key; without one, the time of arrival."""
+def _time_key(fields: Fields, at_ms: int) -> str:
+    """Return what tells this event from a repeat, for the signal's key: Gemini CLI's `timestamp`, else the time of its arrival."""
     return fields.identifier("timestamp") or str(at_ms)
 
 
 _EVENTS = {
     "SessionStart": HookEvent(means="start", notice=True),
-    "BeforeAgent": HookEvent(means="prompt", by=(_moment,), context=True, notice=True),
+    "BeforeAgent": HookEvent(means="prompt", by=(_time_key,), context=True, notice=True),
     "BeforeTool": HookEvent(means="tool_start", notice=True),
     "AfterTool": HookEvent(means="tool_end", context=True, notice=True),
     "AfterAgent": HookEvent(
-        means="message_end", key="after-agent", by=(_moment, said("prompt_response")), text="prompt_response"
+        means="message_end",
+        key="after-agent",
+        by=(_time_key, said("prompt_response")),
+        text="prompt_response",
     ),
-    "SessionEnd": HookEvent(means="end", by=(field("reason"), _moment)),
+    "SessionEnd": HookEvent(means="end", by=(field("reason"), _time_key)),
 }
 _TOOLS = {
     "read_file": "read", "read_many_files": "read", "replace": "edit", "write_file": "write",
@@ -135,12 +138,12 @@ class Gemini(DeferringHookHost):
         """Return the signal of a session start."""
         del event
         name, source = start_source(fields)
-        key = f"start:{name}:{_moment(fields, common['at_ms'])}"
+        key = f"start:{name}:{_time_key(fields, common['at_ms'])}"
         return SessionStarted(**common, key=key, source=source)
 
     def tool_key(self, fields: Fields, event: str, call: ToolCall, at_ms: int) -> str:
         """Return the idempotency key of a tool event. Gemini's calls have no id, so it is made of the moment and the call."""
-        moment = _moment(fields, at_ms)
+        moment = _time_key(fields, at_ms)
         return f"{event}:{digest(moment, call.tool, call.paths, call.command, call.text)}"
 
     def prompt(self, fields: Fields) -> str:

@@ -122,7 +122,7 @@ class GeminiSettings:
         return self._hooks.version(text)
 
     def add(self, text: str | None) -> str:
-        """Return the text with our hooks and server; None = there is no file yet."""
+        """Return the new text of the file: `text` with our hooks and server; None = there is no file yet."""
         return self._server.add(self._hooks.add(text))
 
     def remove(self, text: str) -> str | None:

@@ -144,7 +144,7 @@ FORMATS: Readers = {"gemini": read_gemini}
 
 
 def detect_rows(rows: Sequence[Fields]) -> DetectedFormat | None:
-    """Recognize a Gemini session by the first rows of its file; None = it is not one."""
+    """Return format and session if the first rows of a file (at least one) are those of a Gemini session; else None."""
     first = rows[0]
     if "projectHash" in first or ("sessionId" in first and any("$set" in row for row in rows)):
         return DetectedFormat(format="gemini", host="gemini", session_id=text_in(first, "sessionId"))
@@ -152,21 +152,21 @@ def detect_rows(rows: Sequence[Fields]) -> DetectedFormat | None:
 
 
 def detect_document(fields: Fields) -> DetectedFormat | None:
-    """Recognize a Gemini session that is one JSON object; None = it is not one."""
+    """Return format and session if a JSON object is a Gemini session; else None."""
     if {"projectHash", "messages"} <= set(fields):
         return DetectedFormat(format="gemini", host="gemini", session_id=text_in(fields, "sessionId"))
     return None
 
 
 def detect_entry(fields: Fields) -> DetectedFormat | None:
-    """Recognize Gemini's log of prompts by one of its entries; None = it is not one."""
+    """Return format and session if a JSON object is an entry of Gemini's log of prompts; else None."""
     if {"sessionId", "messageId", "message"} <= set(fields):
         return DetectedFormat(format="gemini", host="gemini", session_id=text_in(fields, "sessionId"))
     return None
 
 
 def detect_beginning(text: str) -> DetectedFormat | None:
-    """Recognize a Gemini session too long to be parsed by the names of its first fields; None = it is not one."""
+    """Return the format if a file too long to be parsed begins like a Gemini session; else None."""
     if '"projectHash"' in text and '"messages"' in text:
         return DetectedFormat(format="gemini", host="gemini")
     return None

@@ -83,7 +83,7 @@ def machine_folder(host: str) -> Path:
 
 
 def asking_hosts() -> Mapping[str, str]:
-    """Return name and title of the hosts that ask before each call of our tools and accept a rule for single tools."""
+    """Return the titles, by name, of the hosts that ask before each call of our tools and accept a rule for single tools."""
     return {name: host.title for name, host in BUILT_IN.items() if host.rules_command}
 
 

@@ -274,7 +274,7 @@ class Target(Protocol):
         ...
 
     def add(self, text: str | None) -> str:
-        """Return the text with our part added. `text` holds nothing of ours; None = there is no file yet."""
+        """Return the new text of the file: `text` with our part added. `text` holds nothing of ours; None = there is no file yet."""
         ...
 
     def remove(self, text: str) -> str | None:
@@ -304,10 +304,10 @@ class OwnFile:
         return version_in(text) if STAMP in self.content else INSTALL_VERSION
 
     def add(self, text: str | None) -> str:
-        """Return our content; the former text is replaced.
+        """Return the new text of the file, which is our whole content; `text` = what stands there now, None = no file.
 
         Raises:
-            HostError: if there is one.
+            HostError: if `text` is not ours.
         """
         if text is not None and not self.present(text):
             raise HostError(
@@ -317,7 +317,7 @@ class OwnFile:
         return self.content
 
     def remove(self, text: str) -> str | None:
-        """Return None to delete our file; a file of someone else is returned unchanged."""
+        """Return None, so that our file is deleted; if `text` is not ours, return it unchanged."""
         return None if self.present(text) else text
 
 
@@ -345,7 +345,7 @@ class JsonMember:
         return INSTALL_VERSION
 
     def add(self, text: str | None) -> str:
-        """Return the text with the member set to our value."""
+        """Return the new text of the file: `text` with the member set to our value; None = there is no file yet."""
         return jsonc.put(
             self.opening if not text or not text.strip() else text, self.keys, self.value, path=self.path
         )
@@ -413,7 +413,7 @@ class HookSettings:
         return min((version_in(json.dumps(group)) for _, _, group in self._ours(text)), default=1)
 
     def add(self, text: str | None) -> str:
-        """Return the text with our entry appended for each event."""
+        """Return the new text of the file: `text` with our entry appended for each event; None = there is no file yet."""
         text = self.opening if not text or not text.strip() else text
         for event, group in self.groups:
             text = jsonc.append(text, ("hooks", event), group, path=self.path)
@@ -585,7 +585,7 @@ Settings = tuple[Path, Mapping[str, object]]
 
 
 def files_of_project(project_root: Path | None, *names: str) -> tuple[Path, ...]:
-    """Return these files of the project; () = there is no project."""
+    """Return the paths of `names` below the project's root, whether they exist or not; () = there is no project."""
     return tuple(project_root / name for name in names) if project_root else ()
 
 

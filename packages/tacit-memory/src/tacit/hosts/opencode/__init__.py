@@ -164,8 +164,8 @@ def _forked_from(fields: Fields) -> SessionKey | None:
     return SessionKey(host=NAME, session_id=origin) if origin else None
 
 
-def _moment(fields: Fields, at_ms: int) -> str:
-    """Return the id that the plugin gave the event, as a part of its key; without one, the five-second step of its arrival."""
+def _event_key(fields: Fields, at_ms: int) -> str:
+    """Return what tells this event from a repeat, for the signal's key: the id that the plugin gave it, else the number of the five-second step of its arrival."""
     return fields.identifier("id") or str(time_step(at_ms))
 
 
@@ -196,7 +196,7 @@ def _started(fields: Fields, event: str, at_ms: int) -> SessionStarted | Subagen
     name, source = start_source(fields)
     name, source = ("compact", "compact") if event == "compacted" else (name, source)
     # A session starts or is forked once; it resumes once per life of the plugin (`id`) and compacts once per event (`id`).
-    moment = "" if name in ("startup", "fork") else _moment(fields, at_ms)
+    moment = "" if name in ("startup", "fork") else _event_key(fields, at_ms)
     copied = zip(
         fields.texts("originals", most=MAX_REPLAY), fields.texts("copies", most=MAX_REPLAY), strict=False
     )
@@ -229,7 +229,7 @@ def _prompt(fields: Fields, at_ms: int) -> PromptSubmitted:
     common = _common(fields, at_ms)
     return PromptSubmitted(
         **common,
-        key=f"prompt:{message_id}" if message_id else f"prompt:{digest(_moment(fields, at_ms), text)}",
+        key=f"prompt:{message_id}" if message_id else f"prompt:{digest(_event_key(fields, at_ms), text)}",
         text=text,
         message_id=message_id,
         previous_message_end=fields.text("previous", limit=MAX_OUTPUT_CHARS),
@@ -239,7 +239,7 @@ def _prompt(fields: Fields, at_ms: int) -> PromptSubmitted:
 
 def _tool(fields: Fields, event: str, at_ms: int) -> ToolStarting | ToolFinished | ToolFailed:
     common, call = _common(fields, at_ms, transcript=False), _call(fields)
-    key = f"{event}:{call.call_id or digest(call.tool, call.paths, call.command, _moment(fields, at_ms))}"
+    key = f"{event}:{call.call_id or digest(call.tool, call.paths, call.command, _event_key(fields, at_ms))}"
     if event == "tool.before":
         # What a subagent notes is of the session that the user types in.
         if call.writes and not call.fetches and common["parent"]:
@@ -280,7 +280,7 @@ def _call(fields: Fields) -> ToolCall:
 def _compacting(fields: Fields, at_ms: int) -> Compacting:
     return Compacting(
         session=_session(fields),
-        key=f"compacting:{_moment(fields, at_ms)}",
+        key=f"compacting:{_event_key(fields, at_ms)}",
         at_ms=at_ms,
         cwd=fields.path("directory"),
         automatic=fields.flag("automatic"),
@@ -292,7 +292,7 @@ def _message_end(fields: Fields, event: str, at_ms: int) -> MessageEnded | None:
     text = fields.text("text")
     if not text:  # an idle without words would wipe out the end of the last message
         return None
-    key = f"{event}:{digest(fields.identifier('messageID') or _moment(fields, at_ms), text)}"
+    key = f"{event}:{digest(fields.identifier('messageID') or _event_key(fields, at_ms), text)}"
     return MessageEnded(**common, key=key, text=text, final=event == "idle")
 
 
@@ -300,7 +300,7 @@ def _ended(fields: Fields, event: str, at_ms: int) -> SessionEnded:
     deleted = event == "deleted"
     return SessionEnded(
         **_common(fields, at_ms, agent=False),
-        key="deleted" if deleted else f"end:{_moment(fields, at_ms)}",
+        key="deleted" if deleted else f"end:{_event_key(fields, at_ms)}",
         reason="deleted" if deleted else fields.identifier("reason"),
         deleted=deleted,
     )

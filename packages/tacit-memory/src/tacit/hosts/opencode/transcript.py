@@ -274,7 +274,7 @@ DATABASE = "opencode.db"
 
 
 def detect_document(fields: Fields) -> DetectedFormat | None:
-    """Recognize a session file from before OpenCode had a database; a message or part gets no format, None = it is neither."""
+    """Return format, session and folder if a JSON object is a session file from before OpenCode had a database; for a message or part of then no format, but the reason; else None."""
     if is_storage_session(fields):
         return DetectedFormat(
             format="opencode-storage",
@@ -287,8 +287,8 @@ def detect_document(fields: Fields) -> DetectedFormat | None:
     return None
 
 
-def kept(folders: Sequence[Path], session_id: str) -> Path | None:
-    """Return the database, which holds every session; None = there is none."""
+def file_of_session(folders: Sequence[Path], session_id: str) -> Path | None:
+    """Return the file that keeps a session: always the database in the first folder that has one; None = no folder has it. Whether the session is in it is not checked."""
     del session_id
     return next((folder / DATABASE for folder in folders if (folder / DATABASE).is_file()), None)
 

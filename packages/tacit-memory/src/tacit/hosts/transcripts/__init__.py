@@ -29,7 +29,7 @@ Role = Literal["user", "assistant"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolUse:
-    """One tool call of the agent, with its result if one was seen.
+    """One tool call of the agent: the tool, its command or files, and whether it finished or failed. Of its output only errors, tasks and commits are kept.
 
     Attributes:
         tool: host-neutral name (`bash`, `read`, `edit`, `write`, `todo`, else the host's own in lower case).

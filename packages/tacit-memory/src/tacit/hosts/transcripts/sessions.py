@@ -73,15 +73,15 @@ def _json(path: Path, text: str, *, more: bool) -> DetectedFormat:
         if len(rows) >= _ROWS:
             break
     objects = [fields_of(row) for row in rows if is_object(row)]
-    by_rows = _of_rows(objects) if objects else None
+    by_rows = _format_of_rows(objects) if objects else None
     if by_rows is not None:
         return by_rows
     document = parse_json(text) if not more else None
     return _of_document(path, document, text, more=more, rows=objects)
 
 
-def _of_rows(rows: Sequence[Fields]) -> DetectedFormat | None:
-    """Detect the format from the rows of JSON lines; None = they do not tell."""
+def _format_of_rows(rows: Sequence[Fields]) -> DetectedFormat | None:
+    """Return the format, host and session that rows of JSON lines (at least one) show; None = they do not tell."""
     first = rows[0]
     for host in reversed(readable_hosts()):
         detect = host.offered("transcript", "detect_rows")
@@ -97,7 +97,7 @@ def _of_rows(rows: Sequence[Fields]) -> DetectedFormat | None:
 def _of_document(
     path: Path, document: object, text: str, *, more: bool, rows: Sequence[Fields]
 ) -> DetectedFormat:
-    """Detect the format of a file that is one JSON document, or of one too long to be parsed (`document` None and `more`) by its beginning. Raise InvalidPayload if it is not JSON."""
+    """Return the format, host and session of a file that is one JSON document; one too long to be parsed (`document` None and `more`) is told by its beginning. Raise InvalidPayload if it is not JSON."""
     if document is None and more:
         return _of_beginning(text)
     if document is None and not rows:
@@ -148,7 +148,7 @@ MAX_FILES = 100_000
 def kept_transcript(folders: HostFolders, host: str, session_id: str) -> Path | None:
     """Return the file in which `host` keeps a session, if it can be found by the session's id alone; else None."""
     known = next((each for each in readable_hosts() if each.name == host), None)
-    keeps = known.offered("transcript", "kept") if known else None
+    keeps = known.offered("transcript", "file_of_session") if known else None
     return keeps(folders.of(host), session_id) if keeps is not None else None
 
 

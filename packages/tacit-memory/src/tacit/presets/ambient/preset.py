@@ -42,7 +42,7 @@ _SPARE = 4
 
 
 def add_pinned(tools: Tools, state: RecallState) -> Outcome[RecallState]:
-    """Return the state with the pinned memories in front of `passed`. Reads the store."""
+    """Put the pinned memories in front of the state's `passed`. Reads the store."""
     pinned = pinned_candidates(state.query, store=tools.store, settings=state.settings)
     pinned_ids = {candidate.memory.id for candidate in pinned}
     unpinned = (candidate for candidate in state.passed or () if candidate.memory.id not in pinned_ids)

@@ -650,7 +650,7 @@ DIGESTS_READ = 5
 
 
 def read_sections(tools: Tools, state: RecallState) -> Outcome[RecallState]:
-    """Return the state with what the sections need: recent work, and the id of the last session's digest. Reads the store and embeds."""
+    """Add to the state what the sections need: recent work, and the id of the last session's digest. Reads the store and embeds."""
     query = state.query
     if "semantic" in state.space_scores and query.text.strip():
         state = _with_recent_work(tools, state)
@@ -776,7 +776,7 @@ def prompt(kit: Kit, state: RecallState) -> Pipeline:
 
 
 def require_vector(state: RecallState) -> Outcome[RecallState]:
-    """Return the state unchanged, or stop the recall if the prompt could not be embedded.
+    """Stop the recall if the prompt could not be embedded; else leave the state unchanged.
 
     Raises:
         ProviderError: if the embedder failed or was late.

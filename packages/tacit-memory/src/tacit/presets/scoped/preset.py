@@ -322,7 +322,7 @@ def asked_of(words: str) -> str:
 
 
 def pack_scoped(state: RecallState) -> Outcome[Pack]:
-    """Return the pack of this preset.
+    """Make the pack of this preset.
 
     Universal, language and project memories have budgets of their own; then comes a reserve for the best of
     the rest. Digest lines follow, but not in the answer to a question (`on_demand`).

@@ -420,7 +420,7 @@ _REST = "*"
 
 
 def reach_floors(state: RecallState) -> Outcome[RecallState]:
-    """Return the state with `reached`: the scored candidates that reach every floor of the seed; see `keep_above_floors`.
+    """Set the state's `reached`: the scored candidates that reach every floor of the seed; see `keep_above_floors`.
 
     Sources: sections 2.2 (kinds of a task, least importance), 2.3 (least similarity by type, what is certain), 6.1 (enabled types).
     """
@@ -484,7 +484,7 @@ _ALONE = 1 / 3
 
 
 def judge_answer(state: RecallState) -> Outcome[RecallState]:
-    """Return the state with `scored`: each candidate judged for a question, without those below the least similarity of their type (section 2.3).
+    """Set the state's `scored`: each candidate judged for a question, without those below the least similarity of their type (section 2.3).
 
     Where none reaches it, the most similar one is kept alone, because somebody asked: the shipped model gives `add authentication` and
     `JWT vs session tokens decision` (section 9.2) a cosine of 0.16. A memory that has no vector yet is judged by its words.
@@ -581,7 +581,7 @@ PRESET = Preset(
     # All of them are scored.
     shortlist=20,
     # The best of every type first, then the rest by score.
-    order="one_of_each",
+    order="breadth",
     shares=_shares,
     adapt=adapt,
     ask=typed_query,

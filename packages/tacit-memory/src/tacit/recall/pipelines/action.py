@@ -105,7 +105,7 @@ def action(kit: Kit, state: RecallState) -> Pipeline:
 
 
 def _judge_call_of(kit: Kit, state: RecallState) -> Outcome[RecallState]:
-    """Return the state with `scored`: each candidate with its relevance at the call, combined with what a model named in the pause."""
+    """Set the state's `scored`: each candidate with its relevance at the call, combined with what a model named in the pause."""
     judgments = judge_action(state.query, state.found or (), kinds=state.kinds, among=state.memories_asked)
     return judged(state, with_armed(state, judgments, kit.armed))
 

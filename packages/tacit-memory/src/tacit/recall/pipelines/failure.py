@@ -163,7 +163,7 @@ def failure(kit: Kit, state: RecallState) -> Pipeline:
 
 
 def _judge_failure_of(kit: Kit, state: RecallState) -> Outcome[RecallState]:
-    """Return the state with `scored`: each candidate with its relevance to the failure, combined with what a model named in the pause."""
+    """Set the state's `scored`: each candidate with its relevance to the failure, combined with what a model named in the pause."""
     judgments = judge_failure(state.query, state.found or (), among=state.memories_asked)
     return judged(state, with_armed(state, judgments, kit.armed))
 
@@ -269,8 +269,8 @@ class _Names:
         if known is None or weight > known.weight:
             self.found[name] = NameWeight(weight, group or name)
 
-    def read(self, text: str, *, group: str = "") -> None:
-        """Add all that `text` names; with `group`, as parts of one thing."""
+    def add_all_of(self, text: str, *, group: str = "") -> None:
+        """Collect the conditions, names and words of `text`, each with its weight. With `group` all but the conditions are parts of one thing, of which only the best counts; without it each token is a thing."""
         for name, condition in _CONDITIONS:
             if condition.search(text):
                 self.add(name, CONDITION)
@@ -315,7 +315,7 @@ class _Names:
 @lru_cache(maxsize=4096)
 def _names_of_memory(content: str) -> Names:
     names = _Names()
-    names.read(content)
+    names.add_all_of(content)
     for span in _SPAN.findall(content):
         for command in split_commands(span):
             if " " in command:
@@ -336,14 +336,14 @@ def _names_of_failure(text: str) -> Names:
         return names.found
     for port in _PORT.findall(error):
         names.add(port, NUMBER)
-    names.read(_PLACE.sub(" ", error))
+    names.add_all_of(_PLACE.sub(" ", error))
     of_line = _Names()
     for command in commands:
         program, _, subcommand = command.partition(" ")
         if subcommand:
             of_line.add(f"`{command}`", NAME if program in _TASK_RUNNERS else BROAD, command)
-        of_line.read(command, group=command)
-    of_line.read(command_line)
+        of_line.add_all_of(command, group=command)
+    of_line.add_all_of(command_line)
     for name, (weight, group) in of_line.found.items():
         names.add(name, weight if weight >= NAME else weight / 2, group)
     return names.found

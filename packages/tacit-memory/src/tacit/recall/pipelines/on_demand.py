@@ -116,7 +116,7 @@ def on_demand(kit: Kit, state: RecallState) -> Pipeline:
         ask=_ask_first(kit),
         find=(
             ("retrieve", partial(ask_wide, tools, besides=WEIGHED)),
-            ("fuse", partial(weigh, tools, by_match=True)),
+            ("fuse", partial(order_by_answer, tools, by_match=True)),
             ("fuse", partial(load, tools)),
             ("fuse", partial(measure, weighed=WEIGHED)),
         ),
@@ -142,7 +142,7 @@ def judged_answer(kit: Kit, state: RecallState, *, judge: Step) -> Pipeline:
         ask=_ask_first(kit),
         find=(
             ("retrieve", partial(ask_wide, tools)),
-            ("fuse", partial(weigh, tools)),
+            ("fuse", partial(order_by_answer, tools)),
             ("fuse", partial(load, tools)),
             ("fuse", measure),
         ),
@@ -201,7 +201,7 @@ def answer(
     embedder: Embedder,
     remaining_ms: Callable[[], float] = lambda: 1e9,
 ) -> Outcome[WeighedAnswer]:
-    """Score the memories that share a word with the query or are near in meaning; return them best first. Reads the store.
+    """Score the memories that share a word with the query or are near in meaning, and order them best first. Reads the store.
 
     `rankings` must hold the semantic ranking; `spaces` are the active spaces. Losses name what missed the deadline.
     """
@@ -325,10 +325,10 @@ def ask_wide(tools: Tools, state: RecallState, *, besides: Collection[str] = ())
     return ask(tools, state, wide=breadth(state.query, CANDIDATES_PER_SPACE), besides=besides)
 
 
-def weigh(tools: Tools, state: RecallState, *, by_match: bool = False) -> Outcome[RecallState]:
-    """Rank the memories with `answer`; return the state with `order`, `read`, `matches` and, with `by_match`, their scores.
+def order_by_answer(tools: Tools, state: RecallState, *, by_match: bool = False) -> Outcome[RecallState]:
+    """Set the state's `order` by what `answer` returns (also `read` and `matches`), cut to what the budget can hold.
 
-    The order is cut to what the budget can hold; with `by_match` after the last memory that reaches the threshold.
+    With `by_match` it reaches at least to the last memory whose match reaches the threshold, and the state also gets each space's scores.
     """
     done = answer(
         state.query,
@@ -556,12 +556,12 @@ def _share(values: Scores, *, floor: float | None = None) -> Scores:
 
 
 def order_by_match(state: RecallState) -> Outcome[RecallState]:
-    """Return the state with `scored`: the found candidates in the order of the answer, with the match as relevance; see `by_match`."""
+    """Set the state's `scored`: the found candidates in the order of the answer, with the match as relevance; see `by_match`."""
     return Outcome(kept=state.changed(scored=by_match(state.found or (), state.matches)))
 
 
 def order_judged(state: RecallState) -> Outcome[RecallState]:
-    """Return the state with its `scored` candidates in the order of the answer; see `in_order`."""
+    """Bring the state's `scored` candidates into the order of the answer; see `in_order`."""
     return Outcome(kept=state.changed(scored=in_order(state.scored or ())))
 
 
@@ -596,7 +596,7 @@ def in_order(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
 
 
 def cut_answer(state: RecallState) -> Outcome[RecallState]:
-    """Return the state whose `passed` is reduced to what is not far below the best; see `cut`."""
+    """Reduce the state's `passed` to what is not far below the best; see `cut`."""
     done = cut(state.passed or (), share=ANSWER_SHARE)
     return Outcome(kept=state.changed(passed=done.kept), drops=done.drops)
 

@@ -61,7 +61,7 @@ def prompt(kit: Kit, state: RecallState) -> Pipeline:
 
 
 def judge_prompt(gate: Gate, weights: ArmedWeights | None, state: RecallState) -> Outcome[RecallState]:
-    """Return the state with `scored`: by the model at the prompt if it answered, else by the gate, use counts, and what was armed.
+    """Set the state's `scored`: by the model at the prompt if it answered, else by the gate, use counts, and what was armed.
 
     If the model answered, the threshold in the settings of the state changes, too (`judge_threshold`).
     """

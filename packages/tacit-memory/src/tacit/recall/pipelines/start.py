@@ -206,7 +206,7 @@ class StartPools:
         return pool
 
     def read(self, state: RecallState) -> Outcome[RecallState]:
-        """Return the state with `pool`, `pool_whole` and `rivals`: the memories that a start pack is chosen from."""
+        """Set the state's `pool`, `pool_whole` and `rivals`: the memories that a start pack is chosen from."""
         pool = self.of(
             state.query.scope, at_ms=state.query.at_ms, preset=state.preset, settings=state.settings
         )
@@ -214,7 +214,7 @@ class StartPools:
         return Outcome(kept=state, facts=pool.facts)
 
     def order(self, state: RecallState) -> Outcome[RecallState]:
-        """Return the state with `found` and `scored`: the pool in its order, after a compaction what it dropped first; hidden memories are withheld."""
+        """Set the state's `found` and `scored`: the pool in its order, after a compaction what it dropped first; hidden memories are withheld."""
         query = state.query
         # Without a start pack, a compaction brings back what it dropped and nothing else.
         pool = state.pool if state.settings.budgets.start else ()
@@ -378,7 +378,7 @@ def _parts(scope: ScopeFilter) -> tuple[ScopeFilter, ScopeFilter]:
 
 
 def keep_changes(state: RecallState) -> Outcome[RecallState]:
-    """Return the state whose `passed` is reduced, for a session that goes on, to what a whole start pack would hold and is new to the session."""
+    """Reduce the state's `passed`, for a session that goes on, to what a whole start pack would hold and is new to the session."""
     context, passed = state.context, state.passed or ()
     changed = context.changed
     assert changed is not None

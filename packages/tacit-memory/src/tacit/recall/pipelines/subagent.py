@@ -72,14 +72,14 @@ class Weights:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WeightValues:
-    """A `Weights` in the form of its fitted file: numbers by name of the evidence."""
+class FittedWeights:
+    """One logistic model of relevance as it stands in the fitted file: its bias, and a weight by name of evidence. `relevance_from` makes a `Weights` of it."""
 
     bias: float
     weights: Mapping[str, float]
 
 
-def relevance_from(artifact: Artifact[dict[str, WeightValues]]) -> Mapping[str, Weights]:
+def relevance_from(artifact: Artifact[dict[str, FittedWeights]]) -> Mapping[str, Weights]:
     """Return the models that a fitted file holds, by group. KeyError if one lacks a piece of evidence."""
     return {
         name: Weights(bias=model.bias, weights=tuple(model.weights[key] for key in EVIDENCE))
@@ -89,7 +89,7 @@ def relevance_from(artifact: Artifact[dict[str, WeightValues]]) -> Mapping[str, 
 
 def shipped_weights() -> Mapping[str, Weights]:
     """Return the shipped models by group: `standing`, `specific`, `action`, `on_demand`."""
-    return load_fitted("relevance", dict[str, WeightValues], relevance_from)
+    return load_fitted("relevance", dict[str, FittedWeights], relevance_from)
 
 
 def scaled(value: float | None, *, low: float, high: float) -> float:
