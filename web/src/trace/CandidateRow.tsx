@@ -115,7 +115,7 @@ function Details({ track }: { track: Track }) {
         {open}
       </div>
       <details className="fold">
-        <summary>Every measure{track.fate === "injected" ? "" : `; left out at ${STAGES[track.until]}`}</summary>
+        <summary>Every measure{track.fate === "injected" ? "" : `; left out by the stage ${STAGES[track.until]}`}</summary>
         <dl className="facts">
           {candidate.scores.map(([space, score]) => (
             <div key={space}>

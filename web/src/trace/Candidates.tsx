@@ -85,7 +85,7 @@ function Gate({ trace, threshold, setThreshold, replayed, replaying, problem }: 
     <div className="gate" aria-live="polite">
       {!moved && (
         <span className="faint">
-          {trace.threshold.toFixed(2)} is needed. <span className="wide">Drag the level, or press [ and ], to see what another would have given.</span>
+          {trace.threshold.toFixed(2)} is needed. <span className="wide">Drag the level, or press [ and ], to see what another level would give. This changes no setting.</span>
         </span>
       )}
       {moved && (

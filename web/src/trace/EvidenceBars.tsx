@@ -7,7 +7,7 @@ export function EvidenceBars({ evidence }: { evidence: readonly Evidence[] }) {
   if (evidence.length === 0) return null;
   return (
     <table className="evidence">
-      <caption>At the line only one in twenty memories that nobody needs is as near.</caption>
+      <caption>The line: only 1 in 20 memories that nobody needs come this near.</caption>
       <tbody>
         {evidence.map(({ sort, text, share }) => (
           <tr key={sort}>
