@@ -95,7 +95,6 @@ def test_the_page_groups_them_and_lets_a_whole_agent_follow_again(live):
         page = signed_in(opened, served)
         page.goto(f"{served.base}/ui/settings?of=agents&name=plan")
         settle(page)
-        page.get_by_role("button", name="All settings").click()
         groups = {
             "Contextual search": {
                 "recall.candidates_per_space": "1 to 100",

@@ -155,6 +155,9 @@ function List({ view, place, find, only }: { view: SettingsView; place: Place; f
   return (
     <div className="grid">
       {!asked && GROUPS.map((group) => <Questions key={group.name} group={group} rows={rows} place={place} levels={view.levels} />)}
+      {!asked &&
+        view.settings.some((row) => row.key === "preset" && row.value === "ambient") &&
+        Object.entries(AMBIENT).map(([name, keys]) => <Section key={name} section={name} rows={rows.filter((row) => keys.includes(row.key))} place={place} levels={view.levels} />)}
       {!asked && (
         <Button variant="default" className="settings-all" aria-expanded={all} onClick={() => setAll(!all)}>
           {all ? "Hide all settings" : `All settings: ${rows.length}`}
@@ -212,8 +215,9 @@ function Section({ section, rows, place, levels }: { section: string; rows: Sett
   return (
     <section ref={box} id={`section-${section}`} className="panel flush" aria-labelledby={`title-${section}`}>
       <h2 className="settings-title" id={`title-${section}`}>
-        {titleOf(section)} {section !== "" && <span className="mono faint">{section}</span>}
+        {titleOf(section)} {section !== "" && !(section in AMBIENT) && <span className="mono faint">{section}</span>}
       </h2>
+      {section === "ambient_awareness" && <p className="faint">Experimental</p>}
       {near ? (
         <ul className="setting-list">
           {rows.map((row) => (
@@ -228,6 +232,13 @@ function Section({ section, rows, place, levels }: { section: string; rows: Sett
     </section>
   );
 }
+
+/** The groups that the design of the preset `ambient` gives its settings; each setting stands in its own section, too. */
+const AMBIENT: Record<string, readonly string[]> = {
+  contextual_search: ["recall.candidates_per_space", "recall.ambient.ratio", "recall.ambient.cosine"],
+  deduplication: ["recall.reinject_after", "recall.history_blocks"],
+  ambient_awareness: ["recall.ambient.enabled", "recall.ambient.pinned_kinds", "recall.ambient.pinned_limit", "recall.ambient.pinned_sort"],
+};
 
 function titleOf(section: string): string {
   if (section === "") return "Whole";
