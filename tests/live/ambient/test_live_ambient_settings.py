@@ -109,10 +109,10 @@ def test_the_page_groups_them_and_lets_a_whole_agent_follow_again(live):
         for title, ranges in groups.items():
             group = page.get_by_role("region", name=title, exact=True)
             for key, words in ranges.items():
-                row = group.locator("li.setting", has_text=key).first
+                row = group.locator("li.setting", has=page.get_by_role("button", name=f"Why {key} has"))
                 assert re.search(rf"{words}(?!\d)", row.inner_text())
         pinned = page.get_by_role("region", name="Ambient awareness", exact=True).locator(
-            "li.setting", has_text="recall.ambient.pinned_kinds"
+            "li.setting", has=page.get_by_role("button", name="Why recall.ambient.pinned_kinds has")
         )
         assert page.get_by_text("Experimental", exact=True).count() == 1
         assert "override" in pinned.inner_text()
