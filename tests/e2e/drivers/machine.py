@@ -19,10 +19,11 @@ from typing import Any, Self
 
 from forks import run_tacit, start_daemon
 from tacit.client.daemon_client import DaemonClient
-from tacit.client.daemon_facts import daemon_pid, is_running
+from tacit.client.daemon_facts import daemon_pid
 from tacit.config.home import Home, chosen_transport
 from tacit.daemon.launcher import write_launcher
 from tacit.errors import TacitError
+from tacit.system.processes import born, is_running
 from user_voice import as_user, user_token
 
 RULE = "Always run ruff before every commit"
@@ -57,7 +58,7 @@ class Machine:
         self.launcher = self.home.launcher
         self.relaunch()
         self._session = 0
-        self._forked: list[int] = []
+        self._forked: list[tuple[int, int]] = []
 
     def relaunch(self) -> None:
         """Write the launcher, as `tacit install` does."""
@@ -86,7 +87,7 @@ class Machine:
     def processes(self) -> list[int]:
         """Every living process that was started for this machine, found by its environment; a fork has none of its own."""
         mark = f"TACIT_HOME={self.home.root}\0".encode()
-        found = [pid for pid in self._forked if is_running(pid)]
+        found = [pid for pid, born_at in self._forked if is_running(pid, born_at=born_at)]
         for entry in Path("/proc").iterdir():
             with contextlib.suppress(OSError):
                 if entry.name.isdigit() and mark in (entry / "environ").read_bytes():
@@ -175,7 +176,8 @@ class Machine:
     def wake(self) -> None:
         """Have a daemon that answers; a start for another folder, which sees nothing."""
         if daemon_pid(self.home.daemon_file) is None:
-            self._forked.append(start_daemon(self.environ, self.home.daemon_file))
+            pid = start_daemon(self.environ, self.home.daemon_file)
+            self._forked.append((pid, born(pid)))
         self.hook(self.payload("SessionStart", session_id="wake", source="startup", cwd=str(self.user_home)))
 
     def request(self, method: str, path: str, body: object = None) -> Any:

@@ -18,6 +18,7 @@ from forks import run_tacit, start_daemon
 from tacit.client import daemon_facts
 from tacit.hosts import probe as process
 from tacit.hosts.probe.stub_model import StubModel
+from tacit.system.processes import born, is_running
 from user_voice import as_user
 
 REPOSITORY = Path(__file__).parents[3]
@@ -37,7 +38,7 @@ class Sandbox:
             folder.mkdir()
         self.stub = model(script, record=self.root / "requests")
         self._groups: list[subprocess.Popen] = []
-        self._daemons: set[int] = set()
+        self._daemons: set[tuple[int, int]] = set()
         self.search_path = process.SEARCH_PATH
         self.git("init", "-q", "-b", "main")
 
@@ -47,11 +48,12 @@ class Sandbox:
 
     def __exit__(self, *error) -> None:
         for started in self._groups:
-            process.end_group(started.pid)
-            started.wait(30)
+            if started.returncode is None:  # else its id may be another one's by now
+                process.end_group(started.pid)
+                started.wait(30)
         self._note_daemon()
         ended = daemon_facts.end_daemon(self.daemon_file, timeout_s=30)
-        left = [pid for pid in self._daemons if daemon_facts.is_running(pid)]
+        left = [pid for pid, born_at in self._daemons if is_running(pid, born_at=born_at)]
         for pid in left:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -195,9 +197,9 @@ class Sandbox:
         pid = self.wait_for_daemon()
         os.kill(pid, signal.SIGKILL)
         end = time.monotonic() + 60
-        while daemon_facts.is_running(pid) and time.monotonic() < end:
+        while is_running(pid) and time.monotonic() < end:
             time.sleep(0.01)
-        assert not daemon_facts.is_running(pid)
+        assert not is_running(pid)
         return pid
 
     @contextmanager
@@ -227,4 +229,4 @@ class Sandbox:
 
     def _note_daemon(self) -> None:
         if pid := daemon_facts.daemon_pid(self.daemon_file):
-            self._daemons.add(pid)
+            self._daemons.add((pid, born(pid)))

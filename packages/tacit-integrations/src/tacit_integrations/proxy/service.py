@@ -25,6 +25,7 @@ from tacit.client.proxy_facts import DEADLINE_MS, PORT, ProxyFacts, write_proxy
 from tacit.config.home import Home
 from tacit.errors import InvalidInput
 from tacit.library.tacit import Tacit
+from tacit.system.processes import born
 from tacit.system.transport import listen_on_loopback
 from tacit_integrations.conversations import Conversations
 from tacit_integrations.exchange import Exchange
@@ -90,6 +91,7 @@ class ProxyServer:
         """Return the facts that `tacit status` shows."""
         return ProxyFacts(
             pid=os.getpid(),
+            born_at=born(os.getpid()),
             port=self.port,
             version=__version__,
             project=str(self._options.project),

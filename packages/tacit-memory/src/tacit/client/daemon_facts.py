@@ -26,11 +26,12 @@ from tacit.system.processes import end_process, is_running
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DaemonFacts:
-    """What `run/daemon.json` says of the running daemon. `token` opens its loopback port, when it has one."""
+    """What `run/daemon.json` says of the running daemon. `token` opens its loopback port, when it has one; `born_at` as of `born`."""
 
     pid: int
     version: str
     started_at_ms: int
+    born_at: int = 0
     http_port: int = 0
     token: str = ""
 
@@ -77,8 +78,11 @@ def daemon_pid(daemon_file: Path) -> int | None:
         fields: object = json.loads(daemon_file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    pid = cast(dict[str, object], fields).get("pid") if isinstance(fields, dict) else None
-    return pid if isinstance(pid, int) and is_running(pid) else None
+    facts = cast(dict[str, object], fields) if isinstance(fields, dict) else {}
+    pid, born_at = facts.get("pid"), facts.get("born_at", 0)
+    if isinstance(pid, int) and isinstance(born_at, int) and is_running(pid, born_at=born_at):
+        return pid
+    return None
 
 
 def end_daemon(daemon_file: Path, *, timeout_s: float = 5.0) -> bool:

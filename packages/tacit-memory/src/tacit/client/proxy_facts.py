@@ -24,7 +24,7 @@ class ProxyFacts:
     """The facts of a running proxy, as its file `run/proxy-PORT.json` holds them.
 
     Attributes:
-        pid: id of its process.
+        pid: id of its process, which began at `born_at` (as of `born`).
         port: port on 127.0.0.1.
         version: version of Tacit.
         project: the folder of the project of its conversations.
@@ -39,6 +39,7 @@ class ProxyFacts:
     openai: str
     anthropic: str
     capture: bool
+    born_at: int = 0
 
     @property
     def answers(self) -> bool:
@@ -59,7 +60,7 @@ def read_proxies(home: Home) -> tuple[ProxyFacts, ...]:
             facts = ProxyFacts(**cast("dict[str, Any]", value)) if isinstance(value, Mapping) else None
         except (OSError, ValueError, TypeError):
             continue
-        if facts is not None and is_running(facts.pid):
+        if facts is not None and is_running(facts.pid, born_at=facts.born_at):
             found.append(facts)
     return tuple(sorted(found, key=lambda facts: facts.port))
 

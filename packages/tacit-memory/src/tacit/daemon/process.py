@@ -42,7 +42,7 @@ from tacit.daemon.source import EngineSource
 from tacit.daemon.workers import WorkerPool
 from tacit.errors import TacitError
 from tacit.system.files import open_handle
-from tacit.system.processes import on_stop
+from tacit.system.processes import born, on_stop
 
 _MOST_CHARS = 2_000
 
@@ -136,6 +136,7 @@ class DaemonProcess:
             pid=os.getpid(),
             version=__version__,
             started_at_ms=time.time_ns() // 1_000_000,
+            born_at=born(os.getpid()),
             token=secrets.token_urlsafe(32),
         )
         self._over = Event()

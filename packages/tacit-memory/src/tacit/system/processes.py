@@ -47,19 +47,34 @@ def end_group(pid: int) -> None:
         os.killpg(pid, signal.SIGKILL)
 
 
-def is_running(pid: int) -> bool:
-    """Return whether a process with this id is running. A zombie is not running."""
+def born(pid: int) -> int:
+    """Return when a process began, in clock ticks since the start of the machine; 0 where it is not known, as outside Linux.
+
+    A system gives the id of an ended process to another one; the two together name one process.
+    """
+    stat = _stat(pid)
+    return int(stat[19]) if stat else 0
+
+
+def _stat(pid: int) -> list[str]:
+    """Return the fields of `/proc/PID/stat` from the state on; empty if they cannot be read. Source: proc_pid_stat(5)."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    except OSError:
+        return []
+
+
+def is_running(pid: int, *, born_at: int = 0) -> bool:
+    """Return whether a process with this id is running. A zombie is not running.
+
+    `born_at`: what `born` returned for the process; another one that has its id by now does not count. 0 = not known.
+    """
     if sys.platform == "win32":
         return _runs_on_windows(pid)
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
-    except FileNotFoundError:
-        if Path("/proc/self/stat").exists():
-            return False
-    except OSError:
+    if stat := _stat(pid):
+        return stat[0] != "Z" and born_at in (0, int(stat[19]))
+    if Path("/proc/self/stat").exists():
         return False
-    else:
-        return stat.rpartition(")")[2].split()[0] != "Z"
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -6,6 +6,7 @@ import json
 import os
 import socket
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,7 @@ from tacit.errors import (
     TacitError,
     error_of,
 )
+from tacit.system.processes import born
 
 
 def test_the_client_says_that_nobody_is_there(home):
@@ -150,3 +152,15 @@ def test_end_daemon_ends_the_process_that_the_file_names(tmp_path: Path):
         assert end_daemon(file, timeout_s=30)
         assert daemon_pid(file) is None
     assert is_running(os.getpid())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the system does not tell when a process began")
+def test_a_process_that_has_the_id_of_an_ended_daemon_is_left_alone(tmp_path: Path):
+    file = tmp_path / "daemon.json"
+    with subprocess.Popen(["sleep", "60"]) as stranger:
+        file.write_text(json.dumps({"pid": stranger.pid, "born_at": born(stranger.pid) - 1}))
+        assert daemon_pid(file) is None
+        assert end_daemon(file)
+        assert stranger.poll() is None
+        file.write_text(json.dumps({"pid": stranger.pid, "born_at": born(stranger.pid)}))
+        assert end_daemon(file, timeout_s=30)
