@@ -332,7 +332,8 @@ class Engine:
         """Handle one signal: update its session, recall, hand the block over and record it as given. `adjust` changes settings for it alone.
 
         `carries` = whether the reply can hand text to the model; None = the host takes text with every event. `hand_over` sends
-        a delivery with a block and returns whether it was taken; None = it counts as taken.
+        a delivery with a block and returns whether it was taken, or else the answer comes without the block and the session stays as it
+        was; None = it counts as taken. `deadline_ms` = milliseconds from now, unless the settings allow less.
         """
         settings = self._settings_at(self._signals.folder_of(signal), signal.agent)
         settings = adjust(settings) if adjust else settings
@@ -912,7 +913,7 @@ class Engine:
 
     @property
     def starts_stale(self) -> bool:
-        """Whether a memory was edited or forgotten since `prerender`."""
+        """Whether the prepared start blocks were removed, because memories, settings or projects changed: `prerender` has to be called again."""
         return self._starts.stale
 
     def _starts_at(self, cwd: str) -> bool:

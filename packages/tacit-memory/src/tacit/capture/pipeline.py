@@ -607,10 +607,10 @@ class CapturePipeline:
         return frozenset(CAPTURED_AT_ONCE.read(self._store, key))
 
     def _given(self, key: SessionKey, scope: Scope, *, stated: Collection[str] = ()) -> tuple[str, ...]:
-        """Return the texts that Tacit injected into the session, and those of known rule files that the host loaded.
+        """Return the statements of memories that the session was given or has in a rule file, then the whole text of each kept block.
 
         `stated` = content hashes of what the user stated in this session. The session record counts these memories as
-        given, but they are the user's own words, so they are left out.
+        given, but they are the user's own words, so their statements are left out; in a block they stay.
         """
         state = self._session_of(key)
         if state is None:

@@ -81,7 +81,7 @@ def check_layer(
         from_text: values are texts of environment variables: `"1500"` is a number, commas part a list.
     """
     problems: list[tuple[str, TacitError]] = []
-    cleaned = _clean(with_own_names(values), Settings, "", place, problems)
+    cleaned = _flatten_known(with_own_names(values), Settings, "", place, problems)
     if from_text:
         cleaned = _from_text(cleaned)
     while cleaned:
@@ -172,14 +172,17 @@ def _walk(model: type[BaseModel], prefix: str) -> Iterator[Setting]:
             yield Setting(key=prefix + name, field=field, section=model)
 
 
-def _clean(
+def _flatten_known(
     values: Mapping[str, object],
     model: type[BaseModel],
     prefix: str,
     place: Callable[[str], str],
     problems: list[tuple[str, TacitError]],
 ) -> Flat:
-    """Flatten nested values to dotted keys that the model has. Add an error to `problems` for each unknown key and each section that is not a mapping."""
+    """Flatten nested values to dotted keys that the model has, each beginning with `prefix` ("" or `section.`); the values are not checked.
+
+    Adds (dotted key, error) to `problems` for each unknown key and each section that is not a mapping.
+    """
     flat: Flat = {}
     for name, value in values.items():
         key = f"{prefix}{name}"
@@ -203,7 +206,9 @@ def _clean(
                 )
             )
         elif section is not None:
-            flat.update(_clean(cast(Mapping[str, object], value), section, f"{key}.", place, problems))
+            flat.update(
+                _flatten_known(cast(Mapping[str, object], value), section, f"{key}.", place, problems)
+            )
         else:
             flat.update(_clean_kinds(cast(Mapping[str, object], value), place, problems))
     return flat

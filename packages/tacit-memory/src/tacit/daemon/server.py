@@ -417,7 +417,7 @@ class AsgiServer:
         self._serving: list[asyncio.Task[None]] = []
 
     def run(self, waiting: Iterable[socket.socket], *, http_port: int | None) -> None:
-        """Serve until `over` is set, first the `waiting` connections; `http_port` None = no loopback port, 0 = any. Blocks."""
+        """Serve the `waiting` connections and those given to `adopt`, until `over` is set; `http_port` None = no loopback port, 0 = any. Blocks."""
         with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
             runner.run(self._serve(waiting, http_port))
 

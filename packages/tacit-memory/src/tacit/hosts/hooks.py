@@ -249,7 +249,10 @@ class HookHost:
         return fields.child("tool_input")
 
     def more_paths(self, tool: str, arguments: Fields) -> Iterable[str]:
-        """Return files of a call that stand in none of the arguments that `paths` names: here nothing; a host overrides it."""
+        """Return files of a call that stand in none of the arguments that `paths` names: here nothing; a host overrides it.
+
+        `tool` is the name that all hosts share, such as `edit`.
+        """
         del tool, arguments
         return ()
 

@@ -61,7 +61,7 @@ CODE_LANGUAGES = frozenset(_EXTENSIONS.values()) - {
 
 @lru_cache(maxsize=1024)
 def language_of(path: str) -> str:
-    """Return the language of the file at `path`, by its name; "" = unknown."""
+    """Return the language of the file at `path`, by its name; also a format such as `json` or `markdown` (see `is_code`); "" = unknown."""
     name = path.replace("\\", "/").rsplit("/", 1)[-1].lower()
     by_name = _NAMES.get(name)
     if by_name is not None:

@@ -286,7 +286,10 @@ class Phrases:
         return CallConditions(paths=paths, hosts=hosts)
 
     def _antecedent(self, phrase: str) -> str | None:
-        """Return the mark or words that a pronoun in `phrase` refers to, from earlier sentences; None = unknown."""
+        """Return the first mark, or else the words for a sort of file, of the nearest sentence before the pronoun in `phrase`; None = there is none.
+
+        Marks of bare programs do not count. Without a pronoun all words before `phrase` are looked at.
+        """
         at = self.masked.find(phrase)
         pronoun = _PHRASES.pronoun.search(phrase)
         before = self.masked[: at + (pronoun.start() if pronoun else 0)] if at >= 0 else ""

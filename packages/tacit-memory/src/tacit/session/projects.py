@@ -317,7 +317,10 @@ def _settings_of(file: Path, _changed_ns: int, _size: int) -> tuple[tuple[str, s
 
 
 def remote_url(common: Path) -> str:
-    """Return the URL of `origin`, else of the first other remote, after git's `insteadOf` rules; "" = no remote."""
+    """Return the URL of `origin`, else of the remote whose name sorts first, after git's `insteadOf` rules.
+
+    `common` is git's common folder. "" = no remote, or git's configuration cannot be read.
+    """
     settings = list(_settings(common / "config"))
     urls: dict[str, str] = {}
     for setting, value in settings:

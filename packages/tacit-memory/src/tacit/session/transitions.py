@@ -54,7 +54,10 @@ AGENT_MARK = "#"
 def with_descendants(
     keys: Iterable[SessionKey], parents: Mapping[SessionKey, SessionKey | None]
 ) -> tuple[SessionKey, ...]:
-    """Return `keys`, then all their direct and indirect descendants among the sessions of `parents`, by name."""
+    """Return `keys`, then all their direct and indirect descendants among the sessions of `parents`, sorted.
+
+    A session's parent is the one that `parents` gives; a subagent has also the session that its own id names, even where `parents` gives None.
+    """
     first = tuple(dict.fromkeys(keys))
     family = set(first)
     waiting = {key for key in parents if key not in family}

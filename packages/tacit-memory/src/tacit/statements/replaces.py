@@ -462,8 +462,8 @@ class _Comparison:
 
     def _denies(self, clause: _Words) -> bool:
         """Whether the clause and the old statement have the same words, and exactly one of them is denied."""
-        mine, denied = self._without_denial(clause)
-        theirs, denied_before = self._without_denial(self.old_clause)
+        mine, denied = self._core_and_denials(clause)
+        theirs, denied_before = self._core_and_denials(self.old_clause)
         if denied == denied_before or denied + denied_before > 1:
             return False
         return len(mine) > 1 and not set(self._same_in_other_order(mine)).isdisjoint(
@@ -509,8 +509,11 @@ class _Comparison:
         if rest and rest[0].key in (*self.forms.by, "for"):
             yield (*rest[1:], active, *subject)
 
-    def _without_denial(self, words: _Words) -> tuple[_Words, int]:
-        """Return the words without negations and words of ending, and how often they are denied; 0 = they are not."""
+    def _core_and_denials(self, words: _Words) -> tuple[_Words, int]:
+        """Return the words that count when two statements are compared, and how often they are denied; 0 = they are not.
+
+        Left out are negations, words of ending and of now, of permission and duty (`can`, `must`), and leading words.
+        """
         forms, count = self.forms, 0
         keys = list(_keys(words))
         kept = list(words)
@@ -548,10 +551,10 @@ class _Comparison:
 
         If the new statement also goes back to a value, an old one with that value, or with a value of another sort, stays.
         """
-        named, denied = self._without_denial(_forgotten(self.forms, clause))
+        named, denied = self._core_and_denials(_forgotten(self.forms, clause))
         topic = set(_keys(self._content(named)))
         about = next((part for part in self.earlier.clauses if topic and topic <= set(_keys(part))), None)
-        if about is None or (denied and not self._without_denial(about)[1]):
+        if about is None or (denied and not self._core_and_denials(about)[1]):
             return False
         kept = next((value for other in self.new.clauses for value in self._returned(other)), None)
         if kept is None:

@@ -57,6 +57,9 @@ def put_folder_project(engine: Engine, caller: Caller, request: PutFolderProject
     With `joined` the folder and the related projects see the same memories from then on. Without it the folder
     becomes a project of its own; memories stay with the project that they were learned in. Each takes the
     other back.
+
+    Raises:
+        InvalidInput: with `joined`, no other project is known that the folder could belong to; without it, it shares with none.
     """
     return _folder_project(engine.admin.share_project(request.cwd, joined=request.joined))
 

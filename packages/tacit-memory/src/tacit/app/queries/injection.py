@@ -88,7 +88,7 @@ class SignalEngine(Protocol):
         adjust: Callable[[Settings], Settings] | None = None,
         hand_over: Callable[[SignalAnswer], bool] | None = None,
     ) -> SignalAnswer:
-        """Handle one signal; see `Engine.handle`."""
+        """Handle one signal within `deadline_ms` milliseconds, or less where the settings allow less; see `Engine.handle`."""
         ...
 
 

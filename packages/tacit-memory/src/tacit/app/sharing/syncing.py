@@ -63,7 +63,14 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HomeLogin:
-    """The login of this home, as it is stored in `sync.db`."""
+    """The record of this home's login, stored as JSON in `sync.db`; it holds two secrets.
+
+    Attributes:
+        token: what opens the server to requests.
+        secret: the secret of the account, from its recovery phrase.
+        device: the private key of this device.
+        name: what the device is called.
+    """
 
     url: str
     account: str

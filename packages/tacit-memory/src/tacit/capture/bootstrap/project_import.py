@@ -303,7 +303,12 @@ def import_rule_files(
 class FileImport:
     """Imports files one by one and keeps the state of each.
 
-    `scope` = scope of the statements; `stored_as` returns the stored values for the state of a file.
+    Attributes:
+        scope: the scope of the statements.
+        stored_as: returns the stored values for the state of a file (None = it is not imported any more) and its path.
+        states: the state of each file at its last import, by path; changed in place.
+        confirmed: the user takes the rule files for their own in this import.
+        followed: the user confirmed this project in this folder before, so lines that git says are theirs count as theirs.
     """
 
     project_id: str

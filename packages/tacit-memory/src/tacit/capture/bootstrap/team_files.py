@@ -402,7 +402,10 @@ class _TeamImport:
         self.files: list[RuleFile] = []
 
     def follow(self, path: str, file: TeamFile, before: TeamFileState | None) -> None:
-        """Plan the change for one file: add, supersede, edit, or keep its memory. Nothing is written yet."""
+        """Plan the change for one file; nothing is written yet.
+
+        Its memory is added, superseded or edited; retired where its new statement is refused; kept where the file is unchanged or cannot be read.
+        """
         if before is not None and before.digest == file.digest and not file.problem:
             self.after[path] = before
             self.files.append(RuleFile(path=path, memories=int(bool(before.memory_id)), status="unchanged"))

@@ -153,7 +153,7 @@ def action_relevance(query: Query, candidate: Candidate, kind: Kind) -> tuple[fl
     )
     looks = query.tool in _LOOKS
     moment = _action_match(fit, looks=looks) if kind.standing or not looks else 0.0
-    if memory.trigger.places_only and not looks and _is_there(query, memory.trigger, fit):
+    if memory.trigger.places_only and not looks and _meets_places(query, memory.trigger, fit):
         moment = 1.0
     if not moment:
         return 0.0, ()
@@ -201,8 +201,8 @@ def follow_up_relevance(query: Query, candidate: Candidate, kind: Kind) -> float
     return FOLLOW_UP_FACTOR * action_worth_of(kind)
 
 
-def _is_there(query: Query, trigger: Trigger, fit: TriggerFit) -> bool:
-    """Whether a trigger that names places but no class is met: its command, its file, or its tool where no place is given."""
+def _meets_places(query: Query, trigger: Trigger, fit: TriggerFit) -> bool:
+    """Whether the call meets a trigger of places: its command runs, its file is edited or, where it names neither, its tool is called."""
     by_tool = query.tool in trigger.tools and not (trigger.paths or trigger.commands)
     return fit.named or (fit.file and query.tool in _EDITS) or by_tool
 
