@@ -778,8 +778,8 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Write values into one layer, or reset them, so that the layer below takes effect. Both take effect at once.
-         * @description The file keeps its comments and order. A value that is not allowed is refused, and nothing is written.
+         * Write values into one layer, or reset them, so that the layer below takes effect.
+         * @description The change holds at once; of the settings whose `restart` is true, when the daemon starts anew. The file keeps its comments and order. A value that is not allowed is refused, and nothing is written.
          */
         patch: operations["change_settings"];
         trace?: never;
@@ -13082,7 +13082,15 @@ export interface operations {
             413: components["responses"]["RequestEntityTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
+            /** @description With `joined`, no other project is known that the folder could belong to; without it, it shares with none. A value cannot be used; `detail` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             500: components["responses"]["InternalServerError"];
             503: components["responses"]["ServiceUnavailable"];
             507: components["responses"]["InsufficientStorage"];

@@ -1,7 +1,7 @@
 """The public facade: everything that the daemon, the command line, the API and MCP ask of Tacit.
 
-In: signals, statements, questions. Out: deliveries, changes, memories. Settings are read through a watcher, so that a
-changed file takes effect without a restart. Synchronous; safe to use from several threads.
+In: signals, statements, questions. Out: deliveries, changes, memories. Settings are read through a watcher, so that most
+changes of a file take effect without a restart. Synchronous; safe to use from several threads.
 """
 
 from __future__ import annotations
@@ -595,7 +595,7 @@ class Engine:
         limit: int = 10,
         speaker: Speaker = Speaker.USER,
     ) -> tuple[Trace, ...]:
-        """Return the newest traces (what was injected, what was not, and why), without what `speaker` may not see."""
+        """Return the newest traces of all sessions or of one (`host/id`): what was injected, what was not, and why; without what `speaker` may not see."""
         from tacit.app.admin.recalls import with_memory_contents  # noqa: PLC0415 - the owner asks for traces, no hook does
 
         self.live.flush()

@@ -42,8 +42,8 @@ _LAST_WORD = re.compile(r"\S{8,}\Z")
 _FIRST_WORD = re.compile(r"\A\S{8,}")
 
 
-class RefusingRedactor:
-    """A redactor that lets no text through; used where the privacy settings cannot be applied."""
+class BlankingRedactor:
+    """A redactor that puts a mark in place of every text and never raises; used where the privacy settings cannot be applied."""
 
     __slots__ = ()
 
@@ -55,8 +55,8 @@ class RefusingRedactor:
             else Redaction(text="")
         )
 
-    def at(self, scope: Scope) -> RefusingRedactor:  # noqa: ARG002 - closed everywhere
-        """Return this redactor: it refuses everywhere."""
+    def at(self, scope: Scope) -> BlankingRedactor:  # noqa: ARG002 - closed everywhere
+        """Return this redactor: it does the same everywhere."""
         return self
 
 
@@ -126,7 +126,7 @@ def _make(privacy: PrivacySettings) -> tuple[TextRedactor, Clean]:
         redactor: TextRedactor = CachingRedactor(Redactor(privacy))
     except InvalidSetting as error:
         _LOG.error("nothing can be stored or handed over", extra={"detail": str(error)})
-        redactor = RefusingRedactor()
+        redactor = BlankingRedactor()
 
     @lru_cache(maxsize=KEPT_TEXTS)
     def kept(text: str) -> str:

@@ -218,7 +218,7 @@ def _program_correction(wrong: _Call, right: _Call, error: str) -> tuple[str, st
     """Return (wrong, right) if the same task worked through another program: the words up to the name that was missing (`pytest`, `uv run pytest`), or the whole calls; else None."""
     missing = names_missing(error)
     for name in missing:
-        at, right_at = _place(wrong.words, name), _place(right.words, name)
+        at, right_at = _name_end(wrong.words, name), _name_end(right.words, name)
         if at is not None and right_at is not None and wrong.words[: at + 1] != right.words[: right_at + 1]:
             mine, theirs = wrong.words[: at + 1], right.words[: right_at + 1]
             same_tool = all(not word.startswith("-") or word == "-m" for word in theirs)
@@ -300,8 +300,11 @@ def _missing_cause(wrong: _Call, error: str) -> str:
     return f"this `{wrong.words[0]}` has no module `{module}`" if module else ""
 
 
-def _place(words: Sequence[str], name: str) -> int | None:
-    """Return the index of a program or module in a call, also under a related name (`python3`, `python`); None = absent."""
+def _name_end(words: Sequence[str], name: str) -> int | None:
+    """Return the index of the last word of a program's or module's name in a call; None = absent.
+
+    A related name counts (`python3` for `python`), and one in two words (`docker compose` for `docker-compose`).
+    """
     whole = [
         index for index, word in enumerate(words) if program_name(word) == name or word.split(".")[0] == name
     ]

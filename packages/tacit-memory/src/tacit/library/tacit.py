@@ -407,13 +407,15 @@ class Tacit:
         pinned: bool | None = None,
         sensitivity: str | None = None,
     ) -> Stored:
-        """Change a memory; what is None stays. Editing confirms it; the history keeps the old version.
+        """Change a memory and return its new version; what is None stays. Editing confirms it; the history keeps the old version.
+
+        Where the words of a memory said when it applies, new content is read for that anew.
 
         Args:
             memory_id: its id.
             content: the statement.
             kind: its kind.
-            when: when it applies, as for `remember`.
+            when: when it applies, in one text of the form that `remember` takes.
             scope: who may see it, as for `remember`; `project` = that of this object's folder.
             importance: 0 to 1.
             pinned: packed first where a preset pins.
@@ -635,7 +637,11 @@ def _text(name: str, given: object) -> str:
 
 
 def _texts(name: str, given: object) -> tuple[str, ...]:
-    """Return texts as a tuple. A single text counts as one, although it is a sequence of characters in Python."""
+    """Return texts as a tuple; a single text counts as one, although it is a sequence of characters in Python.
+
+    Raises:
+        InvalidInput: it is anything else, `None` included; the message calls the argument `name`.
+    """
     if isinstance(given, str):
         return (given,)
     if not isinstance(given, Iterable) or isinstance(given, Mapping):

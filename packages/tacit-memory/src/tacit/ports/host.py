@@ -184,9 +184,9 @@ class ReplayRequest:
 
 @runtime_checkable
 class ReplayingHost(Protocol):
-    """A host that keeps handed-over text only in the memory of our plugin.
+    """A host whose plugin loses handed-over text when it restarts, and then asks for it again.
 
-    After a restart the plugin asks for the bytes kept in `SessionState.blocks`; that changes nothing in the record.
+    The adapter reads the request and writes the reply. The caller takes the texts from `SessionState.blocks`, which stay as they are.
     """
 
     def parse_replay(self, payload: Mapping[str, object]) -> ReplayRequest | None:

@@ -79,7 +79,7 @@ def _places(text: str) -> tuple[tuple[int, int], ...]:
 
 @lru_cache(maxsize=KEPT)
 def identifiers(text: str) -> tuple[str, ...]:
-    """Return the code identifiers in `text`, in order, with repeats."""
+    """Return the names in `text` that can only be code (`snake_case`, `camelCase`, `call()`) and its options (`--dry-run`), in order, with repeats."""
     return tuple(IDENTIFIER.findall(text)) if _MAYBE_IDENTIFIER.search(text) else ()
 
 

@@ -462,7 +462,10 @@ class Filling:
 
 
 def cut_to_fit(text: str, fits: Callable[[str], bool]) -> str:
-    """Return the longest run of whole sentences of `text` that `fits` with "..." at its end, else of whole words; "" = too little fits."""
+    """Return the start of `text` that `fits`, with "..." added: whole sentences, else whole words; "" = fewer than 40 characters fit.
+
+    A text that fits whole is returned as it is.
+    """
     sentences = shorten_at_sentence(text, lambda shortened: fits(f"{shortened}{MARK}"))
     if sentences:
         return sentences if sentences == text else f"{sentences.rstrip('.')}{MARK}"

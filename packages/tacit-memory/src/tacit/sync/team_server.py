@@ -88,7 +88,10 @@ class TeamServer:
         return self._connection.ask(_Members, "GET", f"{PREFIX}/members", params={"team": team}).members
 
     def put_member(self, team: str, principal: str, *, role: str, name: str = "") -> AddedMember:
-        """Add a person to a team, or give a member another role; return the member, maybe with a login code."""
+        """Add a person to a team, or change the role or name of a member; return the member.
+
+        "" keeps what a member has, and makes somebody new a writer. Who did not come yet gets a login code with it; the code before ends.
+        """
         body = {"team": team, "principal": principal, "role": role, "name": name}
         return self._connection.ask(AddedMember, "POST", f"{PREFIX}/members", body)
 

@@ -94,8 +94,9 @@ def change_settings(
     caller: Caller,
     request: ChangeSettings,
 ) -> SettingsAnswer:
-    """Write values into one layer, or reset them, so that the layer below takes effect. Both take effect at once.
+    """Write values into one layer, or reset them, so that the layer below takes effect.
 
+    The change holds at once; of the settings whose `restart` is true, when the daemon starts anew.
     The file keeps its comments and order. A value that is not allowed is refused, and nothing is written.
     """
     place = SettingsTarget(holder=request.holder, name=request.name)

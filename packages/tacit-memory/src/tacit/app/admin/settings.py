@@ -1,7 +1,7 @@
 """Settings as the owner sees and changes them: every value with the layer it comes from, and what an agent or project overrides.
 
-In: a folder, an agent's name, changes. Out: values with their origins; a changed settings file. What is written holds at once,
-without a restart. Writes nothing that does not pass the one typed model.
+In: a folder, an agent's name, changes. Out: values with their origins; a changed settings file. Most of what is written
+holds at once; each setting says whether it waits for the next start of the daemon. Writes nothing that does not pass the one typed model.
 """
 
 from __future__ import annotations
@@ -241,7 +241,9 @@ class SettingsAdmin:
     # --- changing
 
     def change(self, place: SettingsTarget, values: Mapping[str, object]) -> None:
-        """Write values into one place of the settings; keys may be dotted names or nested. They hold at once.
+        """Write values into one place of the settings; keys may be dotted names or nested.
+
+        They hold at once, or from the next start of the daemon where the setting says so.
 
         Raises:
             UnknownSetting, InvalidSetting: naming what is wrong and what is allowed; nothing is written.

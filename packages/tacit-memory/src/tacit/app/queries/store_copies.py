@@ -82,7 +82,9 @@ EMBEDDED = 256
 
 
 def pipeline_as_of(parts: Parts, query: Query, as_of_ms: int) -> RecallPipeline:
-    """Return a recall pipeline over a copy in memory of what was known at `as_of_ms`, with that moment as its time.
+    """Return a recall pipeline for `query` alone: over a copy in memory of what it could see at `as_of_ms`, with that moment as its time.
+
+    Of a large store only the memories with most of the words of `query` are copied, and the nearest of these get vectors.
 
     Raises:
         StoreError: as the store.

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 def require_shareable(memory: Memory, *, redactor: TextRedactor, in_repository: bool = False) -> None:
-    """Raise if a memory may not be shared with other people.
+    """Raise if a memory may not be shared with other people, whatever its scope, which the caller checks.
 
     Args:
         memory: the memory to share.
@@ -47,7 +47,7 @@ def require_shareable(memory: Memory, *, redactor: TextRedactor, in_repository: 
         in_repository: whether it becomes a file of the repository. Such a file is on the same branch as the code, so the memory may be bound to a branch.
 
     Raises:
-        InvalidInput: it belongs to one session or to an unmerged branch, or it is not active.
+        InvalidInput: it is a note that Tacit wrote for one session, belongs to an unmerged branch, or is not active.
         RefusedByTrust: its sensitivity forbids it.
         RefusedByRedaction: it holds a secret.
     """

@@ -433,7 +433,10 @@ def beside_successors(values: Scores, memories: Sequence[Memory]) -> Scores:
 
 
 def cap_unknown(weights: Scores, coverage: Scores) -> Scores:
-    """Return the weights of words, where a word that no memory holds is lowered to the greatest weight of a word that one holds."""
+    """Return `weights`, shape (words,), where a word that no memory holds is lowered to the greatest weight of a held one; unchanged if none is held.
+
+    `coverage` = the share of each word that each memory holds, shape (memories, words).
+    """
     covered = coverage.any(axis=0)
     return (
         np.where(covered, weights, np.minimum(weights, weights[covered].max())) if covered.any() else weights
