@@ -107,7 +107,7 @@ def record(folder: Path, site: Site) -> dict[str, Example]:
         _shares(day, site, shop)
         _ends(day, folder)
     names = {str(shop): "/work/shop", str(folder): "/home/ana", **_names(site)}
-    return _made_up(day.examples, names, began_ms)
+    return made_up(day.examples, names, began_ms)
 
 
 def _names(site: Site) -> dict[str, str]:
@@ -127,20 +127,21 @@ PHRASE = re.compile(r'(?<="phrase": ")[^"]+')
 TOOK = re.compile(r'"(took_ms|latency_ms|p\d\d_ms)": (?!0\.0\b)[\d.]+')
 MOMENT = re.compile(r"\b1[7-9]\d{11}\b")
 BEGAN_MS = 1_767_603_600_000
-HOUR_MS = 3_600_000
+HOUR_MS, DAY_MS = 3_600_000, 86_400_000
 
 
-def _made_up(examples: dict[str, Example], names: Mapping[str, str], began_ms: int) -> dict[str, Example]:
+def made_up(examples: dict[str, Example], names: Mapping[str, str], began_ms: int) -> dict[str, Example]:
     """Return the examples with made-up names, ids, times and durations, so that two recordings of the same answers are equal.
 
-    Times keep their distance from the beginning of the day in whole hours. Ids are numbered as they come.
+    Times keep their distance from the beginning of the day in whole hours, and where a day of a series begins stays the beginning of a day,
+    so that the hour of a recording changes nothing. Ids are numbered as they come.
     """
     text = json.dumps(dict(sorted(examples.items())))
     for real, name in names.items():
         text = text.replace(json.dumps(real)[1:-1], name)
     numbered: dict[str, str] = {}
 
-    def made_up(real: re.Match[str]) -> str:
+    def numbered_id(real: re.Match[str]) -> str:
         prefix, drawn = (part for part in real.groups() if part is not None)
         return prefix + numbered.setdefault(drawn, f"{len(numbered) + 1:0{len(drawn)}d}")
 
@@ -148,9 +149,11 @@ def _made_up(examples: dict[str, Example], names: Mapping[str, str], began_ms: i
         at_ms = int(real[0])
         if at_ms < BEGAN_MS:  # stands in what the day imports
             return real[0]
+        if at_ms % DAY_MS == 0:
+            return str(at_ms + (BEGAN_MS // DAY_MS - began_ms // DAY_MS) * DAY_MS)
         return str(BEGAN_MS + round((at_ms - began_ms) / HOUR_MS) * HOUR_MS)
 
-    text = RANDOM.sub(made_up, MOMENT.sub(moved, text))
+    text = RANDOM.sub(numbered_id, MOMENT.sub(moved, text))
     text = TOOK.sub(r'"\1": 10', text)
     text = PHRASE.sub(" ".join(["0" * 5] * 8), CURSOR.sub("WzAsIjAiXQ", text))
     today = datetime.fromtimestamp(began_ms / 1000, UTC).strftime("%Y-%m-%d")
@@ -260,7 +263,9 @@ def _looks_after(day: Recorder, folder: Path, shop: Path) -> None:
     cwd = str(shop)
     day.ask("import_project_rules", cwd=cwd)
     said = exchange("From now on always write tests first.", "I will.")
-    log = write_transcript(folder / "s-40.jsonl", *said, cwd=shop, session="s-40")
+    log = write_transcript(
+        folder / "s-40.jsonl", *said, cwd=shop, session="s-40", at="2026-01-02T10:{:02}:00Z"
+    )
     day.ask("list_transcripts", path=[str(log)])
     day.ask("import_transcripts", paths=[str(log)], named=True, cwd=cwd)
     day.ask("write_up_session", past=True, dry_run=True)
@@ -308,7 +313,7 @@ def _shares(day: Recorder, site: Site, shop: Path) -> None:
         "login": "lgn_7",
         "secret": "s3cr3t-of-the-login",
         "code": "ABCD-EFGH",
-        "until_ms": 1_790_000_000_000,
+        "until_ms": BEGAN_MS - 1,
     }
     browser_url = "https://tacit.example.com/sso/lgn_7"
     day.tell("sign_in", None, begun, {"begun": {**sign_in, "browser_url": browser_url}, "result": None})

@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 
 import tacit.api
 from e2e.drivers.site import Site
-from golden.api_day import ENDPOINT_OF, record
+from golden.api_day import BEGAN_MS, DAY_MS, ENDPOINT_OF, HOUR_MS, made_up, record
 from tacit.api.encoding import to_bytes
 from tacit.api.openapi import openapi_document
 
@@ -36,6 +36,17 @@ def test_today_s_answers_have_the_form_of_the_examples(tmp_path, pytestconfig, m
     assert set(lived) == set(examples)
     for name, example in examples.items():
         assert _form(lived[name]) == _form(example), name
+
+
+@pytest.mark.parametrize("hours", [0, 5, 23.6])
+def test_the_hour_of_a_recording_changes_nothing(hours):
+    began_ms = 21_000 * DAY_MS + int(hours * HOUR_MS)
+    times = {"at_ms": began_ms + 5_000, "first_day_ms": 20_970 * DAY_MS, "until_ms": began_ms + 2 * HOUR_MS}
+    assert made_up({"a": {"answer": times}}, {}, began_ms)["a"]["answer"] == {
+        "at_ms": BEGAN_MS,
+        "first_day_ms": (BEGAN_MS // DAY_MS - 30) * DAY_MS,
+        "until_ms": BEGAN_MS + 2 * HOUR_MS,
+    }
 
 
 @pytest.fixture(scope="module")

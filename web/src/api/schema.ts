@@ -2555,26 +2555,20 @@ export interface components {
             span: string;
         };
         /**
-         * EvidenceShare
-         * @description One sort of evidence for a memory.
+         * EvidencePart
+         * @description One part of a memory's relevance.
          *
          *     Attributes:
-         *         sort, text: its name, and the same in words.
-         *         share: 0 = none, 0.5 = as much as many memories have that nobody needs, 1 = as much as only one in twenty of them has; 1.5 at most.
-         *         space: the space that measured it.
+         *         name, text: the part, and its name for people.
+         *         points: what it adds; they add up to 100 or more if the memory is relevant enough; 0 = nothing speaks for or against it.
          */
-        EvidenceShare: {
-            /**
-             * Sort
-             * @enum {string}
-             */
-            sort: "meaning" | "words" | "names" | "moment";
+        EvidencePart: {
+            /** Name */
+            name: string;
             /** Text */
             text: string;
-            /** Share */
-            share: number;
-            /** Space */
-            space: string;
+            /** Points */
+            points: number;
         };
         /**
          * Exchanged
@@ -5170,6 +5164,7 @@ export interface components {
          *         place: place in the order of all candidates, from 1.
          *         shortlist: how many of the first are judged.
          *         relevance: as judged, 0-1.
+         *         parts: what adds up to it; () = rules decided.
          *         threshold: least relevance of the surface.
          *         tokens: of its line.
          *         tokens_left: of the budget, when its turn came.
@@ -5196,6 +5191,14 @@ export interface components {
              * @default null
              */
             relevance: number | null;
+            /**
+             * Parts
+             * @default []
+             */
+            parts: [
+                string,
+                number
+            ][];
             /**
              * Threshold
              * @default 0
@@ -6488,7 +6491,7 @@ export interface components {
         };
         /**
          * ShownCandidate
-         * @description A candidate of a recall, as it is shown, with its `evidence` on one scale.
+         * @description A candidate of a recall, as it is shown, with its `evidence` in points; () = rules decided, or it was far from the best.
          */
         ShownCandidate: {
             /** Memory Id */
@@ -6511,8 +6514,16 @@ export interface components {
              * @default []
              */
             reasons: string[];
+            /**
+             * Parts
+             * @default []
+             */
+            parts: [
+                string,
+                number
+            ][];
             /** Evidence */
-            evidence: components["schemas"]["EvidenceShare"][];
+            evidence: components["schemas"]["EvidencePart"][];
         };
         /**
          * ShownDrop
@@ -8557,9 +8568,9 @@ export interface components {
             sentences: string[];
             /**
              * Evidence
-             * @description what speaks for the memory, on one scale
+             * @description what adds up to its relevance, in points: 0 = nothing speaks for or against it, 100 = needed; empty where rules decided
              */
-            evidence: components["schemas"]["EvidenceShare"][];
+            evidence: components["schemas"]["EvidencePart"][];
             /**
              * Details
              * @description the stage and the places by each measure, in sentences
@@ -11327,18 +11338,26 @@ export interface operations {
                      *               "nearer in spelling than most",
                      *               "says much of what is asked"
                      *             ],
+                     *             "parts": [
+                     *               [
+                     *                 "usual",
+                     *                 -2.5139
+                     *               ],
+                     *               [
+                     *                 "character",
+                     *                 0.393
+                     *               ]
+                     *             ],
                      *             "evidence": [
                      *               {
-                     *                 "sort": "meaning",
-                     *                 "text": "meaning",
-                     *                 "share": 0.885,
-                     *                 "space": "semantic"
+                     *                 "name": "character",
+                     *                 "text": "spelling",
+                     *                 "points": 27
                      *               },
                      *               {
-                     *                 "sort": "words",
-                     *                 "text": "words",
-                     *                 "share": 1.419,
-                     *                 "space": "character"
+                     *                 "name": "cosine",
+                     *                 "text": "meaning",
+                     *                 "points": 8
                      *               }
                      *             ]
                      *           },
@@ -11359,18 +11378,26 @@ export interface operations {
                      *             "fused": 0.10192,
                      *             "relevance": 0.0087,
                      *             "reasons": [],
+                     *             "parts": [
+                     *               [
+                     *                 "usual",
+                     *                 -2.5139
+                     *               ],
+                     *               [
+                     *                 "character",
+                     *                 0.0876
+                     *               ]
+                     *             ],
                      *             "evidence": [
                      *               {
-                     *                 "sort": "meaning",
-                     *                 "text": "meaning",
-                     *                 "share": 0.034,
-                     *                 "space": "semantic"
+                     *                 "name": "character",
+                     *                 "text": "spelling",
+                     *                 "points": 6
                      *               },
                      *               {
-                     *                 "sort": "words",
-                     *                 "text": "words",
-                     *                 "share": 0.562,
-                     *                 "space": "character"
+                     *                 "name": "cosine",
+                     *                 "text": "meaning",
+                     *                 "points": -47
                      *               }
                      *             ]
                      *           }
@@ -11624,6 +11651,16 @@ export interface operations {
                      *         "place": 3,
                      *         "shortlist": 12,
                      *         "relevance": 0.009,
+                     *         "parts": [
+                     *           [
+                     *             "usual",
+                     *             -2.5139433153530417
+                     *           ],
+                     *           [
+                     *             "character",
+                     *             -0.35458652180746025
+                     *           ]
+                     *         ],
                      *         "threshold": 0.25,
                      *         "tokens": 23,
                      *         "tokens_left": null,
@@ -11634,25 +11671,23 @@ export interface operations {
                      *       "recorded_given": null,
                      *       "recorded": null,
                      *       "sentences": [
-                     *         "It is not given before this prompt: it reached 0.01 of the 0.25 that are needed; it is far in meaning and words and shares no name, file or command with the prompt.",
-                     *         "No change of the memory lets it through here."
+                     *         "It is not given before this prompt: it reached 0.01 of the 0.25 that are needed; it is far in meaning and others come nearer.",
+                     *         "You can write into it the words that you use when you need it (`tacit edit mem_0000000000000010 --content \"...\"`). The agent also finds it when it searches."
                      *       ],
                      *       "evidence": [
                      *         {
-                     *           "sort": "meaning",
-                     *           "text": "meaning",
-                     *           "share": 0,
-                     *           "space": "semantic"
+                     *           "name": "character",
+                     *           "text": "spelling",
+                     *           "points": -26
                      *         },
                      *         {
-                     *           "sort": "words",
-                     *           "text": "words",
-                     *           "share": 0,
-                     *           "space": "character"
+                     *           "name": "cosine",
+                     *           "text": "meaning",
+                     *           "points": -58
                      *         }
                      *       ],
                      *       "details": [
-                     *         "The stage guard leaves it out.",
+                     *         "It is left out by the checks of trust, age and relevance.",
                      *         "By meaning of the whole text it is number 3 of 3; the first 32 are looked at."
                      *       ]
                      *     }
@@ -12004,18 +12039,26 @@ export interface operations {
                      *               "nearer in spelling than most",
                      *               "says much of what is asked"
                      *             ],
+                     *             "parts": [
+                     *               [
+                     *                 "usual",
+                     *                 -2.5139
+                     *               ],
+                     *               [
+                     *                 "character",
+                     *                 0.393
+                     *               ]
+                     *             ],
                      *             "evidence": [
                      *               {
-                     *                 "sort": "meaning",
-                     *                 "text": "meaning",
-                     *                 "share": 0.885,
-                     *                 "space": "semantic"
+                     *                 "name": "character",
+                     *                 "text": "spelling",
+                     *                 "points": 27
                      *               },
                      *               {
-                     *                 "sort": "words",
-                     *                 "text": "words",
-                     *                 "share": 1.419,
-                     *                 "space": "character"
+                     *                 "name": "cosine",
+                     *                 "text": "meaning",
+                     *                 "points": 8
                      *               }
                      *             ]
                      *           },
@@ -12036,18 +12079,26 @@ export interface operations {
                      *             "fused": 0.10192,
                      *             "relevance": 0.0087,
                      *             "reasons": [],
+                     *             "parts": [
+                     *               [
+                     *                 "usual",
+                     *                 -2.5139
+                     *               ],
+                     *               [
+                     *                 "character",
+                     *                 0.0876
+                     *               ]
+                     *             ],
                      *             "evidence": [
                      *               {
-                     *                 "sort": "meaning",
-                     *                 "text": "meaning",
-                     *                 "share": 0.034,
-                     *                 "space": "semantic"
+                     *                 "name": "character",
+                     *                 "text": "spelling",
+                     *                 "points": 6
                      *               },
                      *               {
-                     *                 "sort": "words",
-                     *                 "text": "words",
-                     *                 "share": 0.562,
-                     *                 "space": "character"
+                     *                 "name": "cosine",
+                     *                 "text": "meaning",
+                     *                 "points": -47
                      *               }
                      *             ]
                      *           }
@@ -12621,7 +12672,7 @@ export interface operations {
                      *                 "speaker": "user"
                      *               },
                      *               "validity": {
-                     *                 "valid_from_ms": 1766757600000,
+                     *                 "valid_from_ms": 1767348000000,
                      *                 "valid_to_ms": null,
                      *                 "superseded_by": null,
                      *                 "offset_ms": 0
@@ -12765,7 +12816,7 @@ export interface operations {
                      *         {
                      *           "host": "claude-code",
                      *           "path": "/home/ana/s-40.jsonl",
-                     *           "size_bytes": 518,
+                     *           "size_bytes": 520,
                      *           "modified_ms": 1767603600000,
                      *           "sessions": 1,
                      *           "session_ids": [],
@@ -14454,7 +14505,7 @@ export interface operations {
                      *         "login": "lgn_7",
                      *         "secret": "s3cr3t-of-the-login",
                      *         "code": "ABCD-EFGH",
-                     *         "until_ms": 1761588000000,
+                     *         "until_ms": 1767603599999,
                      *         "browser_url": "https://tacit.example.com/sso/lgn_7"
                      *       },
                      *       "result": null
@@ -16051,14 +16102,14 @@ export interface operations {
                      *         "baseline": null
                      *       },
                      *       "series": {
-                     *         "since_ms": 1764993600000,
+                     *         "since_ms": 1764979200000,
                      *         "until_ms": 1767603600000,
                      *         "bucket_ms": 86400000,
                      *         "recalls": 6,
                      *         "complete": true,
                      *         "buckets": [
                      *           {
-                     *             "at_ms": 1764993600000,
+                     *             "at_ms": 1764979200000,
                      *             "injections": 0,
                      *             "silences": 0,
                      *             "memories": 0,
@@ -16070,7 +16121,7 @@ export interface operations {
                      *             "precision": null
                      *           },
                      *           {
-                     *             "at_ms": 1765080000000,
+                     *             "at_ms": 1765065600000,
                      *             "injections": 0,
                      *             "silences": 0,
                      *             "memories": 0,

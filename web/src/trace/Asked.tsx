@@ -21,8 +21,8 @@ export function Asked({ trace, aside }: { trace: Trace; aside?: ReactNode }) {
           </Link>
         )}
         <span className="faint">
-          preset {trace.preset}
-          {trace.tokens > 0 && `; ${trace.tokens} of ${trace.budget_tokens} tokens`}
+          {trace.tokens > 0 && `${trace.tokens} of ${trace.budget_tokens} tokens; `}
+          <span title="A preset decides what is given when; Settings names the others.">preset {trace.preset}</span>
         </span>
       </div>
       <blockquote className="asked-text">{trace.text === "" ? <span className="faint">(no words: a session that starts)</span> : trace.text}</blockquote>

@@ -3,9 +3,9 @@ import { IconChevronRight, IconThumbDown, IconThumbDownFilled, IconThumbUp, Icon
 import { Link } from "react-router";
 import { useSpaces } from "../api/queries";
 import type { Verdict } from "../api/types";
-import { Kind } from "../ui/Kind";
+import { wordsOf } from "../ui/words";
 import { EvidenceBars } from "./EvidenceBars";
-import { STAGES, type Track } from "./reading";
+import { STAGES, STAGE_WORDS, type Track } from "./reading";
 
 interface Props {
   track: Track;
@@ -31,7 +31,7 @@ export function CandidateRow(props: Props) {
         <div className="cell-memory">
           <button type="button" className="lane-open" aria-expanded={open} onClick={toggle}>
             <IconChevronRight size={14} className="chevron" aria-hidden />
-            {candidate !== undefined && <Kind name={candidate.kind} />}
+            {candidate !== undefined && <span className="lane-kind">{wordsOf(candidate.kind)}</span>}
             <span className="lane-text">{candidate?.content || <span className="mono faint">{track.id}, no longer stored</span>}</span>
           </button>
           <Why track={track} />
@@ -108,6 +108,7 @@ function Details({ track }: { track: Track }) {
     <div className="lane-details">
       {candidate.content.length > LONG && <p className="lane-whole">{candidate.content}</p>}
       <EvidenceBars evidence={candidate.evidence} />
+      {track.fate !== "injected" && <p className="faint">Left out at “{STAGES[track.until]}”: {STAGE_WORDS[STAGES[track.until]!]}</p>}
       <div className="chips">
         {candidate.reasons.map((reason) => (
           <span className="chip" key={reason}>{reason}</span>
@@ -115,7 +116,7 @@ function Details({ track }: { track: Track }) {
         {open}
       </div>
       <details className="fold">
-        <summary>Every measure{track.fate === "injected" ? "" : `; left out by the stage ${STAGES[track.until]}`}</summary>
+        <summary>Every measure</summary>
         <dl className="facts">
           {candidate.scores.map(([space, score]) => (
             <div key={space}>

@@ -25,13 +25,13 @@ interface Props {
   setLit: (id: string | undefined) => void;
 }
 
-/** The memories that were looked at, on one scale with the level that is needed; folded, the ten stages. Where nothing was given, the nearest is unfolded. */
+/** The memories that were looked at, on one scale with the level that is needed; folded, the ten stages. The first is unfolded. */
 export function Candidates(props: Props) {
   const { trace, tracks, threshold, setThreshold } = props;
-  const nearest = trace.injected.length === 0 && !props.asking ? tracks[0]?.id : undefined;
-  const [open, setOpen] = useState(nearest);
+  const best = props.asking ? undefined : tracks[0]?.id;
+  const [open, setOpen] = useState(best);
   const [all, setAll] = useState(false);
-  useEffect(() => setOpen(nearest), [nearest]);
+  useEffect(() => setOpen(best), [best]);
   const most = Math.max(FIRST, trace.injected.length);
   const shown = all ? tracks : tracks.slice(0, most);
   return (

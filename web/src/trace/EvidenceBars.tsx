@@ -1,25 +1,37 @@
 import type { Evidence } from "../api/types";
 
-const MOST = 1.5;
+const NEEDED = 100;
 
-/** What speaks for a memory, all on one scale: a bar for each sort of evidence, and a line at the level that few memories reach which nobody needs. */
+/** What adds up to a memory's relevance: a bar for each part, to the right what speaks for it, to the left what speaks against it, and their sum. */
 export function EvidenceBars({ evidence }: { evidence: readonly Evidence[] }) {
   if (evidence.length === 0) return null;
+  const sum = evidence.reduce((all, part) => all + part.points, 0);
+  const most = Math.max(NEEDED, ...evidence.map((part) => Math.abs(part.points)));
   return (
     <table className="evidence">
-      <caption>The line: only 1 in 20 memories that nobody needs come this near.</caption>
+      <caption>What adds up to its relevance; {NEEDED} points are needed.</caption>
       <tbody>
-        {evidence.map(({ sort, text, share }) => (
-          <tr key={sort}>
-            <th scope="row">{text}</th>
-            <td className="evidence-bar" aria-hidden>
-              <i data-near={share >= 1 || undefined} style={{ width: `${(share / MOST) * 100}%` }} />
-              <b style={{ left: `${100 / MOST}%` }} />
-            </td>
-            <td>{share === 0 ? "none" : share < 0.5 ? "far" : share < 1 ? "some" : "near"}</td>
-          </tr>
-        ))}
+        {[...evidence]
+          .sort((a, b) => b.points - a.points)
+          .map(({ name, text, points }) => (
+            <tr key={name}>
+              <th scope="row">{text}</th>
+              <td className="evidence-bar" aria-hidden>
+                <i data-against={points < 0 || undefined} style={{ [points < 0 ? "right" : "left"]: "50%", width: `${(Math.abs(points) / most) * 50}%` }} />
+              </td>
+              <td className="num">{points > 0 ? `+${points}` : points}</td>
+            </tr>
+          ))}
       </tbody>
+      <tfoot>
+        <tr>
+          <th scope="row">together</th>
+          <td />
+          <td className="num">
+            {sum} of {NEEDED}
+          </td>
+        </tr>
+      </tfoot>
     </table>
   );
 }

@@ -10,7 +10,7 @@ export const STAGE_WORDS: Record<Stage, string> = {
   retrieve: "Asks every space for what is close, each by its own measure.",
   fuse: "Puts the rankings of the spaces into one order. Orders, never gates.",
   score: "Turns the evidence into relevance: the chance that handing it over helps.",
-  guard: "Trust, validity, freshness and the threshold. Below it: silence.",
+  guard: "Checks whether it may come: trust, age, whether it still holds, and whether it is relevant enough.",
   dedupe: "Drops copies, and what the session's context holds already.",
   budget: "Fits what passed into the tokens there are.",
   render: "Writes the block. The same pack gives the same bytes.",

@@ -24,13 +24,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.config.settings import LevelName, RecallSettings
-from tacit.model.evidence import Candidate
+from tacit.model.evidence import Candidate, Parts
 from tacit.model.kinds import KindRegistry
 from tacit.model.pack import Surface
 from tacit.model.query import Query
 from tacit.ports.models import Embedder
 from tacit.recall.score import EVIDENCE, MAX_STANDARDIZED, SurfaceModel, evidence_of, with_share
-from tacit.recall.stage import Preset
+from tacit.recall.stage import Judgment, Preset
 from tacit_evals.data import EVERYDAY, ItemJudgment, Project, RealPrompt
 from tacit_evals.fit.labelled import LabelledPrompt, same_project
 from tacit_evals.pool import FOCUSED, SHIPPED, Fitted, Pool
@@ -79,10 +79,10 @@ class Listener:
         kinds: KindRegistry,
         among: int = 0,
         domain_similarity: float | None = None,
-    ) -> list[tuple[float, tuple[str, ...]]]:
+    ) -> list[tuple[Judgment, Parts]]:
         del kinds, among
         self.heard.append((query, tuple(candidates), domain_similarity))
-        return [(0.0, ())] * len(candidates)
+        return [((0.0, ()), ())] * len(candidates)
 
     def thresholds(self) -> Mapping[str, float]:
         return {"prompt": 1.0}

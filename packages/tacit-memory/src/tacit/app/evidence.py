@@ -1,116 +1,102 @@
-"""The evidence for a memory on one scale, and a recall in one sentence. In: traces and scores. Out: shares of a level, text. Pure.
+"""What adds up to a memory's relevance, in points, and a recall in one sentence. In: traces and the parts of their candidates. Out: points, text. Pure.
 
-Every space has its own scale, so a score is put against the two marks that real prompts gave the space: of memories that nobody needed, 30 of a hundred
-come as near as the low mark, and 5 as the high one (`recall.spaces.SpaceThresholds`). The low mark is drawn at half of the level, the high one at the level.
+Before a prompt the gate judges, and its log odds are a sum (`recall.score.PARTS`). Points are that sum on a scale for people: 0 = a memory that
+nothing speaks for or against, 100 = what is needed. Elsewhere rules decide, and nothing is summed: the reasons of a memory say what counted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
 
-from tacit.model.pack import Surface
+from tacit.model.evidence import Parts
 from tacit.model.trace import DropCause, Trace, TracedCandidate
-from tacit.recall.spaces import SPACES, Family
 from tacit.recall.stage import START_SURFACES
 
-EvidenceSort = Literal["meaning", "words", "names", "moment"]
-_SORTS: dict[Family, EvidenceSort] = {
-    "meaning": "meaning",
-    "words": "words",
-    "things": "names",
-    "situation": "moment",
-}
-_TEXTS: dict[EvidenceSort, str] = {
-    "meaning": "meaning",
-    "words": "words",
-    "names": "names, files and commands",
-    "moment": "the moment that it is for",
-}
-_BY_MOMENT = (Surface.ACTION, Surface.FAILURE, Surface.SUBAGENT)
-"""Surfaces on which the moment counts; before a prompt it tells nothing that the words do not tell (`recall.score`)."""
-MOST_SHARE = 1.5
-NEAR, FAR = 1.0, 0.5
-_ASKED = {
-    Surface.PROMPT: "the prompt",
-    Surface.ACTION: "the call",
-    Surface.FAILURE: "the failure",
-    Surface.SUBAGENT: "the task",
-    Surface.ON_DEMAND: "the question",
-}
+USUAL = "usual"
+"""The part that every memory starts from."""
+NEEDED = 100
+OTHER = "other"
+"""The name of what changed the relevance after the gate: the age of the memory, its uses, a model in the pause."""
+_WORDS: dict[str, tuple[str, str, str]] = {
+    "cosine": ("meaning", "it is near in meaning", "it is far in meaning"),
+    "character": ("spelling", "it is spelled alike", "it is spelled otherwise"),
+    "rare": ("rare words", "it shares a rare word with the prompt", "it shares no rare word with the prompt"),
+    "covered": ("the prompt's words", "it holds many of the prompt's words", "it holds few of the prompt's words"),
+    "nearness": ("this project", "the prompt is about this project", "the prompt is far from all of this project"),
+    "alone": ("next to the others", "it stands out from the others", "others come nearer"),
+    "many": ("many memories", "", "among so many memories more is needed"),
+    OTHER: ("age and use", "it was used before", "it is old or was seldom used"),
+}  # fmt: skip
+"""By part: its name for people, and what is said where it speaks for a memory, and where it speaks against it."""
+_LEAST_TOLD = 10
+"""Points from which a part is told in a sentence."""
+_MOST_TOLD = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EvidenceShare:
-    """One sort of evidence for a memory.
+class EvidencePart:
+    """One part of a memory's relevance.
 
     Attributes:
-        sort, text: its name, and the same in words.
-        share: 0 = none, 0.5 = as much as many memories have that nobody needs, 1 = as much as only one in twenty of them has; 1.5 at most.
-        space: the space that measured it.
+        name, text: the part, and its name for people.
+        points: what it adds; they add up to 100 or more if the memory is relevant enough; 0 = nothing speaks for or against it.
     """
 
-    sort: EvidenceSort
+    name: str
     text: str
-    share: float
-    space: str
+    points: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownCandidate(TracedCandidate):
-    """A candidate of a recall, as it is shown, with its `evidence` on one scale."""
+    """A candidate of a recall, as it is shown, with its `evidence` in points; () = rules decided, or it was far from the best."""
 
-    evidence: tuple[EvidenceShare, ...]
+    evidence: tuple[EvidencePart, ...]
 
 
-def evidence_of(scores: Iterable[tuple[str, float]], surface: Surface) -> tuple[EvidenceShare, ...]:
-    """Return what the scores of one memory say for it, one entry for each sort that counts on `surface`; () if nothing was measured."""
-    best: dict[EvidenceSort, EvidenceShare] = {}
-    for name, score in scores:
-        space = SPACES.get(name)
-        sort = _SORTS.get(space.family) if space is not None else None
-        if space is None or sort is None or (sort == "moment" and surface not in _BY_MOMENT):
-            continue
-        share = round(_share(score, space.low, space.high), 3)
-        if sort not in best or share > best[sort].share:
-            best[sort] = EvidenceShare(sort=sort, text=_TEXTS[sort], share=share, space=name)
-    if not best or surface in START_SURFACES:
+def evidence_of(parts: Parts, relevance: float, threshold: float) -> tuple[EvidencePart, ...]:
+    """Return what adds up to `relevance`, in points; () if nothing was summed. `threshold` = the least relevance that is needed."""
+    usual = dict(parts).get(USUAL)
+    if usual is None or not 0.0 < threshold < 1.0 or _log_odds(threshold) <= usual:
         return ()
-    sorts: list[EvidenceSort] = [sort for sort in _TEXTS if sort != "moment" or surface in _BY_MOMENT]
-    return tuple(
-        best.get(sort) or EvidenceShare(sort=sort, text=_TEXTS[sort], share=0.0, space="") for sort in sorts
-    )
+    changed = [(name, value) for name, value in parts if name != USUAL]
+    other = _log_odds(relevance) - sum(value for _, value in parts)
+    if abs(relevance - 1.0 / (1.0 + math.exp(other - _log_odds(relevance)))) > 0.001:
+        changed.append((OTHER, other))
+    point = (_log_odds(threshold) - usual) / NEEDED
+    shown: list[EvidencePart] = []
+    total = reached = 0.0
+    for name, value in changed:
+        total += value / point
+        whole = math.floor(total + 1e-6)  # of the sum so far: rounded one by one they would not add up
+        points, reached = int(whole - reached), whole
+        if name in _WORDS and (name not in ("many", OTHER) or points):
+            shown.append(EvidencePart(name=name, text=_WORDS[name][0], points=points))
+    return tuple(shown)
 
 
-def _share(score: float, low: float, high: float) -> float:
-    if score <= 0.0:
-        return 0.0
-    if score < low:
-        return FAR * score / low
-    return min(MOST_SHARE, FAR + (NEAR - FAR) * (score - low) / max(high - low, 1e-9))
+def _log_odds(probability: float) -> float:
+    clamped = min(max(probability, 1e-4), 1.0 - 1e-4)
+    return math.log(clamped / (1.0 - clamped))
 
 
-def common_text(evidence: Iterable[EvidenceShare], surface: Surface) -> str:
-    """Return in words what a memory has in common with what was asked, and what it lacks: "it is near in meaning, but shares no word with the prompt"; "" = nothing was measured."""
-    shares: Mapping[EvidenceSort, float] = {one.sort: one.share for one in evidence}
-    if not shares:
+def points_text(evidence: Iterable[EvidencePart]) -> str:
+    """Return the points as a sum in one line, the greatest first: "74 of 100 points: meaning +41, next to the others +33"; "" = nothing was summed."""
+    told = sorted(evidence, key=lambda part: -part.points)
+    if not told:
         return ""
-    near = [_TEXTS[sort] for sort, share in shares.items() if share >= NEAR and sort in ("meaning", "words")]
-    far = [_TEXTS[sort] for sort, share in shares.items() if share < FAR and sort in ("meaning", "words")]
-    told = [f"it is near in {' and '.join(near)}"] if near else []
-    if far:
-        told.append(f"{'' if told else 'it is '}far in {' and '.join(far)}")
-    asked = _ASKED.get(surface, "what was asked")
-    if "names" in shares:
-        told.append(
-            f"{'' if told else 'it '}shares no name, file or command with {asked}"
-            if shares["names"] == 0.0
-            else f"{'' if told else 'it '}shares a name, file or command with {asked}"
-        )
-    if shares.get("moment") == 0.0:
-        told.append(f"{'' if told else 'it '}is not meant for such a moment")
-    return f"{', '.join(told[:-1])} and {told[-1]}" if len(told) > 1 else told[0] if told else ""
+    terms = ", ".join(f"{part.text} {part.points:+d}" for part in told if part.points)
+    return f"{sum(part.points for part in told)} of {NEEDED} points{f': {terms}' if terms else ''}"
+
+
+def common_text(evidence: Iterable[EvidencePart]) -> str:
+    """Return in words what speaks most for a memory and what most against it: "it is near in meaning, but others come nearer"; "" = nothing was summed."""
+    ordered = sorted(evidence, key=lambda part: -part.points)
+    plus = [_WORDS[part.name][1] for part in ordered if part.points >= _LEAST_TOLD][:_MOST_TOLD]
+    minus = [_WORDS[part.name][2] for part in reversed(ordered) if part.points <= -_LEAST_TOLD][:_MOST_TOLD]
+    return ", but ".join(" and ".join(told) for told in (plus, minus) if told)
 
 
 def reached_text(relevance: float, threshold: float) -> str:
@@ -123,7 +109,7 @@ def reached_text(relevance: float, threshold: float) -> str:
 
 
 def trace_sentence(trace: Trace, silence: str) -> str:
-    """Return the recall in one sentence: what came of it, by which numbers, and what the nearest memory has in common with what was asked.
+    """Return the recall in one sentence: what came of it, by which numbers, and what speaks for and against the best memory.
 
     `silence` = why nothing was injected, in words.
     """
@@ -140,9 +126,10 @@ def trace_sentence(trace: Trace, silence: str) -> str:
     gated = any(drop.why.cause is DropCause.BELOW_THRESHOLD for stage in trace.stages for drop in stage.drops)
     if best is None or not gated or best.relevance >= trace.threshold:
         return f"Silent: {silence or 'nothing was given'}."
-    common = common_text(evidence_of(best.scores, trace.surface), trace.surface)
+    common = common_text(evidence_of(best.parts, best.relevance, trace.threshold))
     reached = reached_text(best.relevance, trace.threshold)
-    return f"Silent: the nearest of {looked} {reached}{f'; {common}' if common else ''}."
+    best_of = f"the best of {looked}" if looked_at(trace) > 1 else "the only memory looked at"
+    return f"Silent: {best_of} {reached}{f'; {common}' if common else ''}."
 
 
 def looked_at(trace: Trace) -> int:

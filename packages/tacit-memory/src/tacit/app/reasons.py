@@ -417,7 +417,10 @@ def in_words(trace: Trace) -> ShownTrace:
         stages[-1] = replace(stages[-1], notes=(*stages[-1].notes, silence))
     situation = ShownSituation(**_fields(trace.situation), why=tuple(map(note_text, trace.situation.notes)))
     candidates = tuple(
-        ShownCandidate(**_fields(candidate), evidence=evidence_of(candidate.scores, trace.surface))
+        ShownCandidate(
+            **_fields(candidate),
+            evidence=evidence_of(candidate.parts, candidate.relevance, trace.threshold),
+        )
         for candidate in trace.candidates
     )
     return ShownTrace(

@@ -21,6 +21,8 @@ from tacit.cli.terminal.arguments import (
     session_key,
 )
 
+SHOWN_CANDIDATES = 8
+
 
 def why(
     limit: Annotated[int, typer.Option("-n", "--limit", help="How many of the newest.")] = 5,
@@ -128,6 +130,8 @@ def print_why_not(answer: dict[str, Any]) -> None:
     for number, sentence in enumerate(answer["sentences"]):
         first = number == 0
         print_line(f"  {sentence}", style=("green" if answer["given"] else "yellow") if first else "")
+        if first and answer["evidence"]:
+            print_line(f"  {points_line(answer['evidence'])}")
     for detail in answer["details"]:
         print_line(f"  {detail}", style="dim")
     if not answer["remedies"]:
@@ -164,9 +168,11 @@ def print_trace(trace: dict[str, Any], *, stages: bool) -> None:
     )
     if trace["text"]:
         print_line(f"  asked     {shorten_line(trace['text'], 160)}")
-    actions = ", ".join(f"{name} {p:.2f}" for name, p in trace["situation"]["actions"][:4])
+    actions = ", ".join(
+        f"{name.replace('_', ' ')} {100 * p:.0f} %" for name, p in trace["situation"]["actions"][:4]
+    )
     if actions:
-        print_line(f"  coming    {actions}")
+        print_line(f"  expected  {actions}")
     chosen = set(trace["injected"])
     if trace["decider"] not in (None, "local"):
         from tacit.app.reasons import decider_text
@@ -179,33 +185,33 @@ def print_trace(trace: dict[str, Any], *, stages: bool) -> None:
             chosen = {name for s in trace["stages"] if s["stage"] == "budget" for name in s["kept"]}
             print_line(f"  would be  {format_count(len(chosen))}")
     else:
-        print_line(f"  injected  {trace['summary']}, {trace['tokens']} tokens", style="green")
-        print_line(f"  of        {stats_line(trace['stats'])}")
+        print_line(f"  {trace['sentence']}", style="green")
+        print_line(f"  injected  {trace['summary']}, {trace['tokens']} tokens")
     _print_candidates(trace, chosen)
     if stages:
         print_stages(trace)
 
 
-def stats_line(stats: dict[str, Any]) -> str:
-    """Describe in one line how many memories a recall looked at, and what it injected."""
-    kinds = ", ".join(f"{count} {kind}" for kind, count in stats["by_type"])
-    return (
-        f"{stats['memories_considered']} looked at and {stats['tokens_budget']} tokens; {kinds};"
-        f" mean relevance {stats['avg_relevance']:.2f}"
-    )
-
-
 def _print_candidates(trace: dict[str, Any], chosen: set[str]) -> None:
     from tacit.cli.terminal.output import print_line, shorten_line
 
-    reasons = {drop["memory_id"]: drop["reason"] for stage in trace["stages"] for drop in stage["drops"]}
-    for candidate in trace["candidates"][:8]:
-        name = candidate["memory_id"]
+    drops = {drop["memory_id"]: drop for stage in trace["stages"] for drop in stage["drops"]}
+    for candidate in trace["candidates"][:SHOWN_CANDIDATES]:
+        name, points = candidate["memory_id"], points_line(candidate["evidence"])
         mark = "+" if name in chosen else "-"
-        note = "; ".join(candidate["reasons"]) if name in chosen else reasons.get(name, "")
         print_line(f"   {mark} {candidate['relevance']:.2f} {name} {shorten_line(candidate['content'], 80)}")
-        if note:
-            print_line(f"          {note}", style="dim")
+        drop = drops.get(name) if name not in chosen else None
+        if drop is not None and not (points and drop["why"]["cause"] == "below_threshold"):
+            print_line(f"          {drop['reason']}", style="dim")
+        if points or candidate["reasons"]:
+            print_line(f"          {points or '; '.join(candidate['reasons'])}", style="dim")
+
+
+def points_line(evidence: list[dict[str, Any]]) -> str:
+    """Return what adds up to a relevance, in one line: "74 of 100 points: meaning +41, ..."; "" = nothing was summed."""
+    from tacit.app.evidence import EvidencePart, points_text
+
+    return points_text(EvidencePart(**part) for part in evidence)
 
 
 def print_stages(trace: dict[str, Any]) -> None:

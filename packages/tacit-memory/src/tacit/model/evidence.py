@@ -16,6 +16,8 @@ if TYPE_CHECKING:  # every command would load numpy for nothing
 TokenMatches: TypeAlias = "Callable[[str, Sequence[str]], NDArray[np.float32]]"
 """Best cosine (0-1) of each token of a text in each of the others, shape (others, tokens of the text)."""
 
+Parts: TypeAlias = tuple[tuple[str, float], ...]
+"""Log odds that add up to what the gate judged of a memory, by name (`recall.score.PARTS`)."""
 PINNED = "pinned"
 """Reason of a candidate that is handed over because it or its kind is pinned, not because of what was asked."""
 NEAR = "near another"
@@ -97,6 +99,7 @@ class Candidate:
         lost: whether a team shares it and the team's server, which was restored from a backup, no longer has it.
         similarity_z: standard deviations of its cosine with the query above the mean of the scope; 0 = not known, None = the cosine has
             no meaning, because the embedder does not read the language of one of the two texts.
+        parts: what adds up to what the gate judged; () = it did not judge this memory.
     """
 
     memory: Memory
@@ -108,9 +111,10 @@ class Candidate:
     heard_at_ms: int = 0
     lost: bool = False
     similarity_z: float | None = 0.0
+    parts: Parts = ()
 
-    def judged(self, relevance: float, reasons: tuple[str, ...]) -> Candidate:
-        """Return a copy with this relevance and these reasons. Built by hand, as `dataclasses.replace` takes four times as long."""
+    def judged(self, relevance: float, reasons: tuple[str, ...], parts: Parts = ()) -> Candidate:
+        """Return a copy with this relevance, these reasons and parts. Built by hand, as `dataclasses.replace` takes four times as long."""
         return Candidate(
             memory=self.memory,
             scores=self.scores,
@@ -121,6 +125,7 @@ class Candidate:
             heard_at_ms=self.heard_at_ms,
             lost=self.lost,
             similarity_z=self.similarity_z,
+            parts=parts,
         )
 
     def score(self, space: str) -> float | None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
+from tacit.model.evidence import Parts
 from tacit.model.note import Note
 from tacit.model.pack import Surface
 from tacit.model.trigger import Situation
@@ -221,6 +222,7 @@ class TracedCandidate:
     """A candidate as the trace keeps it, with a redacted, shortened `content`.
 
     Of those far from the best only the numbers are kept: `content` is empty, and read from the store when a trace is shown.
+    `parts` = what adds up to what the gate judged; () = it did not judge the memory, or the memory was far from the best.
     """
 
     memory_id: str
@@ -230,6 +232,7 @@ class TracedCandidate:
     fused: float
     relevance: float
     reasons: tuple[str, ...] = ()
+    parts: Parts = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

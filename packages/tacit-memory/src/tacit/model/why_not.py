@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from tacit.model.evidence import Parts
 from tacit.model.memory import Memory
 from tacit.model.pack import Surface
 from tacit.model.trace import DropReason, SilenceReason
@@ -53,6 +54,7 @@ class RecallNumbers:
         place: place in the order of all candidates, from 1.
         shortlist: how many of the first are judged.
         relevance: as judged, 0-1.
+        parts: what adds up to it; () = rules decided.
         threshold: least relevance of the surface.
         tokens: of its line.
         tokens_left: of the budget, when its turn came.
@@ -63,6 +65,7 @@ class RecallNumbers:
     place: int | None = None
     shortlist: int = 0
     relevance: float | None = None
+    parts: Parts = ()
     threshold: float = 0.0
     tokens: int | None = None
     tokens_left: int | None = None

@@ -112,6 +112,7 @@ def numbers_of(state: RecallState, memory: Memory, *, proposed: Mapping[str, int
         place=place_of(state, memory.id),
         shortlist=0 if state.from_pool else state.preset.shortlist_at(state.query.surface),
         relevance=candidate.relevance if candidate is not None else None,
+        parts=candidate.parts if candidate is not None else (),
         threshold=state.threshold,
         tokens=tokens,
         budget_tokens=state.query.budget_tokens,

@@ -463,6 +463,7 @@ def traced(
                 fused=round(candidate.fused, 5),
                 relevance=candidate.relevance,
                 reasons=candidate.reasons if whole else (),
+                parts=tuple((name, round(part, 4)) for name, part in candidate.parts) if whole else (),
             )
         )
     return tuple(traced_candidates)

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
+from itertools import repeat
 from typing import Protocol
 
 import numpy as np
@@ -20,7 +21,7 @@ from tacit.config.settings import JudgeSettings, RecallSettings
 from tacit.errors import InvalidInput
 from tacit.fitted import Artifact, FitOrigin, load_fitted, values_of
 from tacit.fitted.matrices import Int8Matrix, from_int8
-from tacit.model.evidence import Candidate
+from tacit.model.evidence import Candidate, Parts
 from tacit.model.kinds import Kind, KindRegistry
 from tacit.model.memory import Entity, Memory, Relation, TrustTier
 from tacit.model.pack import Surface
@@ -235,16 +236,20 @@ def judge_each(
     )
 
 
-def judged(state: RecallState, judgments: Sequence[Judgment]) -> Outcome[RecallState]:
-    """Set the state's `scored`: the found candidates with relevance and reasons of `judgments` (same order), best first.
+def judged(
+    state: RecallState, judgments: Sequence[Judgment], parts: Sequence[Parts] | None = None
+) -> Outcome[RecallState]:
+    """Set the state's `scored`: the found candidates with relevance and reasons of `judgments` and the gate's `parts` (same order), best first.
 
     The digest of the last session always gets relevance 1.
     """
     scored = [
         candidate.judged(1.0, candidate.reasons)
         if LAST_SESSION in candidate.reasons
-        else candidate.judged(round(relevance, 4), reasons)
-        for candidate, (relevance, reasons) in zip(state.found or (), judgments, strict=True)
+        else candidate.judged(round(relevance, 4), reasons, own)
+        for candidate, (relevance, reasons), own in zip(
+            state.found or (), judgments, parts or repeat((), len(judgments)), strict=True
+        )
     ]
     scored.sort(key=lambda candidate: (-candidate.relevance, -candidate.fused, candidate.memory.newest_first))
     return Outcome(kept=state.changed(scored=tuple(scored)))
@@ -510,6 +515,11 @@ LEAST_SHARE = 0.03
 """Added to the softmax share, so that a tiny share does not dominate."""
 FITTED_STORE_SIZE = 140
 """Number of memories in scope that the gate was fitted with."""
+USUAL_SHARE_TERM = SHARE_WEIGHT * math.log(0.25 + LEAST_SHARE)
+"""The term for the share of one of four that come equally near: no evidence for it, and none against it."""
+PARTS: tuple[str, ...] = ("usual", *EVIDENCE, "alone", "many")
+"""What adds up to the log odds of a memory: those of one with usual evidence, what each column of the evidence adds, how it stands out in the list (`with_share`), and
+how many memories are in scope."""
 STORE_SIZE_PENALTY = 0.9
 """Among many memories the best of them look good by chance: this times ln(memories / `FITTED_STORE_SIZE`) goes from the logit.
 
@@ -564,11 +574,20 @@ class SurfaceModel:
             np.minimum(np.maximum((evidence - mean) / scale, -MAX_STANDARDIZED), MAX_STANDARDIZED) * weights
         )
 
-    def relevance(self, gains: Row, *, among: int = 0) -> Row:
-        """Return the calibrated probability of each row of `gains`; `among` = number of memories in scope, which lowers it."""
-        z = self.slope * with_share(np.add.reduce(gains, axis=1) + self.bias) + self.offset
-        z -= STORE_SIZE_PENALTY * math.log(max(among, FITTED_STORE_SIZE) / FITTED_STORE_SIZE)
-        return 1.0 / (1.0 + np.exp(-z))
+    def parts(self, gains: Row, *, among: int = 0) -> Row:
+        """Return the log odds of each row of `gains` as a sum, one column per name of `PARTS`; `among` = number of memories in scope, which lowers it."""
+        logits = np.add.reduce(gains, axis=1) + self.bias
+        parts = np.empty((len(gains), len(PARTS)))
+        parts[:, 0] = self.slope * (self.bias + USUAL_SHARE_TERM) + self.offset
+        parts[:, 1:-2] = self.slope * gains
+        parts[:, -2] = self.slope * (with_share(logits) - logits - USUAL_SHARE_TERM)
+        parts[:, -1] = -STORE_SIZE_PENALTY * math.log(max(among, FITTED_STORE_SIZE) / FITTED_STORE_SIZE)
+        return parts
+
+
+def relevance_of(parts: Row) -> Row:
+    """Return the calibrated probability (0-1) that each row of `parts` adds up to."""
+    return 1.0 / (1.0 + np.exp(-np.add.reduce(parts, axis=1)))
 
 
 def with_share(logits: Row) -> Row:
@@ -594,8 +613,8 @@ class Gate(Protocol):
         kinds: KindRegistry,
         among: int = 0,
         domain_similarity: float | None = None,
-    ) -> Sequence[tuple[float, tuple[str, ...]]]:
-        """Return relevance (0-1) and short reasons for every candidate, in the order given.
+    ) -> Sequence[tuple[Judgment, Parts]]:
+        """Return for every candidate, in the order given, relevance (0-1) and short reasons, and its `PARTS` (() = none are told).
 
         Args:
             query: what is asked.
@@ -630,14 +649,20 @@ class GateModel:
         kinds: KindRegistry,
         among: int = 0,
         domain_similarity: float | None = None,
-    ) -> tuple[tuple[float, tuple[str, ...]], ...]:
-        """Return relevance and reasons, strongest first, for every candidate in the order given. KeyError for a surface without a model."""
+    ) -> tuple[tuple[Judgment, Parts], ...]:
+        """Return relevance, reasons, strongest first, and parts for every candidate in the order given. KeyError for a surface without a model."""
         model = self.surfaces[query.surface]
         gains = model.gains(evidence_of(query, candidates, domain_similarity=domain_similarity))
-        values = model.relevance(gains, among=among).tolist()
+        parts = model.parts(gains, among=among)
+        values = relevance_of(parts).tolist()
         return tuple(
-            (value * _age(candidate, kinds), _reasons(row) if value >= MIN_EXPLAINED_RELEVANCE else ())
-            for candidate, row, value in zip(candidates, gains.tolist(), values, strict=True)
+            (
+                (value * _age(candidate, kinds), _reasons(row) if value >= MIN_EXPLAINED_RELEVANCE else ()),
+                tuple(zip(PARTS, own, strict=True)),
+            )
+            for candidate, row, value, own in zip(
+                candidates, gains.tolist(), values, parts.tolist(), strict=True
+            )
         )
 
     def thresholds(self) -> dict[str, float]:

@@ -8,7 +8,7 @@ from typing import Self
 from pydantic import Field, model_validator
 
 from tacit.app.engine import Engine
-from tacit.app.evidence import EvidenceShare
+from tacit.app.evidence import EvidencePart
 from tacit.app.values import Caller
 from tacit.model.pack import Surface
 from tacit.model.trace import DropCause, SilenceCause
@@ -92,7 +92,9 @@ class WhyNotView(Shape):
         description="where the recorded recall left it out, as far as its record says"
     )
     sentences: Sequence[str] = Field(description="the answer in short sentences; the first one says it all")
-    evidence: Sequence[EvidenceShare] = Field(description="what speaks for the memory, on one scale")
+    evidence: Sequence[EvidencePart] = Field(
+        description="what adds up to its relevance, in points: 0 = nothing speaks for or against it, 100 = needed; empty where rules decided"
+    )
     details: Sequence[str] = Field(description="the stage and the places by each measure, in sentences")
 
 

@@ -1,64 +1,68 @@
-"""Evidence on one scale, and a recall in one sentence: computed by hand."""
+"""What adds up to a relevance, in points, and a recall in one sentence: computed by hand."""
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
-from tacit.app.evidence import common_text, evidence_of, reached_text
-from tacit.model.pack import Surface
-from tacit.recall.spaces import SPACES
+from tacit.app.evidence import common_text, evidence_of, points_text, reached_text
+
+NEEDED = 0.25
+USUAL = math.log(NEEDED / (1 - NEEDED)) - 2.0
+"""So that the needed level lies 2 above what every memory starts from: 50 points a unit."""
 
 
-def shares(surface=Surface.PROMPT, **scores):
-    return {one.sort: one.share for one in evidence_of(scores.items(), surface)}
+def odds(*values: float) -> float:
+    return 1 / (1 + math.exp(-(USUAL + sum(values))))
 
 
-def test_the_marks_of_a_space_lie_at_half_of_the_level_and_at_the_level():
-    semantic = SPACES["semantic"]
-    middle = (semantic.low + semantic.high) / 2
-    assert shares(semantic=semantic.low)["meaning"] == 0.5
-    assert shares(semantic=semantic.high)["meaning"] == 1.0
-    assert shares(semantic=semantic.low / 2)["meaning"] == 0.25
-    assert shares(semantic=middle)["meaning"] == 0.75
-    assert shares(semantic=1.0)["meaning"] == 1.5
-    assert shares(semantic=-0.2)["meaning"] == 0.0
+def evidence(relevance: float | None = None, **parts: float):
+    given = (("usual", USUAL), *parts.items())
+    return evidence_of(given, odds(*parts.values()) if relevance is None else relevance, NEEDED)
 
 
-def test_the_best_space_of_a_sort_counts_and_what_found_nothing_is_none():
-    high = SPACES["character"].high
-    (meaning, words, names) = evidence_of(
-        [("lexical", 0.1), ("character", high), ("recent", 1.0)], Surface.PROMPT
-    )
-    assert (meaning.share, names.share) == (0.0, 0.0)
-    assert (words.share, words.space) == (1.0, "character")
-    assert evidence_of([], Surface.PROMPT) == ()
+def points(relevance: float | None = None, **parts: float) -> dict[str, int]:
+    return {part.name: part.points for part in evidence(relevance, **parts)}
 
 
-def test_the_moment_counts_around_a_call_and_not_before_a_prompt():
-    assert "moment" not in shares(intent=1.0)
-    assert shares(Surface.ACTION, intent=1.0)["moment"] == 1.5
+def test_the_parts_are_told_in_points_and_add_up_to_a_hundred_where_the_level_is_reached():
+    assert points(cosine=1.0, alone=0.5, rare=-0.1) == {"cosine": 50, "alone": 25, "rare": -5}
+    assert sum(points(cosine=1.501, alone=0.499).values()) == 100
+    assert sum(points(cosine=1.5, alone=0.49999).values()) == 99  # not reached, whatever rounding says
+    assert points(cosine=0.011, rare=0.011, alone=0.011) == {"cosine": 0, "rare": 1, "alone": 0}
+
+
+def test_what_changed_the_relevance_after_the_gate_is_a_part_too():
+    assert points(odds(1.0, -0.5), cosine=1.0) == {"cosine": 50, "other": -25}
+    assert points(cosine=1.0, many=0.0) == {"cosine": 50}
+
+
+def test_where_rules_decide_or_nothing_is_needed_nothing_is_summed():
+    assert evidence_of((), 0.5, NEEDED) == ()
+    assert evidence_of((("usual", USUAL), ("cosine", 1.0)), 0.5, 0.0) == ()
+    assert evidence_of((("usual", 0.0), ("cosine", 1.0)), 0.5, NEEDED) == ()
+    assert points_text(()) == common_text(()) == ""
+
+
+def test_the_sum_is_told_in_one_line_the_greatest_first():
+    told = points_text(evidence(rare=-0.1, cosine=1.0, covered=0.0, alone=0.5))
+    assert told == "70 of 100 points: meaning +50, next to the others +25, rare words -5"
 
 
 @pytest.mark.parametrize(
-    ("scores", "text"),
+    ("parts", "text"),
     [
+        ({"cosine": 1.0, "alone": -1.0}, "it is near in meaning, but others come nearer"),
         (
-            {"semantic": 0.9, "character": 0.01},
-            "it is near in meaning, far in words and shares no name, file or command with the prompt",
+            {"cosine": -1.0, "rare": -0.5, "alone": 0.1},
+            "it is far in meaning and it shares no rare word with the prompt",
         ),
-        (
-            {"semantic": 0.01},
-            "it is far in meaning and words and shares no name, file or command with the prompt",
-        ),
-        (
-            {"semantic": 0.9, "character": 0.9, "entity": 0.9},
-            "it is near in meaning and words and shares a name, file or command with the prompt",
-        ),
-        ({}, ""),
+        ({"cosine": 0.1, "alone": -0.1}, ""),
     ],
 )
-def test_what_a_memory_has_in_common_is_told_in_words(scores, text):
-    assert common_text(evidence_of(scores.items(), Surface.PROMPT), Surface.PROMPT) == text
+def test_what_speaks_for_and_against_a_memory_is_told_in_words(parts, text):
+    assert common_text(evidence(**parts)) == text
 
 
 def test_numbers_that_look_alike_get_more_places():

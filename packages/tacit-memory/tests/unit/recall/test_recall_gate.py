@@ -24,6 +24,7 @@ from tacit.recall.score import (
     SurfaceModel,
     evidence_of,
     rarest_shared,
+    relevance_of,
     shipped_gate,
     with_share,
 )
@@ -110,10 +111,10 @@ def test_who_stands_out_gains_and_who_is_one_of_many_loses() -> None:
 
 
 def test_the_best_of_many_memories_must_be_better() -> None:
-    usual = model().relevance(np.zeros((12, len(EVIDENCE))), among=FITTED_STORE_SIZE)[0]
-    assert usual == model().relevance(np.zeros((12, len(EVIDENCE))), among=3)[0]
+    usual = relevance_of(model().parts(np.zeros((12, len(EVIDENCE))), among=FITTED_STORE_SIZE))[0]
+    assert usual == relevance_of(model().parts(np.zeros((12, len(EVIDENCE))), among=3))[0]
     asked_for = math.log(usual / (1 - usual)) - STORE_SIZE_PENALTY * math.log(10)
-    crowded = model().relevance(np.zeros((12, len(EVIDENCE))), among=10 * FITTED_STORE_SIZE)[0]
+    crowded = relevance_of(model().parts(np.zeros((12, len(EVIDENCE))), among=10 * FITTED_STORE_SIZE))[0]
     assert crowded == pytest.approx(1 / (1 + math.exp(-asked_for)))
 
 
@@ -137,10 +138,20 @@ def model(**weights: float) -> SurfaceModel:
 def test_relevance_by_hand_and_why() -> None:
     gate = GateModel(surfaces={Surface.PROMPT: model(covered=3.0)})
     one = Candidate(memory=memory("a", "Sign every commit."), scores=(("covered", 1.0),))
-    ((value, reasons),) = gate.judge(asked(), [one], kinds=KINDS)
+    (((value, reasons), parts),) = gate.judge(asked(), [one], kinds=KINDS)
     alone = SHARE_WEIGHT * math.log(1 + LEAST_SHARE)
     assert value == pytest.approx(1 / (1 + math.exp(-(2 * (3 - 1 + alone) + 0.5))))
     assert reasons == ("says much of what is asked",)
+    usual = SHARE_WEIGHT * math.log(0.25 + LEAST_SHARE)
+    assert dict(parts) == pytest.approx(
+        {
+            **dict.fromkeys(EVIDENCE, 0.0),
+            "usual": 2 * (-1 + usual) + 0.5,
+            "covered": 6.0,
+            "alone": 2 * (alone - usual),
+            "many": 0.0,
+        }
+    )
     assert gate.thresholds() == {"prompt": 0.4}
     assert not gate.covers(Surface.ACTION)
 
@@ -151,7 +162,7 @@ def test_what_happened_fades() -> None:
         memory=memory("a", "Deployed.", kind="outcome"), scores=(("recent", 0.5), ("covered", 1.0))
     )
     whole = Candidate(memory=memory("b", "Deployed."), scores=(("covered", 1.0),))
-    (faded, _), (fresh, _) = gate.judge(asked(), [old, whole], kinds=KINDS)
+    ((faded, _), _), ((fresh, _), _) = gate.judge(asked(), [old, whole], kinds=KINDS)
     assert faded == pytest.approx(fresh / 2)
 
 

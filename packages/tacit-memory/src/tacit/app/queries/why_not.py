@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TypedDict
 
 from tacit.app.delivery_texts import use_counts
-from tacit.app.evidence import EvidenceShare, common_text, evidence_of, reached_text
+from tacit.app.evidence import EvidencePart, common_text, evidence_of, reached_text
 from tacit.app.maintenance.lazy_writing import LazyWriting
 from tacit.app.projects import ProjectRegistry
 from tacit.app.queries.store_copies import MOST_COPIED, TrialStore
@@ -655,6 +655,27 @@ _SEEN_BY: dict[ScopeKind, str] = {
     ScopeKind.AGENT: "It is visible to that agent.",
     ScopeKind.SESSION: "It is visible to that session.",
 }
+_STAGES = {
+    "signal": "before anything is looked up",
+    "query": "when the question is read",
+    "retrieve": "when memories are looked for",
+    "fuse": "when the nearest are picked",
+    "score": "when relevance is judged",
+    "guard": "by the checks of trust, age and relevance",
+    "dedupe": "for what the session holds already",
+    "budget": "for want of room",
+    "render": "when the block is written",
+    "deliver": "when the block is handed over",
+}
+_NEEDS_NOTHING = (
+    DropCause.COPY,
+    DropCause.UNCHANGED,
+    DropCause.REPEATED,
+    DropCause.OWN_DIGEST,
+    DropCause.OLDER_DIGEST,
+    DropCause.NOTHING_COMING,
+)
+"""Causes where the session has what the memory says, or asks for nothing."""
 _EXPLAINED: dict[DropCause, str] = {
     DropCause.NOTHING_COMING: "The agent will do nothing after this prompt, so nothing is looked for.",
     DropCause.NOT_VALID: "It does not hold now: its time is over or has not come.",
@@ -685,15 +706,15 @@ def sentences(answer: WhyNot) -> tuple[str, ...]:
     return tuple(sentence for sentence in told if sentence)
 
 
-def evidence(answer: WhyNot) -> tuple[EvidenceShare, ...]:
-    """Return how much of each sort of evidence the recall found for the memory, as shares of what is needed (see `EvidenceShare`)."""
-    scores = ((rank.space, rank.score) for rank in answer.numbers.spaces if rank.score is not None)
-    return evidence_of(scores, answer.surface)
+def evidence(answer: WhyNot) -> tuple[EvidencePart, ...]:
+    """Return what adds up to the relevance of the memory, in points; () = it was not judged, or rules decided."""
+    numbers = answer.numbers
+    return evidence_of(numbers.parts, numbers.relevance or 0.0, numbers.threshold)
 
 
 def details(answer: WhyNot) -> tuple[str, ...]:
     """Tell what only some want to know: the stage, and the place of the memory by each measure."""
-    stage = (f"The stage {answer.absence.stage} leaves it out.",) if answer.absence is not None else ()
+    stage = (f"It is left out {_STAGES[answer.absence.stage]}.",) if answer.absence is not None else ()
     ranks = (_rank_sentence(rank) for rank in answer.numbers.spaces if rank.rank is not None or rank.proposes)
     return (*stage, *ranks)
 
@@ -712,7 +733,7 @@ def _recorded_sentence(answer: WhyNot) -> str:
 def _cause(absence: Absence, answer: WhyNot) -> str:
     why = absence.why
     if why is not None and why.cause is DropCause.BELOW_THRESHOLD and why.value is not None:
-        common = common_text(evidence(answer), answer.surface)
+        common = common_text(evidence(answer))
         return f"it {reached_text(why.value, why.bound or 0.0)}{f'; {common}' if common else ''}"
     if why is not None:
         return reason_text(why)
@@ -772,8 +793,19 @@ def _without_remedy(absence: Absence, answer: WhyNot) -> str:
         other = answer.unsafe
         change = remedy_text(other)[:1].lower() + remedy_text(other)[1:-1]
         return f"No safe change lets it through: to {change} would have brought it {other.others} other times in the last {other.of}."
-    helped_by_itself = absence.why is not None and absence.why.cause in (DropCause.COPY, DropCause.UNCHANGED)
-    return "" if helped_by_itself else "No change of the memory lets it through here."
+    cause = absence.why.cause if absence.why is not None else None
+    name = answer.memory.id
+    if cause is None or cause in _NEEDS_NOTHING:
+        return ""
+    if cause in (DropCause.ENDED, DropCause.NOT_VALID):
+        return "If it holds again, say it anew: `tacit remember`."
+    pin = (
+        "" if answer.memory.pinned else f"pin it, so that sessions start with it (`tacit edit {name} --pin`)"
+    )
+    if cause in _CONDITIONS:
+        words = f'write into it the words that you use when you need it (`tacit edit {name} --content "..."`)'
+        return f"You can {words}{f', or {pin}' if pin else ''}. The agent also finds it when it searches."
+    return f"{f'You can {pin}. ' if pin else ''}The agent also finds it when it searches."
 
 
 def step_text(step: RemedyStep) -> str:

@@ -81,7 +81,7 @@ def judge_prompt(gate: Gate, weights: ArmedWeights | None, state: RecallState) -
         )
     if not candidates:
         return judged(state, ())
-    judgments = gate.judge(
+    told = gate.judge(
         state.query,
         candidates,
         kinds=state.kinds,
@@ -91,9 +91,10 @@ def judge_prompt(gate: Gate, weights: ArmedWeights | None, state: RecallState) -
     rates = use_rates(state.context.usage)
     used = [
         with_usage(judgment, candidate.memory, rates) if candidate.memory.shown_count else judgment
-        for candidate, judgment in zip(candidates, judgments, strict=True)
+        for candidate, (judgment, _) in zip(candidates, told, strict=True)
     ]
-    return judged(state, with_armed(state, used, weights) if state.armed is not None else used)
+    parts = [own for _, own in told]
+    return judged(state, with_armed(state, used, weights) if state.armed is not None else used, parts)
 
 
 def _named_reason(chances: Mapping[str, float], candidate: Candidate) -> tuple[str, ...]:
