@@ -112,7 +112,8 @@ def warnings_of(parts: Parts) -> tuple[str, ...]:
     stats = parts.store.stats()
     if stats.vectors_missing:
         warnings.append(
-            f"{stats.vectors_missing} memories have no vector of this embedder: run `tacit doctor --reindex`."
+            f"{stats.vectors_missing} memories have no vector of this embedder, and only their words find them. Those that just came from"
+            " another device get one soon by themselves; `tacit doctor --reindex` makes all of them."
         )
     if unknown := undeclared(parts.store):
         warnings.append(

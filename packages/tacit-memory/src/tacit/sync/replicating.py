@@ -259,6 +259,8 @@ CURSOR = "cursor"
 """Name of the fact that says up to which change of the store everything was recorded."""
 IDENTITY = "store"
 """Name of the fact that says which store that was."""
+VECTORS_DUE = "vectors_due"
+"""Name of the fact that memories were written without vectors, which are still to be made."""
 _LOCAL_CAUSES = (ChangeCause.FADED, ChangeCause.OVER_LIMIT)
 
 Embed = Callable[[Sequence[Memory]], tuple[Vectors, EmbedderIdentity] | None]
@@ -310,7 +312,7 @@ class Replicating:
             replica: the logs that it knows.
             account: the secret that the devices share.
             device: the key of this one.
-            embed: makes vectors of what comes in.
+            embed: makes vectors of what comes in, if that is not much.
             purge: removes memories for good; None = from the store alone.
             by_teams: ids of memories that a team purged on this device. Such a purge is not passed on to the user's other devices.
             identity: changes where the store is replaced by another one, as by a restored backup.
@@ -570,7 +572,11 @@ class Replicating:
             return None
 
     def apply(self) -> Carried:
-        """Write the merged states of all pending memories to the store, and remove what was purged on other devices; return the counts."""
+        """Write the merged states of all pending memories to the store, and remove what was purged on other devices; return the counts.
+
+        More than a batch of them, as on a new device, get no vectors here: their words find them at once, and `VECTORS_DUE` stays noted
+        until somebody has made the vectors.
+        """
         purged = sorted(self._replica.purged(done=False))
         if purged:
             self._purge(purged)
@@ -580,6 +586,7 @@ class Replicating:
             self._replica.clear_log()
         stored = self._store.purged_memories()
         gone = self._replica.purged() | (stored - self._purged_as_a_teams(stored))
+        embed = len(self._replica.pending(limit=BATCH + 1)) <= BATCH
         applied = left = 0
         tried: set[str] = set()
         while pending := [
@@ -587,13 +594,15 @@ class Replicating:
         ]:
             batch = pending[:BATCH]
             tried.update(batch)
-            written, refused, related = self._apply(batch, gone)
+            written, refused, related = self._apply(batch, gone, embed=embed)
             applied += written
             left += refused
             tried -= related
         return Carried(applied=applied, purged=len(purged), left=left)
 
-    def _apply(self, memory_ids: Sequence[str], gone: frozenset[str]) -> tuple[int, int, frozenset[str]]:
+    def _apply(
+        self, memory_ids: Sequence[str], gone: frozenset[str], *, embed: bool
+    ) -> tuple[int, int, frozenset[str]]:
         """Write the merged states of some memories; return (memories written, memories left, ids whose relations can be written now)."""
         everything = self._store.scopes()
         stored = {memory.id: memory for memory in self._store.get(memory_ids, scope=everything)}
@@ -652,7 +661,7 @@ class Replicating:
                 self._replica.intend(memory_id, state_settled)
         if surplus:
             self._store.unrelate(surplus)
-        if changes and not self._write(changes, relations, expected):
+        if changes and not self._write(changes, relations, expected, embed=embed):
             return 0, left + len(settled), frozenset()
         self._settle(settled)
         added = [change.memory.id for change in changes if isinstance(change, Add)]
@@ -694,11 +703,20 @@ class Replicating:
         return before is not None and before.digest != digest and not self._ended_here_alone(now)
 
     def _write(
-        self, changes: Sequence[Change], relations: Iterable[Relation], expected: dict[str, str]
+        self,
+        changes: Sequence[Change],
+        relations: Iterable[Relation],
+        expected: dict[str, str],
+        *,
+        embed: bool,
     ) -> bool:
-        """Write the changes to the store in one transaction, with new vectors; return False, writing nothing, if a memory was changed meanwhile."""
+        """Write the changes to the store in one transaction, with `embed` with new vectors; return False, writing nothing, if a memory was changed meanwhile."""
         memories = [change.memory for change in changes if isinstance(change, Add | Rewrite)]
-        made = self._embed(memories)
+        made = self._embed(memories) if embed else None
+        if made is None:
+            self._replica.put_fact(
+                VECTORS_DUE, b"1"
+            )  # before the store: after a crash they are made all the same
         vectors, identity = made if made is not None else (None, None)
         try:
             self._store.apply(

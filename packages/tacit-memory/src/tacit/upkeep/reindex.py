@@ -6,11 +6,12 @@ while the model works. Never changes a memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
+from tacit.model.memory import Memory
 from tacit.ports.models import Embedder
 from tacit.ports.store import MemoryStore
-from tacit.reading.memory_vectors import memory_vectors
+from tacit.reading.memory_vectors import embedded_texts, memory_vectors
 
 LISTED = 1024
 """Memories without a vector that are asked for at once."""
@@ -22,6 +23,7 @@ def reindex(
     *,
     batch: int = 64,
     progress: Callable[[int, int], None] | None = None,
+    stop: Callable[[], bool] = lambda: False,
 ) -> int:
     """Compute and store a vector for every memory that has none of `embedder`'s identity. Blocks; works in batches, so a later run continues.
 
@@ -30,6 +32,7 @@ def reindex(
         embedder: makes the vectors.
         batch: memories per call of the model.
         progress: called before the first batch and after every one with (renewed so far, renewed and missing).
+        stop: asked before every batch; if it returns true, no further batch is done.
 
     Returns:
         How many vectors were stored.
@@ -51,9 +54,23 @@ def reindex(
             return done
         tried.update(memory.id for memory in fresh)
         for start in range(0, len(fresh), batch):
+            if stop():
+                return done
             part = fresh[start : start + batch]
             vectors = memory_vectors(part, embedder=embedder)
-            store.put_vectors([memory.id for memory in part], vectors, identity=embedder.identity)
-            done += len(part)
+            rows = _still_so(store, part)
+            ids = [part[row].id for row in rows]
+            store.put_vectors(ids, vectors[rows], identity=embedder.identity)
+            done += len(rows)
             if progress:
                 progress(done, max(whole, done))
+
+
+def _still_so(store: MemoryStore, memories: Sequence[Memory]) -> list[int]:
+    """Return the places of the memories that are still stored with the same texts: others were changed or removed while the model worked."""
+    there = {memory.id: memory for memory in store.get([each.id for each in memories], scope=store.scopes())}
+    return [
+        row
+        for row, memory in enumerate(memories)
+        if memory.id in there and embedded_texts(there[memory.id]) == embedded_texts(memory)
+    ]

@@ -14,6 +14,7 @@ from tacit.model.memory import Memory, Relation, Sensitivity
 from tacit.model.scope import project_scope
 from tacit.sync.entry import StateBody, append_entry, open_entry, why_invalid
 from tacit.sync.keys import AccountKey, DeviceKey
+from tacit.sync.replicating import VECTORS_DUE
 from unit.sync.devices import NOW, Device, Logs, settle
 
 ALPHA = project_scope("alpha")
@@ -243,6 +244,30 @@ def test_a_purge_that_was_killed_after_it_was_noted_ends_on_every_device(pair, l
     settle(logs, [a, b])
     assert a.contents() == b.contents() == []
     assert a.state() == b.state()
+
+
+def test_a_new_device_that_was_killed_in_the_middle_goes_on_and_loses_nothing(pair, logs, monkeypatch):
+    a, b = pair
+    a.store.apply([Add(memory=memory(f"mem_{number:03}", f"Statement {number}.")) for number in range(350)])
+    a.sync(logs)
+    write, written = b.store.apply, []
+
+    def killed(changes, **more):
+        if len(written) == 2:
+            raise KeyboardInterrupt
+        written.append(len(changes))
+        return write(changes, **more)
+
+    monkeypatch.setattr(b.store, "apply", killed)
+    with pytest.raises(KeyboardInterrupt):
+        b.sync(logs)
+    monkeypatch.undo()
+    assert written == [100, 100]
+    assert b.replica.fact(VECTORS_DUE)  # noted before the first memory was written
+    b.renew(b.key)
+    settle(logs, [a, b])
+    assert a.state() == b.state()
+    assert sum(map(len, logs.entries.values())) == 350
 
 
 def test_what_may_not_leave_does_not_leave(pair, logs):

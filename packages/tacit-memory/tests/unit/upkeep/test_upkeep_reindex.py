@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from samples import memory_named
 from tacit.backends.sqlite import SqliteStore
 from tacit.errors import ProviderError
-from tacit.model.changes import Add
+from tacit.model.changes import Add, Removal, Rewrite
 from tacit.model.scope import project_scope
 from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.providers.clock import FakeClock
@@ -60,3 +61,33 @@ def test_vectors_of_another_model_are_replaced(store: SqliteStore) -> None:
     assert reindex(store, Counting("new"), progress=lambda done, whole: seen.append((done, whole))) == 10
     assert seen == [(0, 10), (10, 10)]
     assert len(store.pending_vectors(EmbedderIdentity(name="old", dimensions=2), limit=20)) == 10
+
+
+def test_it_stops_where_it_is_told_to(store: SqliteStore) -> None:
+    embedder = Counting("new")
+    assert reindex(store, embedder, batch=4, stop=lambda: len(embedder.sizes) == 2) == 8
+
+
+class Meanwhile(Counting):
+    """An embedder during whose work somebody rewords the first memory and removes the second."""
+
+    def __init__(self, store: SqliteStore) -> None:
+        super().__init__("new")
+        self._store = store
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        if not self.sizes:
+            first = self._store.get(["mem_0000"], scope=self._store.scopes())[0]
+            reworded = replace(first, content="Other words")
+            up = np.array([[0.0, 1.0]], dtype=np.float32)
+            self._store.apply([Rewrite(memory=reworded)], vectors=up, identity=self.identity)
+            gone = Removal(memories=("mem_0001",))
+            self._store.rewrite_texts(lambda text, _scope: text, dry_run=False, gone=gone)
+        return super().embed(texts)
+
+
+def test_a_memory_that_changed_meanwhile_gets_no_vector_of_its_old_words(store: SqliteStore) -> None:
+    embedder = Meanwhile(store)
+    assert reindex(store, embedder) == 8
+    kept = store.get_vectors(["mem_0000"], scope=store.scopes(), identity=embedder.identity)
+    assert list(kept["mem_0000"]) == [0.0, 1.0]

@@ -7,6 +7,7 @@ logged in. Keys, token and logs are in `sync.db` of the home, which its owner al
 from __future__ import annotations
 
 import logging
+import math
 import random
 import socket
 import sqlite3
@@ -32,7 +33,7 @@ from tacit.sync.exchange import LogExchange
 from tacit.sync.http_server import HttpServer
 from tacit.sync.keys import AccountKey, DeviceKey
 from tacit.sync.replica import Replica
-from tacit.sync.replicating import CURSOR, Replicating, is_shared
+from tacit.sync.replicating import CURSOR, VECTORS_DUE, Replicating, is_shared
 from tacit.sync.team_server import TeamServer
 from tacit.sync.views import (
     DeviceView,
@@ -44,6 +45,7 @@ from tacit.sync.views import (
     SyncStatus,
 )
 from tacit.system.files import set_mode
+from tacit.upkeep.reindex import reindex
 
 _LOG = logging.getLogger(__name__)
 LOOK_S = 1.0
@@ -57,6 +59,8 @@ _JOINING = "joining"
 _ROTATING = "rotating"
 """Name of the fact that holds the new secret of a rotation until the server has answered."""
 _SIGN_IN_BY = "sign_in_by_ms"
+VECTORS_S = 5.0
+"""Most seconds in which missing vectors are made between two exchanges."""
 MAX_NAME = 60
 _T = TypeVar("_T")
 
@@ -220,7 +224,10 @@ class Syncing:
             account = AccountKey(replica.fact(_ROTATING) or AccountKey.new().secret)
             replica.put_fact(_ROTATING, account.secret)
             self._asking(lambda server: server.rotate(account.account))
-            replica.begin_anew({_ACCOUNT: msgspec.json.encode(replace(member, secret=account.secret))})
+            facts = {_ACCOUNT: msgspec.json.encode(replace(member, secret=account.secret))}
+            if (due := replica.fact(VECTORS_DUE)) is not None:
+                facts[VECTORS_DUE] = due
+            replica.begin_anew(facts)
         self._wake.set()
         device = DeviceKey(member.device).device
         return LoginResult(account=member.account, device=device, phrase=account.phrase)
@@ -491,7 +498,37 @@ class Syncing:
                 failures += 1
                 self._error = f"{type(error).__name__}: {error}"
                 _LOG.exception("sync failed")
+            self._make_some_vectors(closing)
             self._pause(failures, closing)
+
+    def _make_some_vectors(self, closing: Event) -> None:
+        until_ms = self._parts.clock.monotonic_ms() + VECTORS_S * 1000
+        try:
+            self.make_vectors(until_ms=until_ms, stop=lambda: closing.is_set() or self._wake.is_set())
+        except TacitError as error:
+            _LOG.warning("memories of other devices have no vectors yet: %s", error)
+        except Exception:  # noqa: BLE001 - a background job's boundary
+            _LOG.exception("making vectors failed")
+
+    def make_vectors(self, *, until_ms: float = math.inf, stop: Callable[[], bool] = lambda: False) -> int:
+        """Make the vectors of memories that an exchange wrote without, a batch at a time; return how many. Until then their words find them.
+
+        Args:
+            until_ms: the monotonic time after which no further batch is begun.
+            stop: asked before each batch; if it returns true, none is begun. What is missing then is made by the next call.
+
+        Raises:
+            ProviderError: the embedder fails; batches before it are kept.
+        """
+        with self._exchanging:
+            if self._membership() is None or self._opened().fact(VECTORS_DUE) is None:
+                return 0
+        store, embedder, now_ms = self._parts.store, self._parts.embedder, self._parts.clock.monotonic_ms
+        made = reindex(store, embedder, stop=lambda: stop() or now_ms() >= until_ms)
+        with self._exchanging:
+            if self._membership() is not None and not store.count_pending(embedder.identity):
+                self._opened().put_fact(VECTORS_DUE, None)
+        return made
 
     def _pause(self, failures: int, closing: Event) -> None:
         """Wait until something changed, here or there; after failures, first wait for a growing pause."""
