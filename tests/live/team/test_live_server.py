@@ -47,11 +47,12 @@ class Trial:
             text=True,
         )
         assert self.process.stdout is not None
-        lines = [self.process.stdout.readline() for _ in range(2)]
+        lines = [self.process.stdout.readline() for _ in range(3)]
         self.port = int(lines[0].strip().rpartition(":")[2])
         found = re.search(r"tacit (login \S+ --code \S+ --first)", lines[1])
         assert found, lines
         self.command = found[1].split()
+        self.operator = lines[2].strip().partition(": ")[2]
 
     def kill(self) -> None:
         self.process.kill()
@@ -106,3 +107,25 @@ def test_from_nothing_to_two_machines_with_one_memory(live, trial):
     assert "tacit logout" in laptop.said("devices", "revoke", "laptop", "--yes", code=3)
     laptop.tacit("devices", "revoke", "desktop", "--yes")
     assert "revoked" in desktop.said("devices", "sync", code=11)
+
+
+def test_the_operators_commands_work_on_a_trial_as_it_prints_them(trial):
+    said = subprocess.run(
+        trial.operator.replace(
+            "tacit-server invite NAME", f"{sys.executable} -m tacit_server.main invite eva"
+        ),
+        shell=True,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert re.search(r"eva-\w+", said), said
+    bare = subprocess.run(
+        [sys.executable, "-m", "tacit_server.main", "invite", "eva"],
+        env={},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert bare.returncode == 2
+    assert "TACIT_DATABASE_URL" in bare.stderr

@@ -4,13 +4,15 @@ It starts PostgreSQL and one process of `tacit-server serve`, and fills both thr
 indexes, after a vacuum. Processor time is that of all processes of PostgreSQL, and of the server's process, read from /proc. The database does not wait for
 its disk, so times are of processors and not of disks. A device pushes real encrypted entries of 120 characters, one at a time, and reads the heads after
 each push as a syncing device does. `--waiting` devices wait for news for `--seconds`; use 50 to measure what real devices cost, which ask again after that time. What both
-processes use while nobody asks is measured before, and does not count as a cost of these devices. `--new-device 5000` measures the first sync of a home instead; its statements are random letters, and have three times as many tokens as real ones.
+processes use while nobody asks is measured before, and does not count as a cost of these devices. `--new-device 5000` measures the first sync of a home instead. Its statements are random letters and have three times as many tokens as real ones;
+with `--real` they are those of `packages/tacit-evals/searches`, each with a number.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import json
 import os
 import shutil
 import subprocess
@@ -34,7 +36,7 @@ from tacit.model.scope import UNIVERSAL
 from tacit.sync.entry import Entry, StateBody, append_entry
 from tacit.sync.keys import AccountKey, DeviceKey
 from tacit_evals.server_process import kill, start_server, stat_of, used_s
-from tacit_evals.team_search import EMBEDDER, RandomTeam, memory_of, nothing, opened, search
+from tacit_evals.team_search import EMBEDDER, SEARCHES, RandomTeam, memory_of, nothing, opened, search
 from tacit_server.app import PREFIX
 from tacit_server.logs import Login
 from tacit_server.main import DATABASE
@@ -291,13 +293,13 @@ class ServerBench:
             times.append((time.perf_counter() - began) * 1000)
         return len(times), float(np.median(times))
 
-    def new_device(self, url: str, entries: int) -> None:
+    def new_device(self, url: str, entries: int, *, real: bool) -> None:
         """Measure the first sync of a home with the shipped embedder, whose account has `entries` entries of another device.
 
         The first figure ends when all memories are stored and a question in a memory's words finds it, the second when all have their vectors.
         """
         first = LoggedDevice(self.logs, "first")
-        texts = self.texts(entries)
+        texts = real_statements(entries) if real else self.texts(entries)
         for start in range(0, entries, 500):
             page = [first.entry(text) for text in texts[start : start + 500]]
             self.logs.push(first.who, page, now_ms=_NOW_MS)
@@ -310,8 +312,8 @@ class ServerBench:
                 engine.sync.log_in(address, code=code, phrase=first.secret.phrase)
                 applied = engine.sync.run().applied
                 asked_s = time.monotonic()
-                found = engine.recall(" ".join(texts[-1].split()[2:-1]), most=1).pack.items
-                if [item.text for item in found] != texts[-1:]:
+                found = engine.recall(" ".join(texts[-1].split()[2:]), most=1).pack.items
+                if [item.candidate.memory.content for item in found] != texts[-1:]:
                     raise SystemExit("The new device does not find a memory by its words.")
                 done_s = time.monotonic()
                 self.note(
@@ -334,6 +336,13 @@ class ServerBench:
         self.note("an idle connection in PostgreSQL, of its own", sum(sizes) / len(sizes) / 1024, "MB")
         for connection in kept:
             connection.close()
+
+
+def real_statements(count: int) -> list[str]:
+    """Return statements that people wrote, again and again, each with a number of its own."""
+    rows = (SEARCHES / "memories.jsonl").read_text().splitlines()
+    written = [json.loads(row)["content"] for row in rows]
+    return [f"{written[place % len(written)]} (Ticket {place + 100})" for place in range(count)]
 
 
 def _children(pid: int) -> list[int]:
@@ -380,13 +389,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--waiting", type=int, default=200)
     parser.add_argument("--only-waiting", action="store_true")
     parser.add_argument("--new-device", type=int, metavar="ENTRIES", default=0, help="measure this alone")
+    parser.add_argument("--real", action="store_true", help="with --new-device: statements that people wrote")
     chosen = parser.parse_args(arguments)
     folder = Path(tempfile.mkdtemp(prefix="tu-", dir="/tmp"))
     bench = None
     try:
         bench = ServerBench(folder)
         if chosen.new_device:
-            bench.new_device(bench.serve(), chosen.new_device)
+            bench.new_device(bench.serve(), chosen.new_device, real=chosen.real)
         else:
             _measure(bench, chosen)
     finally:

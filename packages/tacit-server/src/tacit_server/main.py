@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import shlex
 import signal
 import sys
 import time
@@ -374,6 +375,7 @@ def trial(
             host="127.0.0.1",
             port=port,
             first=f"--code {code} --first",
+            operator=f"{DATABASE}={shlex.quote(dsn)} tacit-server invite NAME",
             database=connections,
         )
 
@@ -513,6 +515,7 @@ def _serve(
     certificate: Path | None = None,
     key: Path | None = None,
     first: str = "",
+    operator: str = "",
     database: Connections | None = None,
     metrics_token: str = "",
 ) -> None:
@@ -537,7 +540,7 @@ def _serve(
         ssl_certfile=certificate,
         ssl_keyfile=str(key) if key else None,
     )
-    server = _Announced(config, news=news, first=first)
+    server = _Announced(config, news=news, first=first, operator=operator)
     # After its end, uvicorn raises the signal that stopped it again. This handler exits, so that `finally` blocks run.
     signal.signal(signal.SIGTERM, _leave)
     server.run()
@@ -548,12 +551,13 @@ def _leave(_signal: int, _frame: object) -> None:
 
 
 class _Announced(uvicorn.Server):
-    """A server that prints its URL when it begins to listen."""
+    """A server that prints its URL when it begins to listen, and how to log the first device in and run other commands, where it knows it."""
 
-    def __init__(self, config: uvicorn.Config, *, news: News, first: str) -> None:
+    def __init__(self, config: uvicorn.Config, *, news: News, first: str, operator: str) -> None:
         super().__init__(config)
         self._news = news
         self._first = first
+        self._operator = operator
 
     async def shutdown(self, sockets: list[socket] | None = None) -> None:
         """Answer the devices that wait for changes, and stop."""
@@ -571,6 +575,8 @@ class _Announced(uvicorn.Server):
                 sys.stdout.write(f"Tacit server {__version__} listens on {url}\n")
                 if self._first:
                     sys.stdout.write(f"First device: tacit login {url} {self._first}\n")
+        if self._operator:
+            sys.stdout.write(f"Other commands while it runs: {self._operator}\n")
         sys.stdout.flush()
 
 
