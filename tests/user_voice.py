@@ -24,7 +24,8 @@ from starlette.testclient import TestClient
 from tacit.api.endpoints import ENDPOINTS
 from tacit.api.routes import build_routes
 from tacit.app.engine import Engine
-from tacit.config.home import AGENT_SHELLS, TOKEN_VARIABLE, Home
+from tacit.config.home import TOKEN_VARIABLE, Home
+from tacit.hosts.registry import shell_variables
 from tacit.model.changes import Change
 from tacit.model.memory import Speaker, TrustTier
 from tacit.safety.authority import SPEAKER_KEY, Authority
@@ -92,7 +93,8 @@ def at_terminal(
     timeout_s: float = 120.0,
 ) -> tuple[int, str]:
     """Run `command` at a terminal of its own where `typed` is typed; its exit code and all that the terminal showed."""
-    clean = {name: value for name, value in environ.items() if name not in (*AGENT_SHELLS, TOKEN_VARIABLE)}
+    left_out = {*shell_variables(), TOKEN_VARIABLE}
+    clean = {name: value for name, value in environ.items() if name not in left_out}
     ours, theirs = pty.openpty()
     with closing(os.fdopen(ours, "rb+", buffering=0)) as terminal:
         started = subprocess.Popen(

@@ -119,7 +119,8 @@ def _real() -> CommandContext:
 
     from tacit.client.daemon_client import DaemonClient
     from tacit.config.environment import search_path
-    from tacit.config.home import in_agent_shell, personal_token
+    from tacit.config.home import personal_token
+    from tacit.hosts.registry import in_agent_shell
 
     token = personal_token()
     at_terminal = sys.stdin.isatty() and sys.stdout.isatty() and not in_agent_shell()

@@ -38,8 +38,6 @@ TRANSPORT_VARIABLE = "TACIT_TRANSPORT"
 TOKEN_VARIABLE = "TACIT_TOKEN"  # noqa: S105 - a name
 TERMINAL_HEADER = "X-Tacit-Terminal"
 """The header of a request in which the command line shows the terminal's key."""
-AGENT_SHELLS = ("CLAUDECODE", "OPENCODE", "CODEX_SANDBOX", "GEMINI_CLI", "CURSOR_AGENT", "COPILOT_CLI")
-"""Variables that coding agents set for the commands they run. A process that has one was not started by the user."""
 MAX_SOCKET_BYTES = 100
 """The most bytes of a socket's path. macOS allows 104 and Linux 108, including the closing NUL."""
 
@@ -395,8 +393,3 @@ def chosen_transport() -> dict[str, str]:
 def personal_token() -> str:
     """Return the personal token that the user gave to a script; "" = there is none."""
     return os.environ.get(TOKEN_VARIABLE, "").strip()
-
-
-def in_agent_shell() -> bool:
-    """Return whether a coding agent started this process."""
-    return any(os.environ.get(name, "") not in ("", "0") for name in AGENT_SHELLS)

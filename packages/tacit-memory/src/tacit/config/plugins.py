@@ -94,13 +94,15 @@ def plugin_group(field: FieldInfo) -> PluginGroup | None:
 
 STORES = PluginGroup("tacit.stores", ("sqlite",))
 EMBEDDERS = PluginGroup("tacit.embedders", ("minilm", "onnx", "openai", "ollama", "fake"))
-WRITERS = PluginGroup(
-    "tacit.writers", ("off", "claude", "opencode", "codex", "gemini", "openai", "anthropic", "fake")
-)
+COMMAND_LINES = ("claude", "opencode", "codex", "gemini")
+"""The writers that are command lines of coding agents."""
+MODEL_SERVERS = ("openai", "anthropic")
+"""The writers that are APIs of model servers."""
+WRITERS = PluginGroup("tacit.writers", ("off", *COMMAND_LINES, *MODEL_SERVERS, "fake"))
 JUDGES = PluginGroup(
     WRITERS.group,
-    ("off", "openai", "anthropic", "fake"),
-    refused=("claude", "opencode", "codex", "gemini"),
+    ("off", *MODEL_SERVERS, "fake"),
+    refused=COMMAND_LINES,
     why_refused="the command line of a coding agent takes seconds to start, and every prompt would wait for it; name an API or a "
     "local server (`openai` stands for any server with its chat completions API), or use the command line for `recall.anticipate`",
 )

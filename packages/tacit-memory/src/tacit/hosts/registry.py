@@ -31,6 +31,7 @@ class BuiltInHost:
         title: for people.
         package: where its modules are.
         program: the name of its program.
+        shell_variable: the variable that it sets for the commands it runs, by which they are known as an agent's and not the user's; "" = none.
         npm_packages: the packages whose `package.json` tells the version of the program.
         places: where its own installers put the program; below the user's home unless absolute.
         data: its folder of data, below the user's home; () = Tacit reads none.
@@ -48,6 +49,7 @@ class BuiltInHost:
     title: str
     package: str
     program: str
+    shell_variable: str
     npm_packages: tuple[str, ...] = ()
     places: tuple[str, ...] = ()
     data: tuple[str, ...] = ()
@@ -92,6 +94,7 @@ CLAUDE_CODE = BuiltInHost(
     title="Claude Code",
     package="tacit.hosts.claude_code",
     program="claude",
+    shell_variable="CLAUDECODE",
     npm_packages=("@anthropic-ai/claude-code",),
     places=(".local/bin/claude", ".claude/local/claude"),
     data=(".claude",),
@@ -113,6 +116,7 @@ OPENCODE = BuiltInHost(
     title="OpenCode",
     package="tacit.hosts.opencode",
     program="opencode",
+    shell_variable="OPENCODE",
     npm_packages=("opencode-ai", "@opencode-ai/cli"),
     places=(".opencode/bin/opencode", ".local/bin/opencode", ".bun/bin/opencode"),
     data=(".local", "share", "opencode"),
@@ -126,6 +130,7 @@ CODEX = BuiltInHost(
     title="Codex",
     package="tacit.hosts.codex",
     program="codex",
+    shell_variable="CODEX_SANDBOX",
     npm_packages=("@openai/codex",),
     places=(".local/bin/codex", ".bun/bin/codex"),
     data=(".codex",),
@@ -140,6 +145,7 @@ GEMINI = BuiltInHost(
     title="Gemini CLI",
     package="tacit.hosts.gemini",
     program="gemini",
+    shell_variable="GEMINI_CLI",
     npm_packages=("@google/gemini-cli",),
     places=(".local/bin/gemini", ".npm-global/bin/gemini"),
     data=(".gemini",),
@@ -161,6 +167,7 @@ COPILOT = BuiltInHost(
     title="GitHub Copilot CLI",
     package="tacit.hosts.copilot",
     program="copilot",
+    shell_variable="COPILOT_CLI",
     npm_packages=("@github/copilot",),
     places=(".local/bin/copilot",),
     data=(".copilot",),
@@ -174,6 +181,7 @@ CURSOR = BuiltInHost(
     title="Cursor",
     package="tacit.hosts.cursor",
     program="cursor",
+    shell_variable="CURSOR_AGENT",
     places=(".local/bin/cursor-agent", "/Applications/Cursor.app/Contents/Resources/app/bin/cursor"),
     start={"hook_event_name": "sessionStart"},
     runs_here=False,
@@ -201,3 +209,13 @@ class HostFolders:
 def readable_hosts() -> tuple[BuiltInHost, ...]:
     """Return the built-in hosts whose past sessions Tacit can read."""
     return tuple(host for host in BUILT_IN.values() if host.reads_sessions)
+
+
+def shell_variables() -> frozenset[str]:
+    """Return the variables that the built-in hosts set for the commands they run."""
+    return frozenset(host.shell_variable for host in BUILT_IN.values() if host.shell_variable)
+
+
+def in_agent_shell() -> bool:
+    """Return whether a coding agent started this process."""
+    return any(variables().get(name, "") not in ("", "0") for name in shell_variables())

@@ -13,7 +13,7 @@ import pytest
 from tacit.app.wiring import Hosts
 from tacit.capture.transcript import TranscriptSource, read_transcript
 from tacit.cli import checks
-from tacit.hosts.registry import BUILT_IN, BuiltInHost, HostFolders
+from tacit.hosts.registry import BUILT_IN, BuiltInHost, HostFolders, in_agent_shell, shell_variables
 from tacit.hosts.transcripts.sessions import find_transcripts
 from tacit.model.pack import Block, Surface
 from tacit.ports.host import Host
@@ -119,7 +119,7 @@ def toy(tacit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> BuiltInHost:
     program.write_text("#!/bin/sh\necho 1.2.3\n")
     program.chmod(0o755)
     host = BuiltInHost(
-        name="toy", title="Toy", package="toy_host", program="toy-agent", places=(".toy/bin/toy-agent",), data=(".toy",),
+        name="toy", title="Toy", package="toy_host", program="toy-agent", shell_variable="TOY_AGENT", places=(".toy/bin/toy-agent",), data=(".toy",),
         start={"event": "start"}, reads_sessions=True,
     )  # fmt: skip
     return add_host(tmp_path, MODULES, monkeypatch, host)
@@ -128,7 +128,12 @@ def toy(tacit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> BuiltInHost:
 @pytest.fixture
 def crank(tacit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> BuiltInHost:
     host = BuiltInHost(
-        name="crank", title="Crank", package="crank_host", program="crank", start={"hook_event_name": "Begin"}
+        name="crank",
+        title="Crank",
+        package="crank_host",
+        program="crank",
+        shell_variable="",
+        start={"hook_event_name": "Begin"},
     )
     return add_host(tmp_path, HOOK_MODULES, monkeypatch, host)
 
@@ -161,6 +166,14 @@ def test_its_payloads_are_parsed_and_a_start_block_is_written_for_it(tacit, toy)
     engine = tacit.daemon.engine
     start = {"event": "start", "session": "s", "cwd": str(tacit.project)}
     assert "make lint" in engine.hook("toy", start, deadline_ms=60_000.0)
+
+
+def test_a_command_that_it_runs_is_not_the_users(toy, monkeypatch):
+    for name in shell_variables():
+        monkeypatch.delenv(name, raising=False)
+    assert not in_agent_shell()
+    monkeypatch.setenv("TOY_AGENT", "1")
+    assert in_agent_shell()
 
 
 def test_doctor_checks_its_files_and_proves_it(tacit, toy):

@@ -28,7 +28,8 @@ from tacit.hosts.install import (
     rulings,
     uninstall,
 )
-from tacit.hosts.install.files import plugin_text
+from tacit.hosts.install.files import OwnFile, Target, plugin_text
+from tacit.hosts.install.files import Place as InstallPlace
 from tacit.hosts.registry import BUILT_IN
 
 SETTINGS = """{
@@ -69,6 +70,10 @@ class Place:
     def state(self, host: str, **more: Any) -> str:
         return installed(host, user_home=self.user, home=self.home, **more).state
 
+    def targets(self, host: str, project_root: Path | None = None) -> tuple[Target, ...]:
+        site = InstallPlace(self.user, project_root, self.home, self.home.launcher)
+        return BUILT_IN[host].part("install").targets(site)
+
     def files(self) -> dict[str, bytes]:
         return {
             str(path.relative_to(self.user.parent)): path.read_bytes()
@@ -88,19 +93,6 @@ class Place:
 def place(tmp_path: Path) -> Place:
     return Place(tmp_path)
 
-
-SETTINGS_FILES = {
-    "claude-code": ".claude/settings.json",
-    "opencode": ".config/opencode/opencode.jsonc",
-    "codex": ".codex/hooks.json",
-    "gemini": ".gemini/settings.json",
-    "copilot": ".copilot/mcp-config.json",
-    "cursor": ".cursor/hooks.json",
-}
-PROJECT_FOLDERS = {
-    "claude-code": ".claude", "opencode": ".opencode", "codex": ".codex", "gemini": ".gemini",
-    "copilot": ".github", "cursor": ".cursor",
-}  # fmt: skip
 
 both = pytest.mark.parametrize("host", BUILT_IN)
 scopes = pytest.mark.parametrize("in_project", [False, True], ids=["user", "project"])
@@ -257,7 +249,8 @@ def test_a_moved_launcher_is_outdated_and_installing_again_moves_it(place: Place
 def test_malformed_json_is_named_with_file_and_line_and_nothing_is_written(
     place: Place, host: str, text: str, problem: str
 ) -> None:
-    path = place.write(SETTINGS_FILES[host], text)
+    shared = next(target.path for target in place.targets(host) if not isinstance(target, OwnFile))
+    path = place.write(str(shared.relative_to(place.user)), text)
     before = place.files()
     with pytest.raises(HostError, match=problem) as caught:
         place.install(host)
@@ -415,7 +408,9 @@ def test_plans_for_several_hosts_can_be_shown_together_and_carried_out_one_by_on
 def test_a_projects_links_never_choose_what_is_written_outside_it(place: Place, host: str) -> None:
     outside = place.project.parent / "outside"
     outside.mkdir()
-    (place.project / PROJECT_FOLDERS[host]).symlink_to(outside)
+    paths = [each.path.relative_to(place.project) for each in place.targets(host, place.project)]
+    folder = next(path.parts[0] for path in paths if len(path.parts) > 1)
+    (place.project / folder).symlink_to(outside)
     with pytest.raises(HostError, match="leads out of the project"):
         place.install(host, project_root=place.project)
     assert list(outside.iterdir()) == []

@@ -90,7 +90,7 @@ def ask_model(
         answer = writer.write(WriterRequest(system=_SYSTEM, user=_QUESTION, most_output_tokens=MOST_TOKENS))
     except ProviderError as error:
         hint = error.hint
-        if key_name and not key and settings.provider in ("openai", "anthropic"):
+        if key_name and not key:
             hint = f"The variable {key_name} is not set where the daemon runs. Set it there, then `tacit stop`. {hint}".strip()
         told = ModelTest(works=False, model=name, sent=sent, problem=str(error), hint=hint)
     else:

@@ -60,7 +60,7 @@ def paged(arguments: Sequence[str]) -> Generator[None]:
 
 def _somebody_reads(out: TextIO) -> bool:
     """Whether a person at a terminal can leave a pager; an agent's shell would wait in it forever."""
-    from tacit.config.home import in_agent_shell
+    from tacit.hosts.registry import in_agent_shell
 
     dumb = variables().get("TERM", "") == "dumb"
     return out.isatty() and sys.stdin.isatty() and not dumb and not in_agent_shell()

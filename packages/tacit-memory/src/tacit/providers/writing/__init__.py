@@ -8,20 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, cast
+from typing import cast
 
-from tacit.config.plugins import WRITERS
+from tacit.config.plugins import COMMAND_LINES, MODEL_SERVERS, WRITERS
 from tacit.config.settings import WriterSettings
 from tacit.ports.writer import Writer, WriterAnswer, WriterFactory, WriterRequest
-
-if TYPE_CHECKING:
-    from tacit.providers.writing.http import CompletionApi
 
 
 def key_variable(settings: WriterSettings) -> str:
     """Return the name of the environment variable with the API key: that of the settings, else the provider's usual one; "" = no key is needed."""
-    if settings.provider in ("openai", "anthropic"):
-        return settings.api_key_env or _dialect(settings.provider).key_variable
+    if settings.provider in MODEL_SERVERS:
+        from tacit.providers.writing.http import APIS  # noqa: PLC0415 - loads only its own
+
+        return settings.api_key_env or APIS[settings.provider].key_variable
     return "" if settings.provider in WRITERS.built_in else settings.api_key_env
 
 
@@ -86,24 +85,24 @@ def _make(settings: WriterSettings, api_key: str, environ: Mapping[str, str], se
             from tacit.providers.writing.fake import FakeWriter  # noqa: PLC0415 - loads only its own
 
             return FakeWriter()
-        case "openai" | "anthropic":
+        case name if name in MODEL_SERVERS:
             from tacit.providers.json_client import JsonClient  # noqa: PLC0415 - as above
-            from tacit.providers.writing.http import HttpWriter  # noqa: PLC0415 - as above
+            from tacit.providers.writing.http import APIS, HttpWriter  # noqa: PLC0415 - as above
 
-            dialect = _dialect(settings.provider)
+            api = APIS[name]
             client = JsonClient(
-                settings.endpoint or dialect.endpoint,
-                headers=dialect.headers(api_key),
+                settings.endpoint or api.endpoint,
+                headers=api.headers(api_key),
                 timeout_ms=settings.timeout_ms,
                 section=section,
             )
-            return HttpWriter(dialect, model=settings.model or dialect.model, client=client)
-        case "claude" | "opencode" | "codex" | "gemini":
+            return HttpWriter(api, model=settings.model or api.model, client=client)
+        case name if name in COMMAND_LINES:
             from tacit.providers.writing.clients import client_named  # noqa: PLC0415 - as above
             from tacit.providers.writing.command_line import CommandLineWriter  # noqa: PLC0415 - as above
 
             return CommandLineWriter(
-                client_named(settings.provider),
+                client_named(name),
                 model=settings.model,
                 timeout_s=settings.timeout_ms / 1000,
                 environ=environ,
@@ -112,16 +111,6 @@ def _make(settings: WriterSettings, api_key: str, environ: Mapping[str, str], se
         case name:
             make = cast("WriterFactory", WRITERS.load(name))
             return make(settings, api_key=api_key, environ=environ)
-
-
-def _dialect(provider: Literal["openai", "anthropic"]) -> CompletionApi:
-    if provider == "openai":
-        from tacit.providers.writing.http import OPENAI  # noqa: PLC0415 - loads only its own
-
-        return OPENAI
-    from tacit.providers.writing.http import ANTHROPIC  # noqa: PLC0415 - as above
-
-    return ANTHROPIC
 
 
 def _sendable(text: str) -> str:

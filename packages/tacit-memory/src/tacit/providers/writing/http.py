@@ -178,3 +178,6 @@ ANTHROPIC = CompletionApi(
     body=_anthropic_body,
     read=_read_anthropic,
 )
+
+APIS: Mapping[str, CompletionApi] = {api.name: api for api in (OPENAI, ANTHROPIC)}
+"""The APIs by name: those of `MODEL_SERVERS` in `config/plugins.py`."""

@@ -2,29 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
+from tacit.providers.writing.clients.claude import CLAUDE
+from tacit.providers.writing.clients.codex import CODEX
+from tacit.providers.writing.clients.gemini import GEMINI
+from tacit.providers.writing.clients.opencode import OPENCODE
 from tacit.providers.writing.command_line import Client
 
-ClientName = Literal["claude", "opencode", "codex", "gemini"]
+CLIENTS = {client.name: client for client in (CLAUDE, OPENCODE, CODEX, GEMINI)}
 
 
-def client_named(name: ClientName) -> Client:
+def client_named(name: str) -> Client:
     """Return the recipe for the command line of a coding agent."""
-    match name:
-        case "claude":
-            from tacit.providers.writing.clients.claude import CLAUDE  # noqa: PLC0415 - loads only its own
-
-            return CLAUDE
-        case "opencode":
-            from tacit.providers.writing.clients.opencode import OPENCODE  # noqa: PLC0415 - as above
-
-            return OPENCODE
-        case "codex":
-            from tacit.providers.writing.clients.codex import CODEX  # noqa: PLC0415 - as above
-
-            return CODEX
-        case "gemini":
-            from tacit.providers.writing.clients.gemini import GEMINI  # noqa: PLC0415 - as above
-
-            return GEMINI
+    return CLIENTS[name]
