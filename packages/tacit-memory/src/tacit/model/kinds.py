@@ -38,7 +38,8 @@ class Kind:
         explains_errors: its first side is a symptom, its second one the cause or the fix.
         is_symptom, is_result: of one exchange of a session, what went wrong, or what came of it.
         action_worth: how much a memory of this kind is worth at the moment of acting, 0-1; None = by its nature.
-        actions: action classes at which it usually matters, with their chance, for statements that do not say when.
+        actions: action classes at which it usually matters, with their chance, for the trigger that is guessed of a statement. Before a
+            tool call such a guess brings nothing unless the words name the command or file.
         breadth: what the kind adds to the breadth of a trigger that was made from the words alone.
     """
 

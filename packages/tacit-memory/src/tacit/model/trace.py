@@ -268,6 +268,9 @@ class AskedWith:
 class Trace:
     """The record of a recall from signal to delivery.
 
+    A field with words of people or files is cleaned before it is stored (`app/redaction.py`), and left out for a program that must not see
+    the memory that they are about (`app/visibility.py`).
+
     Attributes:
         id: `trc_...`.
         session: `host/id`, or empty.

@@ -1,7 +1,7 @@
 """The default store: one SQLite file per user, its text index, and derived vectors beside it.
 
 `SqliteBackend` is the entry for the rest of Tacit. `open_sqlite_store` opens or creates the file; `salvage` and `restore` are for a file
-that is damaged; `damage_marker` is the mark that one may be. The text indexes (FTS5) are known by `schema`, `documents`, `memory_index`, `search`,
+that is damaged; `damage_marker` is the mark that one may be. The text indexes (FTS5) are known by `schema.sql`, `writing`, `memory_index`, `search`,
 `memories`, `health`, `purging` and `store`, and by no other module.
 """
 
