@@ -55,4 +55,6 @@ def test_every_text_of_a_trace_is_cleaned_but_the_names_of_things():
     whole = filled(Trace)
     stored = clean_trace(whole, lambda text: text.replace(SECRET, "[redacted]"), project_id=SECRET)
     assert {*places_of(whole)} > NAMES
-    assert {*places_of(stored)} == NAMES, "clean the new field in app/redaction.py, or say here that it names a thing"
+    assert {*places_of(stored)} == NAMES, (
+        "clean the new field in app/redaction.py, or say here that it names a thing"
+    )
