@@ -1,12 +1,14 @@
 """Measures how fast and how well the server searches the memories of teams: processor time of the server, queries per second, and what words find.
 
-Run: `python -m tacit_evals.team_search --tenants 50 --rows 50000`, with `[--queries 200] [--seconds 8] [--clients 8] [--buffers 512MB] [--json FILE]`.
+Run: `python -m tacit_evals.team_search --tenants 50 --rows 50000`, with `[--queries 200] [--seconds 8] [--clients 8] [--buffers 512MB] [--json FILE]`; or
+`--tenants 20 --rows 2000 --large 147000`: twenty teams of 2,000 memories each, and one of 147,000.
 
-It starts a PostgreSQL server, fills it as the server does, and ends it. The sizes of teams follow Zipf's law. A vector is a mixture of three of 400 random
+It starts a PostgreSQL server, fills it as the server does, and ends it. Without `--large`, `--rows` memories are shared out among the teams by Zipf's law. A vector is a mixture of three of 400 random
 directions and noise. A statement has 18 words of a vocabulary of 20,000, whose frequencies follow Zipf's law. A query is a statement of the team with eight of
 its words and a changed vector. Processor time is that of the backend process, read from /proc. For the queries per second, every client is a process; its
 queries are those of any team except the largest. What words find is measured with the 106 searches of `packages/tacit-evals/searches` among 324 statements: the share of
-searches whose statement is the first hit, among the first five, and among the first ten.
+searches whose statement is the first hit, among the first five, and among the first ten. Recall is the share of the ten nearest memories, by an exact
+comparison in this process, that are among the first ten hits by meaning.
 """
 
 from __future__ import annotations
@@ -46,6 +48,9 @@ SCOPE = project_scope("bench")
 DIRECTIONS, VOCABULARY, WORDS_EACH, WORDS_ASKED = 400, 20_000, 18, 8
 BATCH, HITS = 500, 50
 """Memories in one transaction, and hits of each kind in one answer."""
+NEAREST = 10
+COMPARED = 4_000_000
+"""Most memories that the queries of one measurement compare in all: fewer queries go to a very large team."""
 SEARCHES = Path(__file__).parents[2] / "searches"
 FILLERS = 2
 """Number of processes that fill the database."""
@@ -65,12 +70,13 @@ class Tenant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TeamResult:
-    """The result for one team: processor time of the backend and median wall time of a query, in milliseconds."""
+    """The result for teams of one size: processor time of the backend and median wall time of a query, in milliseconds, and the mean recall."""
 
-    tenant: str
+    tenants: str
     rows: int
     backend_ms: float
     wall_ms: float
+    recall: float
 
 
 def nothing(_transaction: Transaction) -> None:
@@ -92,6 +98,10 @@ class RandomTeam:
 
     def vectors(self, count: int) -> Vectors:
         """Return random vectors: mixtures of three directions, and noise."""
+        parts = [self._some_vectors(min(10_000, count - start)) for start in range(0, count, 10_000)]
+        return np.concatenate(parts) if len(parts) > 1 else parts[0]
+
+    def _some_vectors(self, count: int) -> Vectors:
         chosen = self._chance.integers(0, DIRECTIONS, (count, 3))
         shares = self._chance.dirichlet((1.0, 1.0, 1.0), count)
         mixed = np.einsum("nk,nkd->nd", shares, self._directions[chosen])
@@ -127,10 +137,12 @@ def memory_of(name: str, text: str) -> Memory:
     )
 
 
-def make_tenants(world: RandomTeam, *, tenants: int, rows: int) -> list[Tenant]:
-    """Return the tenants to store, the largest first."""
+def make_tenants(world: RandomTeam, *, tenants: int, rows: int, large: int = 0) -> list[Tenant]:
+    """Return the tenants to store, the largest first: with `large` one of that size, then `tenants` of `rows`; else `tenants` that share `rows`."""
     shares = 1 / np.arange(1, tenants + 1)
     sizes = np.maximum((rows * shares / shares.sum()).astype(int), 50)
+    if large:
+        sizes = np.array([large, *[rows] * tenants])
     return [
         Tenant(
             name=f"tenant-{number:04}",
@@ -180,8 +192,25 @@ def _store(store: TeamMemories, tenant: Tenant, start: int) -> None:
     store.apply(added, vectors=tenant.vectors[part], identity=EMBEDDER, beside=nothing)
 
 
-def measure(dsn: str, world: RandomTeam, tenant: Tenant, queries: int) -> TeamResult:
-    """Measure the searches of one team over one connection."""
+def measure(dsn: str, world: RandomTeam, tenants: Sequence[Tenant], queries: int) -> TeamResult:
+    """Measure searches of teams of one size, one after the other."""
+    rows = len(tenants[0].ids)
+    each = max(1, min(queries, COMPARED // rows) // len(tenants))
+    results = [_measure_one(dsn, world, tenant, each) for tenant in tenants]
+    worked, walls, recalls = zip(*results, strict=True)
+    return TeamResult(
+        tenants=tenants[0].name if len(tenants) == 1 else f"{len(tenants)} tenants",
+        rows=rows,
+        backend_ms=statistics.mean(worked),
+        wall_ms=statistics.median(wall for some in walls for wall in some),
+        recall=statistics.mean(recalls),
+    )
+
+
+def _measure_one(
+    dsn: str, world: RandomTeam, tenant: Tenant, queries: int
+) -> tuple[float, list[float], float]:
+    """Return the processor time of the backend for one of `queries` searches, the wall times of all, both in milliseconds, and their mean recall."""
     connections = Connections(dsn, min_size=1, max_size=1)
     store = opened(connections, tenant.name)
     backend = store.database.reading(
@@ -190,19 +219,28 @@ def measure(dsn: str, world: RandomTeam, tenant: Tenant, queries: int) -> TeamRe
         )
     )
     asked = [world.query(tenant) for _ in range(queries)]
-    walls: list[float] = []
     for text, vector in asked[:5]:
         search(store, text, vector)
+    walls: list[float] = []
+    found: list[set[str]] = []
     before = used_s(backend)
     for text, vector in asked:
         began = time.perf_counter()
-        search(store, text, vector)
+        hits = search(store, text, vector)
         walls.append((time.perf_counter() - began) * 1000)
+        found.append({hit.memory_id for hit in hits.meaning[:NEAREST]})
     worked_ms = (used_s(backend) - before) / queries * 1000
     connections.close()
-    return TeamResult(
-        tenant=tenant.name, rows=len(tenant.ids), backend_ms=worked_ms, wall_ms=statistics.median(walls)
-    )
+    recalls = [
+        len(_nearest(tenant, vector) & ids) / NEAREST for (_, vector), ids in zip(asked, found, strict=True)
+    ]
+    return worked_ms, walls, statistics.mean(recalls)
+
+
+def _nearest(tenant: Tenant, vector: Vectors) -> set[str]:
+    """Return the ids of the memories nearest to `vector`, by comparing all of them."""
+    places = np.argsort(-(tenant.vectors @ vector), kind="stable")[:NEAREST]
+    return {tenant.ids[place] for place in places}
 
 
 def search(store: TeamMemories, text: str, vector: Vectors) -> FoundHits:
@@ -280,7 +318,7 @@ def run(arguments: argparse.Namespace, folder: Path) -> dict[str, object]:
     create_roles(superuser)
     migrate(owner)
     world = RandomTeam(seed=1)
-    tenants = make_tenants(world, tenants=arguments.tenants, rows=arguments.rows)
+    tenants = make_tenants(world, tenants=arguments.tenants, rows=arguments.rows, large=arguments.large)
     total = sum(len(tenant.ids) for tenant in tenants)
     began = time.perf_counter()
     fill(application, tenants)
@@ -290,13 +328,15 @@ def run(arguments: argparse.Namespace, folder: Path) -> dict[str, object]:
         tenants,
         key=lambda tenant: abs(len(tenant.ids) - math.sqrt(len(tenants[0].ids) * len(tenants[-1].ids))),
     )
-    chosen = {tenant.name: tenant for tenant in (tenants[-1], middle, tenants[0])}
+    chosen = {tenant.name: [tenant] for tenant in (tenants[-1], middle, tenants[0])}
+    if arguments.large:
+        chosen = {"small": tenants[1:], "large": tenants[:1]}
     return {
         "rows": total,
         "rows written per second": written,
         "bytes per row": size / total,
         "searches": [
-            asdict(measure(application, world, tenant, arguments.queries)) for tenant in chosen.values()
+            asdict(measure(application, world, alike, arguments.queries)) for alike in chosen.values()
         ],
         "load": load(
             application, world, tenants[1:] or tenants, clients=arguments.clients, seconds=arguments.seconds
@@ -317,9 +357,10 @@ def _settle(superuser: str) -> int:
 def show(report: dict[str, object]) -> None:
     """Print the results."""
     console = Console()
-    table = Table("tenant", "rows", "backend ms", "wall ms (p50)")
+    table = Table("tenant", "rows", "backend ms", "wall ms (p50)", f"recall@{NEAREST}")
     for row in report["searches"]:  # type: ignore[attr-defined]
-        table.add_row(row["tenant"], f"{row['rows']:,}", f"{row['backend_ms']:.2f}", f"{row['wall_ms']:.2f}")
+        times = (f"{row['backend_ms']:.2f}", f"{row['wall_ms']:.2f}")
+        table.add_row(row["tenants"], f"{row['rows']:,}", *times, f"{row['recall']:.3f}")
     console.print(table)
     for name, value in {**report, **report["load"], **report["words"]}.items():  # type: ignore[dict-item]
         if isinstance(value, int | float):
@@ -332,6 +373,9 @@ def main() -> None:
     )
     parser.add_argument("--tenants", type=int, default=50)
     parser.add_argument("--rows", type=int, default=50_000)
+    parser.add_argument(
+        "--large", type=int, default=0, help="one more team of this size; each other one has --rows"
+    )
     parser.add_argument("--queries", type=int, default=200)
     parser.add_argument("--clients", type=int, default=8)
     parser.add_argument("--seconds", type=float, default=8.0)
