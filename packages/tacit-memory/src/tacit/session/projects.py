@@ -20,13 +20,15 @@ from tacit.text.lazy_regex import lazy_regex
 # Canonical names of repositories, from the URL of a git remote. In: a URL, and the folder it is resolved against. Out: text.
 #
 # Two urls get the same name only where git reaches the same repository through both: by ssh or https, with or without
-# credentials, on the default port of the scheme or without one. Never asks git or the network.
+# credentials, on the default port of the scheme or without one. A URL that names its host is taken as it is written: what `insteadOf` makes of
+# it differs between machines (a mirror, another ssh key), and it would not be the same project for two people. Never asks git or the network.
 #
 # Source: git-clone(1), "GIT URLS"; connect.c:parse_connect_url; RFC 3986, section 6.2.
 
 MAX_URL = 2_000
 
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*(?=://)", re.IGNORECASE)
+_HOST_IN_SCP = re.compile(r"(?:[^/@:\[\]]+@)?[\w-]+(?:\.[\w-]+)+:")
 _HELPER = re.compile(r"[a-z0-9]+(?=::)", re.IGNORECASE)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _ESCAPE = re.compile(r"%[0-9a-f]{2}", re.IGNORECASE)
@@ -64,7 +66,7 @@ def name_remote(url: str, *, base: Path) -> str:
     """Return the canonical name of the repository of a remote URL: `host[:port]/path`, absolute path, or `helper::address`; "" = none.
 
     Args:
-        url: as in the git configuration, after `insteadOf`.
+        url: as `remote_url` returns it.
         base: the folder against which git resolves a relative path.
     """
     text = url.strip()
@@ -328,7 +330,10 @@ def remote_url(common: Path) -> str:
             urls.setdefault(setting[len("remote.") : -len(".url")], value)
     if not urls:
         return ""
-    url = urls[min(urls, key=lambda name: (name != "origin", name))]
+    url = urls[min(urls, key=lambda name: (name != "origin", name))].strip()
+    scheme = _SCHEME.match(url)
+    if _HOST_IN_SCP.match(url) or (scheme and scheme.group().lower() in _DEFAULT_PORTS):
+        return url
     for file in _USER_CONFIGS:
         settings += _settings(Path(os.path.expanduser(file)))  # noqa: PTH111 - raises nothing without a home
     rules = [

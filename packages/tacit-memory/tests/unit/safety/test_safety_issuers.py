@@ -102,6 +102,7 @@ INNOCENT = (
     "Mnemonic names help people learn opcodes before they read long manual pages about every register.",
     "The private key is in /etc/ssl/private/shop.key; backup codes live on node20-test1.",
     "Use sk-lf-... from the vault; AKIAIOSFODNN7EXAMPLE stands in the docs.",
+    "The docs of AWS use the key wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY in each sample.",
 )
 
 
@@ -116,6 +117,11 @@ def test_an_issued_token_goes_wherever_it_stands(issuer, where):
     found = REDACTOR.redact(where.format(token))
     assert left_of(token[12:], found.text) == []
     assert found.has_secret
+
+
+def test_a_real_key_is_no_example_because_the_sentence_says_so():
+    key = "AKIA" + made(16, string.ascii_uppercase + "234567")
+    assert key not in REDACTOR.redact(f"The example key of the AWS docs is {key}.").text
 
 
 @pytest.mark.parametrize("name", PHRASES)

@@ -144,6 +144,29 @@ def test_the_rules_of_the_user_rewrite_urls_too(tmp_path, monkeypatch):
     assert identify_project(folder).remote == "github.com/acme/shop"
 
 
+@pytest.mark.parametrize(
+    ("written", "rule"),
+    [
+        ("https://github.com/acme/shop", '[url "git@github.com:"]\n\tinsteadOf = https://github.com/\n'),
+        ("https://github.com/acme/shop", '[url "git@github-work:"]\n\tinsteadOf = https://github.com/\n'),
+        (
+            "git@github.com:acme/shop.git",
+            '[url "https://mirror.corp/gh/"]\n\tinsteadOf = "git@github.com:"\n',
+        ),
+        (
+            "ssh://git@github.com/acme/shop",
+            '[url "https://x:t@proxy/"]\n\tinsteadOf = ssh://git@github.com/\n',
+        ),
+    ],
+)
+def test_a_remote_that_one_machine_rewrites_is_the_same_project_on_all(tmp_path, monkeypatch, written, rule):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    folder = configured(tmp_path / "shop", f'[remote "origin"]\nurl = {written}\n')
+    plain = identify_project(folder)
+    (tmp_path / ".gitconfig").write_text(rule)
+    assert identify_project(folder).remote == plain.remote == "github.com/acme/shop"
+
+
 def test_a_changed_configuration_is_read_anew_and_what_it_includes_is_not(tmp_path):
     (tmp_path / "more").write_text('[remote "origin"]\nurl = https://github.com/acme/other\n')
     folder = configured(tmp_path / "shop", f"[include]\npath = {tmp_path}/more\n")
