@@ -42,6 +42,9 @@ def stops(served: Served) -> list[Stop]:
     def dialog(name: str, path: str, open_it: Callable[[Page], None]) -> Stop:
         return Stop(name, path, open_it, inside="[role=dialog]")
 
+    def beside(name: str, open_it: Callable[[Page], None]) -> Stop:
+        return Stop(name, memory, open_it, inside=".drawer")
+
     return [
         Stop("home", "/ui/", _check_store),
         Stop("traces", "/ui/traces?time=between"),
@@ -51,8 +54,8 @@ def stops(served: Served) -> list[Stop]:
         Stop("memories: a message with Undo", "/ui/memories", _pin, inside=".mantine-Notification-root"),
         dialog("memories: remember", "/ui/memories", _press("button", "Remember")),
         Stop("memory", memory),
-        *(dialog(f"memory: {tab}", memory, _press("tab", tab)) for tab in ("Versions", "Relations")),
-        *(dialog(f"memory: {name}", memory, _press("button", name)) for name in ("Edit", "Merge")),
+        *(beside(f"memory: {tab}", _press("tab", tab)) for tab in ("Versions", "Relations")),
+        *(beside(f"memory: {name}", _press("button", name)) for name in ("Edit", "Merge")),
         Stop("review", "/ui/review", _choose_waiting),
         Stop("team", "/ui/team"),
         Stop("sessions", "/ui/sessions"),
@@ -74,12 +77,14 @@ def stops(served: Served) -> list[Stop]:
 
 
 def close_all(page: Page) -> None:
-    """Close what a stop opened over the page."""
+    """Close what a stop opened over the page or beside its list."""
     for _ in range(3):
         if page.locator("[role=dialog], [role=listbox]:visible").count() == 0:
-            return
+            break
         page.keyboard.press("Escape")
         page.wait_for_timeout(50)
+    if (beside := page.get_by_role("button", name="Close the memory")).count() > 0:
+        beside.click()
 
 
 def _press(role, name: str) -> Callable[[Page], None]:

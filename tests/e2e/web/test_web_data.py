@@ -315,7 +315,7 @@ def test_the_palette_reaches_pages_actions_and_memories_by_keyboard(own, own_hom
     while found.get_attribute("aria-selected") != "true":
         page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
-    page.get_by_role("dialog").get_by_text(CENTS).first.wait_for()
+    page.get_by_role("region", name="Memory", exact=True).get_by_text(CENTS).first.wait_for()
 
     page.goto(f"{own_home.base}/ui/sessions")
     settle(page)

@@ -50,7 +50,9 @@ def test_search_edit_conflict_and_undo(go, web_home):
 
     page.get_by_role("tab", name="Versions").click()
     page.locator("ol.versions li").nth(2).wait_for()
-    page.get_by_role("dialog").get_by_role("button", name="Undo", exact=True).click()
+    page.get_by_role("region", name="Memory", exact=True).get_by_role(
+        "button", name="Undo", exact=True
+    ).click()
     page.get_by_text("Taken back", exact=True).first.wait_for()
     assert memory_of(web_home, "Load tests run")["content"] == "Load tests run on Sundays only."
 

@@ -86,18 +86,20 @@ def test_columns_sort_and_say_which_date_they_show(go, web_home, depots):
     head = page.locator(".memory-head")
     rows = page.locator("button.memory")
     expect(head.get_by_role("button", name="stored")).to_have_attribute("aria-pressed", "true")
-    head.get_by_role("button", name="importance").click()
-    page.wait_for_url("**order=importance*")
-    expect(rows.first).to_contain_text("Depot Aarhus")
-    head.get_by_role("button", name="changed").click()
+    page.get_by_role("textbox", name="Order").click()
+    page.get_by_role("option", name="changed last").click()
+    page.wait_for_url("**order=updated*")
     expect(rows.first).to_contain_text("Depot Aarhus")
     settle(page)
-    dates = [row.locator("time") for row in rows.all()[:8]]
-    changed = [times.first.get_attribute("title") for times in dates]
-    assert all(title.startswith("changed ") for title in changed)
-    assert all(times.last.get_attribute("title").startswith("stored ") for times in dates)
-    days = [times.first.inner_text() for times in dates]
-    assert days == sorted(days, reverse=True)
+    assert rows.first.locator("time").get_attribute("title").startswith("changed ")
+    head.get_by_role("button", name="given", exact=True).click()
+    page.wait_for_url("**order=given*")
+    settle(page)
+    most = web_home.api("/v1/memories?order=given&limit=5")
+    assert most["given_times"][0]["given"] > 0
+    expect(rows.first).to_contain_text(most["memories"][0]["content"][:30])
+    shown = [row.locator(".num").first.inner_text() for row in rows.all()[:5]]
+    assert shown == [str(times["given"]) for times in most["given_times"]]
     head.get_by_role("button", name="stored").click()
     expect(rows.first).to_contain_text("Depot Cork")
     head.get_by_role("button", name="stored, newest first").click()
@@ -109,8 +111,81 @@ def test_columns_sort_and_say_which_date_they_show(go, web_home, depots):
     assert [text.strip()[:30] for text in shown] == [one["content"][:30] for one in oldest]
     page.reload()
     expect(rows.first).to_contain_text(oldest[0]["content"][:30])
-    head.get_by_role("button", name="importance").click()
+    head.get_by_role("button", name="used", exact=True).click()
     expect(page).not_to_have_url(re.compile("ascending"))
+
+
+def count_of(page, value: str) -> int:
+    """How many memories a filter says that it would list."""
+    line = page.locator(".facets label").filter(has_text=re.compile(f"^{value}\\d"))
+    return int(line.locator(".num").inner_text().replace(",", ""))
+
+
+def test_filters_say_how_many_they_list_and_never_used_is_one_of_them(go, web_home, depots):
+    page = go("/ui/")
+    page.get_by_role("link", name="Memories", exact=True).click()
+    settle(page)
+    total = page.locator(".memory-head")
+    never = count_of(page, "never used")
+    page.get_by_role("checkbox", name="never used").click()
+    expect(total).to_contain_text(f"{never} memories")
+    every = web_home.api("/v1/memories?used=false&limit=500")["memories"]
+    assert never == sum(one["kind"] != "digest" for one in every)
+    page.get_by_role("checkbox", name="never used").click()
+    for value in ("never given", "fact", "shop"):
+        number = count_of(page, value)
+        page.get_by_role("checkbox", name=re.compile(f"^{value}")).click()
+        expect(total).to_contain_text(f"{number} memor")
+        settle(page)
+        page.get_by_role("checkbox", name=re.compile(f"^{value}")).click()
+        settle(page)
+
+
+def test_a_search_that_finds_nothing_says_so_and_nothing_near_can_be_chosen(go, web_home, depots):
+    name = re.search(r"of (.*) keeps", depots[0]["content"])[1]
+    page = go(f"/ui/memories?text=Depot of {name} keeps kangaroos")
+    page.get_by_text("Nothing matches; near: ").wait_for()
+    page.locator("button.memory", has_text="Depot Brno").wait_for()
+    assert page.locator(".memory-row").get_by_role("checkbox").count() == 0
+    page.keyboard.press("j")
+    page.keyboard.press("x")
+    expect(page.get_by_text("1 chosen")).to_have_count(0)
+    page = go(f"/ui/memories?text=Depot of {name} keeps bicycles")
+    page.get_by_text("1 memory matches; near: ").wait_for()
+    page.get_by_text("these do not have all the words").wait_for()
+    page.locator(".memory-row").get_by_role("checkbox").check()
+    page.get_by_text("1 chosen").wait_for()
+    assert page.get_by_role("button", name=re.compile("^Choose (all|the first)")).count() == 0
+    page.get_by_role("button", name="Forget 1", exact=True).click()
+    page.get_by_text("Forgotten:").first.wait_for()
+    assert [stored(web_home, one["id"])["status"] for one in depots] == ["active", "active", "retired"]
+
+
+def test_a_memory_stands_beside_the_list_and_keys_go_on_with_it_open(go, depots):
+    page = go("/ui/memories?order=created")
+    rows = page.locator("button.memory")
+    beside = page.get_by_role("region", name="Memory", exact=True)
+    rows.nth(1).click()
+    beside.get_by_text("Depot Brno").first.wait_for()
+    expect(rows.nth(1)).to_be_focused()
+    page.keyboard.press("j")
+    beside.get_by_text("Depot Aarhus").first.wait_for()
+    expect(rows.nth(2)).to_be_focused()
+    expect(rows.nth(2)).to_have_attribute("aria-current", "true")
+    page.keyboard.press("k")
+    page.keyboard.press("ArrowUp")
+    beside.get_by_text("Depot Cork").first.wait_for()
+    page.keyboard.press("x")  # the list stays in use
+    page.get_by_text("1 chosen").wait_for()
+    page.keyboard.press("Enter")  # once more: into what is shown
+    expect(beside).to_be_focused()
+    beside.get_by_role("button", name="Edit", exact=True).click()
+    beside.get_by_role("textbox", name="Statement").press("Escape")  # what is being written stays
+    expect(beside).to_be_visible()
+    beside.get_by_role("button", name="Cancel").click()
+    page.keyboard.press("Escape")
+    expect(beside).to_have_count(0)
+    expect(rows.nth(0)).to_be_focused()
 
 
 def test_traces_of_a_time_and_of_a_memory(go, web_home):
@@ -172,7 +247,7 @@ def test_what_is_never_used_is_one_click_away_from_home(go):
     page = go("/ui/")
     page.get_by_role("link", name="Used afterwards").click()
     page.wait_for_url("**order=used&ascending=yes")
-    expect(page.get_by_role("textbox", name="Order")).to_have_value("never or least used")
+    expect(page.get_by_role("textbox", name="Order")).to_have_value("used least")
 
 
 def test_sessions_are_named_by_their_first_prompt_and_found_by_it(go, web_home):

@@ -185,9 +185,13 @@ export interface MemoryFilter {
   kind?: string[];
   status?: (Status | "all")[];
   scope?: string[];
+  tier?: Memory["provenance"]["tier"][];
+  sensitivity?: Memory["sensitivity"][];
+  given?: boolean;
+  used?: boolean;
   as_of_ms?: number;
   /** Left out = newest first, or with words the best match first. */
-  order?: "created" | "updated" | "importance" | "used";
+  order?: "created" | "updated" | "importance" | "given" | "fetched" | "used" | "last";
   /** The least of `order` first. */
   ascending?: boolean;
 }
@@ -202,6 +206,15 @@ export const useMemoryPages = (filter: MemoryFilter, pages: number[]) =>
       queryFn: () => body(api.GET("/v1/memories", { params: { query: { ...filter, limit: PAGE_ROWS, offset: page * PAGE_ROWS } } })),
       staleTime: 20_000,
     })),
+  });
+
+/** How many memories have each value, for the filters beside the list. */
+export const useFacets = ({ order: _, ascending: __, ...filter }: MemoryFilter) =>
+  useQuery({
+    queryKey: ["memories", "facets", filter],
+    queryFn: async () => (await body(api.GET("/v1/memories", { params: { query: { ...filter, facets: true, limit: 1 } } }))).facets!,
+    staleTime: 20_000,
+    placeholderData: keepPreviousData,
   });
 
 export const MOST_PICKED = 500;

@@ -13,7 +13,7 @@ export interface paths {
         };
         /**
          * List memories, newest first unless ordered otherwise; `next_cursor` and `next_offset` are null at the end.
-         * @description Filters are combined: each narrows the list. With `text` the list holds the memories found, best first unless `order` is set: results are ranked by words, which may be misspelled, and by meaning, and the two rankings are combined. `hits` tells the places of each. `total` counts all memories that match, not only those of this page. A search ends after the best 200, and its `total` is never greater. Recalls are not affected: nothing is injected or traced.
+         * @description Filters are combined: each narrows the list. With `text` the list holds the memories found, best first unless `order` is set: results are ranked by words, which may be misspelled, and by meaning, and the two rankings are combined. `hits` tells the places of each. `total` counts all memories that match, not only those of this page. A search ends after the best 200, and its `total` is never greater; those that have every word of it come first, and `matched` counts them. Recalls are not affected: nothing is injected or traced.
          */
         get: operations["list_memories"];
         put?: never;
@@ -2732,6 +2732,45 @@ export interface components {
             paused_until_ms: number;
         };
         /**
+         * Facet
+         * @description A value, and how many memories have it.
+         */
+        Facet: {
+            /** Value */
+            value: string;
+            /** Count */
+            count: number;
+        };
+        /**
+         * Facets
+         * @description Counts of memories by value, most first. Each list ignores its own filter and heeds all others, so that it shows what a click would list.
+         */
+        Facets: {
+            /** Kind */
+            kind: components["schemas"]["Facet"][];
+            /**
+             * Scope
+             * @description a project stands for its paths and tasks, too
+             */
+            scope: components["schemas"]["Facet"][];
+            /** Tier */
+            tier: components["schemas"]["Facet"][];
+            /** Status */
+            status: components["schemas"]["Facet"][];
+            /** Sensitivity */
+            sensitivity: components["schemas"]["Facet"][];
+            /**
+             * Given
+             * @description `true` and `false`
+             */
+            given: components["schemas"]["Facet"][];
+            /**
+             * Used
+             * @description `true` and `false`
+             */
+            used: components["schemas"]["Facet"][];
+        };
+        /**
          * Feedback
          * @description A request to report whether a memory was useful, or all that a recall injected.
          * @example {
@@ -2929,6 +2968,27 @@ export interface components {
             };
             /** Reasons */
             reasons: string[];
+        };
+        /**
+         * GivenTimes
+         * @description How often a memory was given before a prompt, at a start, call or failure, how often an agent fetched it, and when last (0 = never).
+         */
+        GivenTimes: {
+            /**
+             * Given
+             * @default 0
+             */
+            given: number;
+            /**
+             * Fetched
+             * @default 0
+             */
+            fetched: number;
+            /**
+             * Last Ms
+             * @default 0
+             */
+            last_ms: number;
         };
         /**
          * Got
@@ -3796,6 +3856,21 @@ export interface components {
             next_cursor: string | null;
             /** Total */
             total: number | null;
+            /**
+             * Matched
+             * @description in a search: how many of `total` have every word of it; they come first
+             */
+            matched: number | null;
+            /**
+             * Given Times
+             * @description how often each of `memories` was given, in the same order
+             */
+            given_times: components["schemas"]["GivenTimes"][];
+            /**
+             * @description counts by value, for filters; null if they were not asked for
+             * @default null
+             */
+            facets: components["schemas"]["Facets"] | null;
         };
         /**
          * LogIn
@@ -4958,6 +5033,11 @@ export interface components {
          * @description The place of a found memory in the two rankings of a search (1 = first; null = not in it), and the score of both together.
          */
         RankPlaces: {
+            /**
+             * Matched
+             * @description whether it has every word of the search, perhaps in another form or spelling; others are near
+             */
+            matched: boolean;
             /** Score */
             score: number;
             /** By Words */
@@ -8795,8 +8875,14 @@ export interface operations {
                 sensitivity?: ("public" | "project" | "session" | "restricted")[];
                 /** @description only pinned ones, or only others */
                 pinned?: boolean;
+                /** @description only those that were ever given to a session, or only others */
+                given?: boolean;
+                /** @description only those that any session used, or only others */
+                used?: boolean;
+                /** @description count the memories by value, too */
+                facets?: boolean;
                 /** @description sort key, greatest first; ties newest first; default: `created` */
-                order?: "created" | "updated" | "importance" | "used";
+                order?: "created" | "updated" | "importance" | "given" | "fetched" | "used" | "last";
                 /** @description least of the sort key first; needs `order` */
                 ascending?: boolean;
                 /**

@@ -14,7 +14,7 @@ from tacit.model.pack import Surface
 from tacit.model.scope import UNIVERSAL, ScopeFilter, project_scope
 from tacit.model.session import Exposure, SessionKey, SessionState
 from tacit.model.trace import SilenceCause, SilenceReason, Trace, TracedCandidate
-from tacit.ports.store import MemoryFilter, Store, StoredExposure, TraceFilter
+from tacit.ports.store import GivenTimes, MemoryFilter, Store, StoredExposure, TraceFilter
 
 SEEN = ScopeFilter.of(UNIVERSAL, project_scope("p"))
 KEY = SessionKey(host="h", session_id="s")
@@ -60,6 +60,38 @@ def test_memories_are_ordered_filtered_and_counted(filled):
     assert listed(filled, pinned=True) == ["mem_1"]
     assert listed(filled, pinned=False) == ["mem_2", "mem_3"]
     assert listed(filled, text="STATEMENT mem_3") == ["mem_3"]
+
+
+def test_memories_are_counted_and_listed_by_how_often_they_were_given(filled):
+    def exposed(name: str, at: int, surface: Surface) -> Exposure:
+        return Exposure(
+            memory_id=name, content_hash="h", epoch=0, turn=at, surface=surface, tokens=3, at_ms=NOW + at
+        )  # fmt: skip
+
+    ledger = (
+        exposed("mem_1", 4, Surface.PROMPT), exposed("mem_1", 5, Surface.START), exposed("mem_3", 6, Surface.ON_DEMAND),
+        exposed("mem_2", 7, Surface.HOST),
+    )  # fmt: skip
+    filled.save_session(SessionState(key=KEY, ledger=ledger))
+    assert filled.given_times(["mem_1", "mem_2", "mem_3"]) == {
+        "mem_1": GivenTimes(given=2, last_ms=NOW + 5),
+        "mem_3": GivenTimes(fetched=1, last_ms=NOW + 6),
+    }
+    assert listed(filled, given=True) == ["mem_3", "mem_1"]
+    assert listed(filled, given=False) == ["mem_2"]
+    assert listed(filled, used=True) == ["mem_2"]
+    assert listed(filled, used=False) == ["mem_3", "mem_1"]
+    assert listed(filled, order="given") == ["mem_1", "mem_2", "mem_3"]
+    assert listed(filled, order="fetched") == ["mem_3", "mem_2", "mem_1"]
+    assert listed(filled, order="last") == ["mem_3", "mem_1", "mem_2"]
+    assert listed(filled, order="last", ascending=True) == ["mem_2", "mem_1", "mem_3"]
+    tallies = filled.tally(MemoryFilter(statuses=None), scope=SEEN)
+    assert sum(one.count for one in tallies) == 4
+    assert {(one.tier, one.scope) for one in tallies if one.used} == {(TrustTier.ASSISTANT, "universal")}
+    assert {one.scope for one in tallies if one.given} == {"universal", "project:p"}
+    for past in (None, NOW + 10**6):
+        known = filled.tally(MemoryFilter(given=True, as_of_ms=past), scope=SEEN)
+        assert sum(one.count for one in known) == 2
 
 
 def test_memories_are_listed_by_whether_they_speak_of_a_branch(filled):
@@ -213,6 +245,8 @@ def test_what_holds_none_of_the_words_is_not_found(said: Store) -> None:
 
 def test_more_of_the_words_come_before_fewer(said: Store) -> None:
     assert found(said, "billing port", statuses=None) == ["mem_port", "mem_old", "mem_wait"]
+    hits = said.find_memories("ports of billing", MemoryFilter(statuses=None), scope=SEEN, limit=9)
+    assert [hit.memory_id for hit in hits if hit.whole] == ["mem_port", "mem_old"]
 
 
 def test_a_search_finds_what_its_filter_asks_for_alone(said: Store) -> None:

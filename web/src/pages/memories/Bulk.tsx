@@ -22,7 +22,7 @@ export function Bulk({ picked, filter, total, pick }: { picked: Memory[]; filter
   const kinds = useKinds();
   const projects = useProjects();
   const [busy, setBusy] = useState("");
-  const more = useMutation({ mutationFn: () => firstMemories(filter), onSuccess: pick });
+  const more = useMutation({ mutationFn: async () => (await firstMemories(filter)).slice(0, total), onSuccess: pick });
   const live = picked.filter((one) => one.status === "active" || one.status === "quarantined");
   const waiting = picked.filter((one) => one.status === "quarantined");
 

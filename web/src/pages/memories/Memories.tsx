@@ -1,63 +1,56 @@
 import "./memories.css";
-import { ActionIcon, Button, MultiSelect, Popover, Select, TextInput, Tooltip } from "@mantine/core";
+import { ActionIcon, Button, Popover, Select, TextInput, Tooltip } from "@mantine/core";
 import { IconArrowBackUp, IconCalendarTime, IconPlus, IconSearch } from "@tabler/icons-react";
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { useNavigate, useParams } from "react-router";
-import { useKinds, useProjects, type MemoryFilter } from "../../api/queries";
-import type { Status } from "../../api/types";
+import { useKinds, type MemoryFilter } from "../../api/queries";
+import { isWriting } from "../../app/shortcuts";
 import { useFilters } from "../../ui/filters";
 import { Head } from "../../ui/Head";
 import { SavedFilters } from "../../ui/SavedFilters";
 import { takeBackLast, useLastOwnChange } from "../../ui/said";
-import { whenOf, wordsOf } from "../../ui/words";
+import { whenOf } from "../../ui/words";
 import { AddMemory } from "./AddMemory";
+import { Facets } from "./Facets";
 import { MemoryDrawer } from "./MemoryDrawer";
 import { MemoryList } from "./MemoryList";
-import { SENSITIVITIES, type Sensitivity } from "./sensitivity";
 
-const STATES: { value: Status | "all"; label: string }[] = [
-  { value: "active", label: "active" },
-  { value: "quarantined", label: "waits for review" },
-  { value: "superseded", label: "superseded" },
-  { value: "retired", label: "forgotten" },
-  { value: "all", label: "every state" },
-];
 const ORDERS = [
   { value: "best", label: "best match first" },
   { value: "created", label: "newest first" },
   { value: "updated", label: "changed last" },
   { value: "importance", label: "most important" },
-  { value: "used", label: "most used" },
+  { value: "given", label: "given most" },
+  { value: "fetched", label: "fetched most" },
+  { value: "used", label: "used most" },
+  { value: "last", label: "given last" },
 ];
-const LEAST: Record<string, string> = { created: "oldest first", updated: "unchanged longest", importance: "least important", used: "never or least used" };
+const LEAST: Record<string, string> = {
+  created: "oldest first", updated: "unchanged longest", importance: "least important", given: "given least", fetched: "fetched least", used: "used least", last: "given longest ago",
+};
 const DIGEST = "digest";
+const FILTERS = ["kind", "scope", "tier", "status", "sensitivity", "given", "used"] as const;
 
 export function Component() {
   const { id } = useParams();
   const { params, setParams, put, text, setText, words } = useFilters();
   const navigate = useNavigate();
   const [adding, setAdding] = useState(false);
-  const projects = useProjects();
   const known = useKinds();
   const own = useLastOwnChange();
-  const kinds = params.getAll("kind");
-  const scope = params.get("scope");
-  const status = (params.get("status") ?? "active") as Status | "all";
   const searching = words !== "";
   const order = params.get("order") ?? (searching ? "best" : "created");
   const ascending = order !== "best" && params.get("ascending") === "yes";
-  const sensitivity = params.get("sensitivity") as Sensitivity | null;
   const asOf = params.get("as_of");
-  const filter: MemoryFilter = {
-    ...(order !== "best" && (order !== "created" || searching || ascending) && { order: order as NonNullable<MemoryFilter["order"]> }),
+  const chosen = Object.fromEntries(FILTERS.flatMap((name) => (params.has(name) ? [[name, params.getAll(name)]] : [])));
+  const filter = {
+    ...(order !== "best" && (order !== "created" || searching || ascending) && { order }),
     ...(ascending && { ascending }),
-    status: [status],
     ...(searching && { text: words }),
-    ...(kinds.length > 0 ? { kind: kinds } : known.length > 0 && { kind: known.map(({ name }) => name).filter((name) => name !== DIGEST) }),
-    ...(scope !== null && { scope: [scope] }),
-    ...(sensitivity !== null && { sensitivity: [sensitivity] }),
+    ...(known.length > 0 && { kind: known.map(({ name }) => name).filter((name) => name !== DIGEST) }),
+    ...chosen,
     ...(asOf !== null && { as_of_ms: Number(asOf) }),
-  };
+  } as MemoryFilter;
 
   const sort = (to: string, least: boolean) =>
     setParams(
@@ -69,7 +62,18 @@ export function Component() {
       },
       { replace: true },
     );
-  const open = (memoryId: string | undefined) => void navigate({ pathname: memoryId === undefined ? "/memories" : `/memories/${memoryId}`, search: params.toString() });
+  /** Show a memory beside the list; the one that is shown already gets the focus. */
+  const open = (memoryId: string | undefined) => {
+    if (memoryId !== undefined && memoryId === id) document.getElementById("memory")?.focus();
+    else void navigate({ pathname: memoryId === undefined ? "/memories" : `/memories/${memoryId}`, search: params.toString() }, { replace: id !== undefined && memoryId !== undefined });
+  };
+  useEffect(() => {
+    const listen = (event: KeyboardEvent) => {
+      if (event.key === "Escape" && id !== undefined && !event.defaultPrevented && !isWriting(event.target) && document.querySelector("[role=dialog]") === null) open(undefined);
+    };
+    window.addEventListener("keydown", listen);
+    return () => window.removeEventListener("keydown", listen);
+  });
 
   return (
     <>
@@ -87,24 +91,15 @@ export function Component() {
       </Head>
       <div className="filters" role="search">
         <TextInput data-search aria-label="Search memories" placeholder="Search: words in any order" leftSection={<IconSearch size={14} />} value={text} onChange={(event) => setText(event.currentTarget.value)} w={220} />
-        <MultiSelect aria-label="Kinds" placeholder={kinds.length === 0 ? "Every kind but digests" : ""} data={known.map(({ name }) => ({ value: name, label: wordsOf(name) }))} value={kinds} onChange={(values) => put("kind", values)} clearable searchable maw={340} miw={150} />
-        <Select
-          aria-label="Scope"
-          placeholder="Every scope"
-          clearable
-          data={[{ value: "universal", label: "universal" }, ...(projects.data ?? []).map((row) => ({ value: row.scope, label: `${row.project.name} (${row.active})` }))]}
-          value={scope}
-          onChange={(value) => put("scope", value)}
-          w={160}
-        />
-        <Select aria-label="State" data={STATES} value={status} onChange={(value) => put("status", value)} w={140} allowDeselect={false} />
-        <Select aria-label="Sensitivity" placeholder="Every sensitivity" clearable data={SENSITIVITIES} value={sensitivity} onChange={(value) => put("sensitivity", value)} w={160} />
         <Select aria-label="Order" data={ORDERS.filter((one) => one.value !== "best" || searching).map((one) => (ascending && one.value === order ? { ...one, label: LEAST[order] ?? one.label } : one))} value={order} onChange={(value) => value !== null && sort(value, false)} w={150} allowDeselect={false} />
         <AsOf value={asOf} set={(value) => put("as_of", value)} />
         <SavedFilters />
       </div>
-      <MemoryList filter={filter} order={order} ascending={ascending} setOrder={sort} chosen={id} open={open} filtered={searching || kinds.length > 0 || scope !== null || status !== "active" || sensitivity !== null || asOf !== null} />
-      <MemoryDrawer id={id} close={() => open(undefined)} open={open} />
+      <div className="memories-page" data-open={id !== undefined || undefined}>
+        <Facets filter={filter} chosen={(name) => params.getAll(name)} put={put} />
+        <MemoryList filter={filter} order={order} ascending={ascending} setOrder={sort} chosen={id} open={open} filtered={searching || Object.keys(chosen).length > 0 || asOf !== null} />
+        {id !== undefined && <MemoryDrawer id={id} close={() => open(undefined)} open={open} />}
+      </div>
       <AddMemory opened={adding} close={() => setAdding(false)} />
     </>
   );

@@ -1,6 +1,6 @@
-import { Button, CopyButton, Drawer, Group, Tabs, Tooltip } from "@mantine/core";
+import { Button, CloseButton, CopyButton, Group, Tabs, Tooltip } from "@mantine/core";
 import { IconArrowBackUp, IconArrowMerge, IconPencil, IconPin, IconReplace, IconTrash, IconZoomQuestion } from "@tabler/icons-react";
-import { useEffect, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { Link } from "react-router";
 import { useChangeEach, useForget, useLastChange, useMemory } from "../../api/queries";
 import type { Memory } from "../../api/types";
@@ -17,25 +17,24 @@ import { MergeMemory, SupersedeMemory } from "./ReplaceMemory";
 type Doing = "look" | "edit" | "supersede" | "merge";
 
 interface Props {
-  id: string | undefined;
+  id: string;
   close: () => void;
   open: (id: string) => void;
 }
 
+/** One memory beside the list, which stays in use. Where it covers the list it gets the focus. */
 export function MemoryDrawer({ id, close, open }: Props) {
   const asked = useMemory(id);
+  const part = useRef<HTMLElement>(null);
+  useEffect(() => {
+    if (window.matchMedia("(max-width: 860px)").matches) part.current?.focus();
+    part.current?.scrollTo(0, 0);
+  }, [id]);
   return (
-    <Drawer
-      opened={id !== undefined}
-      onClose={close}
-      position="right"
-      size={580}
-      title={<span className="faint">Memory</span>}
-      overlayProps={{ backgroundOpacity: 0.25 }}
-      transitionProps={{ duration: 120 }}
-    >
-      {id !== undefined && <Answer of={asked}>{(memory) => <Detail key={memory.id} memory={memory} open={open} />}</Answer>}
-    </Drawer>
+    <section className="panel drawer" id="memory" ref={part} tabIndex={-1} aria-label="Memory">
+      <CloseButton className="drawer-close" aria-label="Close the memory" onClick={close} />
+      <Answer of={asked}>{(memory) => <Detail key={memory.id} memory={memory} open={open} />}</Answer>
+    </section>
   );
 }
 

@@ -4,25 +4,29 @@ import { IconPin, IconPinFilled } from "@tabler/icons-react";
 import { memo, useCallback, useEffect, useMemo, useRef, useState, type KeyboardEvent } from "react";
 import { isWriting } from "../../app/shortcuts";
 import { PAGE_ROWS, useChangeEach, useMemoryPages, type MemoryFilter } from "../../api/queries";
-import type { Memory } from "../../api/types";
+import type { GivenTimes, Memory } from "../../api/types";
 import { ProblemBox } from "../../ui/Answer";
 import { Empty } from "../../ui/Empty";
 import { Kind } from "../../ui/Kind";
 import { State } from "../../ui/State";
-import { dateOf, plural, scopeOf, whenOf } from "../../ui/words";
+import { countOf, dateOf, plural, scopeOf, whenOf } from "../../ui/words";
 import { Bulk, sayEach } from "./Bulk";
 
+const NEVER: GivenTimes = { given: 0, fetched: 0, last_ms: 0 };
 const PINNED = <IconPinFilled size={15} />;
 const LOOSE = <IconPin size={15} />;
 const ROW_PX = 38;
 const PHONE_ROW_PX = 64;
 const SORTED = [
-  { order: "importance", name: "importance", most: "most important first", least: "least important first" },
-  { order: "used", name: "used", most: "most used first", least: "least used first" },
-  { order: "updated", name: "changed", most: "changed last first", least: "unchanged for longest first" },
+  { order: "given", name: "given", most: "given most first", least: "given least first" },
+  { order: "fetched", name: "fetched", most: "fetched most first", least: "fetched least first" },
+  { order: "used", name: "used", most: "used most first", least: "used least first" },
+  { order: "last", name: "last", most: "given last first", least: "given longest ago first" },
   { order: "created", name: "stored", most: "newest first", least: "oldest first" },
 ] as const;
+const CHANGED = { order: "updated", name: "changed", most: "changed last first", least: "unchanged for longest first" } as const;
 const MOST_FOUND = 200; // where a search ends
+const DIVIDER_PX = 26;
 const OVERSCAN = 12;
 const AHEAD = PAGE_ROWS / 2; // rows beyond those drawn that are asked for, so that they are there when they come
 
@@ -47,7 +51,8 @@ export function MemoryList({ filter, filtered, order, ascending, setOrder, chose
   const [total, setTotal] = useState<number>();
   const [at, setAt] = useState(0);
   const key = JSON.stringify(filter);
-  const rows = useVirtualizer({ count: total ?? 0, getScrollElement: () => box.current, estimateSize: () => rowPx, overscan: OVERSCAN, useFlushSync: false });
+  const [matched, setMatched] = useState(Infinity); // the rows from here on are near, and no match
+  const rows = useVirtualizer({ count: total ?? 0, getScrollElement: () => box.current, estimateSize: (index) => rowPx + (index === matched ? DIVIDER_PX : 0), overscan: OVERSCAN, useFlushSync: false });
   const items = rows.getVirtualItems();
   const first = items[0]?.index ?? 0;
   const last = items.at(-1)?.index ?? 0;
@@ -60,25 +65,26 @@ export function MemoryList({ filter, filtered, order, ascending, setOrder, chose
   // What is chosen as it is now: a change here, or of somebody else, made a new version of it.
   const latest = new Map(picked.size === 0 ? [] : asked.flatMap((one) => one.data?.memories ?? []).map((one) => [one.id, one]));
   const known = asked.find((one) => one.data !== undefined)?.data;
-  /** A search that found by meaning alone: what is listed is near, and none of it has the words. */
-  const nothingMatches = filter.text !== undefined && (known?.hits ?? []).length > 0 && known!.hits!.every((hit) => hit.by_words === null);
   const problem = asked.find((one) => one.error !== null)?.error;
   useEffect(() => {
-    if (known !== undefined) setTotal(known.total ?? known.memories.length);
+    if (known === undefined) return;
+    setTotal(known.total ?? known.memories.length);
+    setMatched(known.matched ?? Infinity);
   }, [known]);
   useEffect(() => {
     setAt(0);
     setPicked(new Map());
     box.current?.scrollTo(0, 0);
   }, [key]);
-  useEffect(() => rows.measure(), [rowPx]); // eslint-disable-line react-hooks/exhaustive-deps
+  useEffect(() => rows.measure(), [rowPx, matched]); // eslint-disable-line react-hooks/exhaustive-deps
 
-  const memoryAt = (index: number): Memory | undefined => asked[pages.indexOf(Math.floor(index / PAGE_ROWS))]?.data?.memories[index % PAGE_ROWS];
+  const pageAt = (index: number) => asked[pages.indexOf(Math.floor(index / PAGE_ROWS))]?.data;
+  const memoryAt = (index: number): Memory | undefined => pageAt(index)?.memories[index % PAGE_ROWS];
 
   /** Choose a row or not; with `range` all rows from the one before to it that are there. */
   const pick = useStable((index: number, range: boolean) => {
     const memory = memoryAt(index);
-    if (memory === undefined) return;
+    if (memory === undefined || index >= matched) return;
     const on = !picked.has(memory.id);
     const [from, to] = range ? [Math.min(lastPick.current, index), Math.max(lastPick.current, index)] : [index, index];
     lastPick.current = index;
@@ -86,7 +92,7 @@ export function MemoryList({ filter, filtered, order, ascending, setOrder, chose
       const next = new Map(before);
       for (let row = from; row <= to; row++) {
         const one = memoryAt(row);
-        if (one !== undefined && on) next.set(one.id, one);
+        if (one !== undefined && on && row < matched) next.set(one.id, one);
         else if (one !== undefined) next.delete(one.id);
       }
       return next;
@@ -100,18 +106,27 @@ export function MemoryList({ filter, filtered, order, ascending, setOrder, chose
     const next = Math.min((total ?? 1) - 1, Math.max(0, to));
     setAt(next);
     rows.scrollToIndex(next);
+    const memory = memoryAt(next);
+    if (chosen !== undefined && memory !== undefined) openNow(memory.id); // what is shown beside the list goes along
     requestAnimationFrame(() => box.current?.querySelector<HTMLElement>(`[data-row="${next}"]`)?.focus());
   };
   useEffect(() => {
     const listen = (event: globalThis.KeyboardEvent) => {
-      if (isWriting(event.target) || chosen !== undefined || event.ctrlKey || event.metaKey) return;
-      if (event.key === "j") move(document.activeElement?.hasAttribute("data-row") === true ? at + 1 : at);
-      if (event.key === "k") move(at - 1);
+      if (isWriting(event.target) || event.ctrlKey || event.metaKey || document.querySelector("[role=dialog]") !== null) return;
+      const shown = items.find((item) => memoryAt(item.index)?.id === chosen)?.index;
+      const here = shown ?? at;
+      if (event.key === "j") move(shown !== undefined || document.activeElement?.hasAttribute("data-row") === true ? here + 1 : here);
+      if (event.key === "k") move(here - 1);
       if (event.key === "x") pick(at, false);
     };
     window.addEventListener("keydown", listen);
     return () => window.removeEventListener("keydown", listen);
   });
+  const before = useRef(chosen);
+  useEffect(() => {
+    if (before.current !== undefined && chosen === undefined) box.current?.querySelector<HTMLElement>(`[data-row="${at}"]`)?.focus();
+    before.current = chosen;
+  }, [chosen, at]);
   const onKey = useStable((event: KeyboardEvent, index: number) => {
     const steps: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: 15, PageUp: -15 };
     const step = steps[event.key];
@@ -132,15 +147,16 @@ export function MemoryList({ filter, filtered, order, ascending, setOrder, chose
     );
   return (
     <div className="panel flush memories" data-order={order}>
-      {picked.size > 0 && <Bulk picked={[...picked.values()].map((one) => latest.get(one.id) ?? one)} filter={filter} total={nothingMatches ? 0 : (total ?? 0)} pick={(memories) => setPicked(new Map(memories.map((one) => [one.id, one])))} />}
+      {picked.size > 0 && <Bulk picked={[...picked.values()].map((one) => latest.get(one.id) ?? one)} filter={filter} total={Math.min(matched, total ?? 0)} pick={(memories) => setPicked(new Map(memories.map((one) => [one.id, one])))} />}
       <div className="memory-head">
         <span>kind</span>
         <span>
-          {total === undefined ? "" : nothingMatches ? `Nothing has these words; near in meaning: ${plural(total, "memory", "memories")}` : plural(total, "memory", "memories")}
+          {total !== undefined && (matched >= total ? plural(total, "memory", "memories") : `${matched === 0 ? "Nothing matches" : plural(matched, "memory matches", "memories match")}; near: ${countOf(total - matched)}`)}
           {filter.text && total === MOST_FOUND && ", the best matches; add words to find others"}
         </span>
         <span>scope</span>
-        {SORTED.map((one) => {
+        {SORTED.map((column) => {
+          const one = column.order === "created" && order === "updated" ? CHANGED : column;
           const sorted = order === one.order;
           const least = sorted && !ascending; // what a click shows: the other way round if it is sorted by this already
           return (
@@ -162,7 +178,10 @@ export function MemoryList({ filter, filtered, order, ascending, setOrder, chose
                     <i />
                   </span>
                 ) : (
-                  <Row memory={memory} index={item.index} chosen={memory.id === chosen} picked={picked.has(memory.id)} reachable={item.index === at} setAt={setAt} onKey={onKey} open={open} pick={pick} pin={pin} />
+                  <>
+                  {item.index === matched && <p className="memory-near">Near in meaning or in part; these do not have all the words</p>}
+                  <Row memory={memory} times={pageAt(item.index)?.given_times[item.index % PAGE_ROWS]} near={item.index >= matched} date={order === "updated" ? "changed" : "stored"} index={item.index} chosen={memory.id === chosen} picked={picked.has(memory.id)} reachable={item.index === at} setAt={setAt} onKey={onKey} open={open} pick={pick} pin={pin} />
+                  </>
                 )}
               </li>
             );
@@ -175,6 +194,10 @@ export function MemoryList({ filter, filtered, order, ascending, setOrder, chose
 
 interface RowProps {
   memory: Memory;
+  times: GivenTimes | undefined;
+  /** Found by a search without having all its words: it is not chosen for what is done to many. */
+  near: boolean;
+  date: "changed" | "stored";
   index: number;
   chosen: boolean;
   picked: boolean;
@@ -187,16 +210,18 @@ interface RowProps {
 }
 
 /** One line. It is drawn anew only when it is another one: the list moves under the wheel. */
-const Row = memo(function Row({ memory, index, chosen, picked, reachable, setAt, onKey, open, pick, pin }: RowProps) {
+const Row = memo(function Row({ memory, times = NEVER, near, date, index, chosen, picked, reachable, setAt, onKey, open, pick, pin }: RowProps) {
   const tabIndex = reachable ? 0 : -1;
+  const day = date === "changed" ? memory.updated_at_ms : memory.created_at_ms;
   return (
     <div className="memory-row" data-chosen={chosen || picked || undefined}>
-      <input type="checkbox" aria-label={`Choose: ${memory.content.slice(0, 60)}`} checked={picked} tabIndex={tabIndex} onChange={(event) => pick(index, (event.nativeEvent as MouseEvent).shiftKey)} />
+      {near ? <span /> : <input type="checkbox" aria-label={`Choose: ${memory.content.slice(0, 60)}`} checked={picked} tabIndex={tabIndex} onChange={(event) => pick(index, (event.nativeEvent as MouseEvent).shiftKey)} />}
       <button
         type="button"
         className="memory"
         data-row={index}
         data-status={memory.status}
+        aria-current={chosen || undefined}
         tabIndex={tabIndex}
         onFocus={() => setAt(index)}
         onKeyDown={(event) => onKey(event, index)}
@@ -208,12 +233,11 @@ const Row = memo(function Row({ memory, index, chosen, picked, reachable, setAt,
           {memory.branch !== null && <span className="faint"> · on branch {memory.branch.name}</span>}
         </span>
         <span className="memory-scope">{scopeOf(memory.scope)}</span>
-        <span className="memory-importance" aria-label={`importance ${memory.importance}`} role="img">
-          <i style={{ width: `${memory.importance * 100}%` }} />
-        </span>
-        <span className="num faint">{memory.use_count > 0 ? memory.use_count : "·"}</span>
-        <time className="num faint" title={`changed ${whenOf(memory.updated_at_ms)}`}>{dateOf(memory.updated_at_ms)}</time>
-        <time className="num faint" title={`stored ${whenOf(memory.created_at_ms)}`}>{dateOf(memory.created_at_ms)}</time>
+        <span className="num" title={`given ${times.given} times`}>{times.given}</span>
+        <span className="num" title={`fetched ${times.fetched} times by agents`}>{times.fetched}</span>
+        <span className="num" title={`used in ${memory.use_count} sessions`}>{memory.use_count}</span>
+        <span className="num faint" title={times.last_ms > 0 ? `given last ${whenOf(times.last_ms)}` : undefined}>{times.last_ms > 0 ? dateOf(times.last_ms) : "never"}</span>
+        <time className="num faint" title={`${date} ${whenOf(day)}`}>{dateOf(day)}</time>
       </button>
       <button type="button" className="memory-pin" aria-pressed={memory.pinned} aria-label={memory.pinned ? "Unpin" : "Pin"} title={memory.pinned ? "Pinned: packed first where a preset pins" : "Pin"} tabIndex={tabIndex} onClick={() => pin(memory)}>
         {memory.pinned ? PINNED : LOOSE}

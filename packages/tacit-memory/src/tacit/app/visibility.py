@@ -238,9 +238,13 @@ MIN_SIMILARITY = 0.3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchHit:
-    """A memory found by the search: its places in the rankings by words and by meaning (1 = first; None = not in it), and the fused score."""
+    """A memory found by the search: its places in the rankings by words and by meaning (1 = first; None = not in it), and the fused score.
+
+    `whole` = it holds every word of the question, perhaps in another form or spelling; the others are near.
+    """
 
     memory: Memory
+    whole: bool
     score: float
     by_words: int | None
     by_meaning: int | None
@@ -256,7 +260,7 @@ class MemorySearch:
     def find(
         self, text: str, where: MemoryFilter, *, scope: ScopeFilter, limit: int = MAX_HITS
     ) -> tuple[SearchHit, ...]:
-        """Search the memories that fit `where`, best first; ties by id. `where.text` and `where.after` are ignored."""
+        """Search the memories that fit `where`: those with every word first, best first; ties by id. `where.text` and `where.after` are ignored."""
         where = replace(where, text=None, after=None, order="created")
         vector = None
         if where.as_of_ms is None and (where.statuses is None or "active" in where.statuses):
@@ -280,17 +284,23 @@ class MemorySearch:
                     near = ()
             memories = self._store.get([hit.memory_id for hit in near], scope=scope)
             fitting = {memory.id for memory in memories if where.fits(memory)}
+            if where.given is not None:
+                given = self._store.given_times(list(fitting))
+                fitting = {name for name in fitting if (name in given) == where.given}
             meaning = Ranking(
                 space="semantic",
                 hits=tuple(hit for hit in near if hit.memory_id in fitting)[:MAX_SEMANTIC_HITS],
             )
-            scores = dict(reciprocal_rank((words, meaning), {})[:limit])
+            whole = {hit.memory_id for hit in words.hits if hit.whole}
+            fused = sorted(reciprocal_rank((words, meaning), {}), key=lambda pair: pair[0] not in whole)
+            scores = dict(fused[:limit])
             by_id = {memory.id: memory for memory in self._known(list(scores), where, scope)}
         by_words = {hit.memory_id: place for place, hit in enumerate(words.hits, start=1)}
         by_meaning = {hit.memory_id: place for place, hit in enumerate(meaning.hits, start=1)}
         return tuple(
             SearchHit(
                 memory=by_id[name],
+                whole=name in whole,
                 score=round(score, 6),
                 by_words=by_words.get(name),
                 by_meaning=by_meaning.get(name),

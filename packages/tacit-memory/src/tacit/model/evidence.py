@@ -27,11 +27,13 @@ NEAR = "near another"
 class Hit(NamedTuple):
     """A memory id and its score in one ranking. Higher is better; scores are comparable only within their space.
 
+    `whole` = the memory holds every word of the question; only the search by words says so.
     A named tuple, because a recall makes hundreds of them while somebody waits.
     """
 
     memory_id: str
     score: float
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

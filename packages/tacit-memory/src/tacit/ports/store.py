@@ -30,6 +30,8 @@ ValueName = NewType("ValueName", str)
 """Name of a named value. Only a declaration in `tacit.state` makes one."""
 ValueChanges = Mapping[ValueName, str | None]
 """Named values to store; None deletes."""
+MemoryOrder = Literal["created", "updated", "importance", "given", "fetched", "used", "last"]
+"""What a list of memories is sorted by: a time, the importance, or a count of `GivenTimes` or of uses."""
 Step = Callable[[str], None]
 """A hook for tests: work that stores calls it with the name of each point that it passes, so that a test can end the process there."""
 
@@ -59,15 +61,19 @@ class MemoryFilter:
     """The session that it was stated in."""
     begins: str | None = None
     """How the statement begins, in any case; the search for quarantined memories by it is quick."""
+    given: bool | None = None
+    """Whether it was ever given to a session, by Tacit or because an agent fetched it. What a host loads itself is not given."""
+    used: bool | None = None
+    """Whether any session used it."""
     after: tuple[int, str] | None = None
     """(created_at_ms, id) of a memory: only those that come after it, newest first."""
-    order: Literal["created", "updated", "importance", "used"] = "created"
+    order: MemoryOrder = "created"
     """What they are sorted by, the greatest first; ties by the time of creation, newest first, then by id."""
     ascending: bool = False
     """The least of `order` first instead; ties as before."""
 
     def fits(self, memory: Memory) -> bool:
-        """Whether `memory`, as it is now, meets the conditions; `as_of_ms` and `after` are ignored."""
+        """Whether `memory`, as it is now, meets the conditions; `as_of_ms`, `given` and `after` are ignored."""
         return (
             (self.kinds is None or memory.kind in self.kinds)
             and (self.statuses is None or memory.status in self.statuses)
@@ -79,7 +85,31 @@ class MemoryFilter:
             and (self.pinned is None or memory.pinned == self.pinned)
             and (self.branched is None or (memory.branch is not None) == self.branched)
             and (self.session is None or memory.session == str(self.session))
+            and (self.used is None or (memory.use_count > 0) == self.used)
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GivenTimes:
+    """How often a memory was given before a prompt, at a start, call or failure, how often an agent fetched it, and when last (0 = never)."""
+
+    given: int = 0
+    fetched: int = 0
+    last_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryTally:
+    """How many memories have all of these values. `given` and `used` as in `MemoryFilter`."""
+
+    kind: str
+    scope: str
+    tier: TrustTier
+    status: MemoryStatus
+    sensitivity: Sensitivity
+    given: bool
+    used: bool
+    count: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -261,6 +291,14 @@ class MemoryStore(Protocol):
 
     def count_memories(self, where: MemoryFilter, *, scope: ScopeFilter) -> int:
         """Count the memories that `list_memories` would give without a limit."""
+        ...
+
+    def tally(self, where: MemoryFilter, *, scope: ScopeFilter) -> tuple[MemoryTally, ...]:
+        """Count the memories that meet `where` by their values, in one pass; every count is above 0."""
+        ...
+
+    def given_times(self, ids: Sequence[str]) -> Mapping[str, GivenTimes]:
+        """Return memory id -> how often it was given and fetched; an id that never was is left out."""
         ...
 
     def count_active(self, *, scope: ScopeFilter) -> int:

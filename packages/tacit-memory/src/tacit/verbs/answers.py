@@ -53,7 +53,7 @@ from tacit.model.shared import (
     TeamMembership,
 )
 from tacit.model.trace import SilenceCause, Trace
-from tacit.ports.store import ProjectRecord
+from tacit.ports.store import GivenTimes, ProjectRecord
 from tacit.recall.finished import Replayed
 from tacit.state.counted import Verdict
 from tacit.sync.views import (
@@ -326,9 +326,31 @@ class RecalledView(Shape):
 class RankPlaces(Shape):
     """The place of a found memory in the two rankings of a search (1 = first; null = not in it), and the score of both together."""
 
+    matched: bool = Field(
+        description="whether it has every word of the search, perhaps in another form or spelling; others are near"
+    )
     score: float
     by_words: int | None
     by_meaning: int | None
+
+
+class Facet(Shape):
+    """A value, and how many memories have it."""
+
+    value: str
+    count: int
+
+
+class Facets(Shape):
+    """Counts of memories by value, most first. Each list ignores its own filter and heeds all others, so that it shows what a click would list."""
+
+    kind: Sequence[Facet]
+    scope: Sequence[Facet] = Field(description="a project stands for its paths and tasks, too")
+    tier: Sequence[Facet]
+    status: Sequence[Facet]
+    sensitivity: Sequence[Facet]
+    given: Sequence[Facet] = Field(description="`true` and `false`")
+    used: Sequence[Facet] = Field(description="`true` and `false`")
 
 
 class ListedMemories(Shape):
@@ -343,6 +365,15 @@ class ListedMemories(Shape):
     next_offset: int | None
     next_cursor: str | None
     total: int | None
+    matched: int | None = Field(
+        description="in a search: how many of `total` have every word of it; they come first"
+    )
+    given_times: Sequence[GivenTimes] = Field(
+        description="how often each of `memories` was given, in the same order"
+    )
+    facets: Facets | None = Field(
+        default=None, description="counts by value, for filters; null if they were not asked for"
+    )
 
 
 class OneMemory(Shape):

@@ -123,6 +123,36 @@ def test_a_cursor_of_nobody_is_refused(client, cursor):
     assert ask(client, "GET", f"/v1/traces?cursor={cursor}", status=422)["code"] == "invalid_input"
 
 
+def test_facets_count_what_a_click_would_list_and_a_search_says_what_it_did_not_find(client, shop):
+    folder, ids = shop
+    plain = ask(client, "GET", f"/v1/memories?cwd={folder}")
+    assert (plain["facets"], plain["matched"], len(plain["given_times"])) == (None, None, len(ids))
+    client.patch(f"/v1/memories/{ids[1]}", json={"kind": "decision"})
+    for asked in (
+        "",
+        "&kind=decision",
+        "&given=true",
+        "&status=all",
+        "&text=port",
+        "&text=port&kind=decision",
+    ):
+        facets = ask(client, "GET", f"/v1/memories?cwd={folder}{asked}&facets=true")["facets"]
+        assert facets["status"], asked
+        for name, rows in facets.items():
+            others = "".join(
+                f"&{part}" for part in asked.split("&") if part and not part.startswith(f"{name}=")
+            )
+            for row in rows:
+                clicked = ask(client, "GET", f"/v1/memories?cwd={folder}{others}&{name}={row['value']}")
+                assert clicked["total"] == row["count"], (asked, name, row)
+    both = ask(client, "GET", f"/v1/memories?cwd={folder}&text=billing port")
+    assert 0 < both["matched"] == sum(hit["matched"] for hit in both["hits"])
+    assert [hit["matched"] for hit in both["hits"]] == sorted(
+        (hit["matched"] for hit in both["hits"]), reverse=True
+    )
+    assert ask(client, "GET", f"/v1/memories?cwd={folder}&text=billing kubernetes")["matched"] == 0
+
+
 def test_search_relations_exposures(client, shop):
     folder, ids = shop
     found = ask(client, "GET", f"/v1/memories?text=billing port&cwd={folder}")

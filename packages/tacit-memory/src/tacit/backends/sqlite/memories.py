@@ -30,10 +30,10 @@ from tacit.backends.codec import clean_text, decode, decode_memory, decode_reaso
 from tacit.backends.sqlite.connection import StoredScope, visible_numbers
 from tacit.model.evidence import Hit
 from tacit.model.ids import LEAST_ENDING
-from tacit.model.memory import Memory, Relation, RelationType, Sensitivity
+from tacit.model.memory import Memory, Relation, RelationType, Sensitivity, TrustTier
 from tacit.model.scope import ScopeFilter
 from tacit.ports.models import EmbedderIdentity, Vectors
-from tacit.ports.store import MemoryFilter, Recorded
+from tacit.ports.store import GivenTimes, MemoryFilter, MemoryTally, Recorded
 from tacit.text.spelling import LEAST_PREFIX, near_words
 from tacit.text.stemming import content_words, porter_stem, words_of
 from tacit.text.tokens import QUERY_CHARS
@@ -142,6 +142,8 @@ def _list(
         return ()
     table, tests, values = asked_rows(connection, where, scope)
     table += _index_for(connection, where, values)
+    if where.order in ("given", "fetched", "last"):
+        table += _TIMES.format(_column("id", past=where.as_of_ms is not None))
     values |= {"limit": limit, "offset": max(offset, 0)}
     past = where.as_of_ms is not None
     created, name = _column("created_at_ms", past=past), _column("id", past=past)
@@ -194,6 +196,54 @@ def count_memories(connection: sqlite3.Connection, where: MemoryFilter, *, scope
     return int(row[0])
 
 
+def tally(
+    connection: sqlite3.Connection, where: MemoryFilter, *, scope: ScopeFilter
+) -> tuple[MemoryTally, ...]:
+    """Count the memories that meet `where` by their values, in one pass."""
+    table, tests, values = asked_rows(connection, where, scope)
+    past = where.as_of_ms is not None
+    rows = connection.execute(
+        "SELECT kind, name, tier, status, level, given, used, counted FROM ("
+        f" SELECT {_column('kind', past=past)} AS kind, scope, json_extract(body, '$.provenance.tier') AS tier,"
+        f" {_column('status', past=past)} AS status, json_extract(body, '$.sensitivity') AS level,"
+        f" {_given(past=past)} AS given, {_column('use_count', past=past)} > 0 AS used, count(*) AS counted"
+        f" FROM {table} WHERE {' AND '.join(tests)} GROUP BY 1, 2, 3, 4, 5, 6, 7"
+        ") JOIN scopes ON number = scope",
+        values,
+    )
+    return tuple(
+        MemoryTally(
+            kind=kind,
+            scope=name,
+            tier=TrustTier(tier),
+            status=status,
+            sensitivity=Sensitivity(level or 0),
+            given=bool(given),
+            used=bool(used),
+            count=count,
+        )
+        for kind, name, tier, status, level, given, used, count in rows
+    )
+
+
+def given_times(connection: sqlite3.Connection, ids: Sequence[str]) -> dict[str, GivenTimes]:
+    """Return memory id -> how often it was given and fetched; an id that never was is left out."""
+    rows = connection.execute(
+        "SELECT memory_id, sum(surface <> 'on_demand'), sum(surface = 'on_demand'), max(at_ms) FROM exposures"
+        " WHERE memory_id IN (SELECT value FROM json_each(?)) AND surface <> 'host' GROUP BY memory_id",
+        (json_list([clean_text(name) for name in ids]),),
+    )
+    return {
+        name: GivenTimes(given=given, fetched=fetched, last_ms=last) for name, given, fetched, last in rows
+    }
+
+
+def _given(*, past: bool) -> str:
+    """Return the SQL expression for whether a memory was ever given to a session."""
+    known = " AND at_ms <= :as_of" if past else ""
+    return f"({_column('id', past=past)} IN (SELECT memory_id FROM exposures WHERE surface <> 'host'{known}))"
+
+
 # Each step reads one entry of the index behind the kind before, so the cost grows with the kinds, not with the memories.
 _KINDS_OF_SCOPE = """
     WITH RECURSIVE held (kind) AS (
@@ -215,7 +265,14 @@ def kinds(connection: sqlite3.Connection, scope: ScopeFilter) -> tuple[str, ...]
     return tuple(sorted(found))
 
 
+_TIMES = """ LEFT JOIN (
+    SELECT memory_id, sum(surface <> 'on_demand') AS given, sum(surface = 'on_demand') AS fetched, max(at_ms) AS last
+    FROM exposures WHERE surface <> 'host' GROUP BY memory_id
+) ON memory_id = {}"""
+"""How often each memory was given, joined to a list that is ordered by it."""
+
 _ORDERS: dict[str, tuple[str, str]] = {
+    **{name: (f"coalesce({name}, 0)", f"coalesce({name}, 0)") for name in ("given", "fetched", "last")},
     "created": ("", ""),
     "updated": ("json_extract(body, '$.updated_at_ms')", "json_extract(body, '$.updated_at_ms')"),
     "importance": ("importance", "json_extract(body, '$.importance')"),
@@ -306,6 +363,10 @@ def _flags(where: MemoryFilter, *, past: bool) -> list[str]:
         tests.append(f"{column} = {int(where.pinned)}")  # a literal, as the partial index has it
     if where.branched is not None:
         tests.append(f"json_extract(body, '$.branch') IS {'NOT ' if where.branched else ''}NULL")
+    if where.used is not None:
+        tests.append(f"({_column('use_count', past=past)} > 0) = {int(where.used)}")
+    if where.given is not None:
+        tests.append(f"{_given(past=past)} = {int(where.given)}")
     return tests
 
 
@@ -527,9 +588,9 @@ def find_memories(
         remaining = replace(where, statuses=tuple(status for status in statuses if status != "active"))
     if remaining.as_of_ms is not None or remaining.statuses:
         rows += _all(connection, remaining, scope)
-    scored = ((word_score(content, query), name) for name, content in rows)
-    best = sorted(((score, name) for score, name in scored if score > 0), reverse=True)
-    return tuple(Hit(memory_id=name, score=score) for score, name in best[:limit])
+    scored = ((*word_score(content, query), name) for name, content in rows)
+    best = sorted(((score, name, whole) for score, whole, name in scored if score > 0), reverse=True)
+    return tuple(Hit(memory_id=name, score=score, whole=whole) for score, name, whole in best[:limit])
 
 
 def _words(connection: sqlite3.Connection, text: str) -> tuple[QueryWord, ...]:
@@ -628,10 +689,11 @@ def parse_query_words(
     return tuple(query_words)
 
 
-def word_score(content: str, query_words: Sequence[QueryWord]) -> float:
-    """Return a score of how well `content` matches the words of a query; 0 = it contains none of them."""
+def word_score(content: str, query_words: Sequence[QueryWord]) -> tuple[float, bool]:
+    """Return a score of how well `content` matches the words of a query (0 = it contains none of them), and whether it has all of them."""
     stems = stems_of(content)
     total = 0.0
+    whole = True
     for word in query_words:
         if word.stem in stems:
             total += word.weight
@@ -639,7 +701,9 @@ def word_score(content: str, query_words: Sequence[QueryWord]) -> float:
             total += BEGINNING * word.weight
         elif word.near & stems:
             total += MISSPELLED * word.weight
-    return total / (1 + math.log1p(len(stems)) / 10)
+        else:
+            whole = False
+    return total / (1 + math.log1p(len(stems)) / 10), whole
 
 
 @lru_cache(maxsize=8192)

@@ -39,8 +39,10 @@ from tacit.ports.clock import Clock
 from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.ports.search import Search
 from tacit.ports.store import (
+    GivenTimes,
     Handover,
     MemoryFilter,
+    MemoryTally,
     ProjectRecord,
     Recorded,
     Step,
@@ -156,6 +158,16 @@ class SqliteStore:
         """Count the memories that `list_memories` would give without a limit."""
         with self._database.read() as connection:
             return memories.count_memories(connection, where, scope=scope)
+
+    def tally(self, where: MemoryFilter, *, scope: ScopeFilter) -> tuple[MemoryTally, ...]:
+        """Count the memories that meet `where` by their values, in one pass; every count is above 0."""
+        with self._database.read() as connection:
+            return memories.tally(connection, where, scope=scope)
+
+    def given_times(self, ids: Sequence[str]) -> Mapping[str, GivenTimes]:
+        """Return memory id -> how often it was given and fetched; an id that never was is left out."""
+        with self._database.read() as connection:
+            return memories.given_times(connection, ids)
 
     def count_active(self, *, scope: ScopeFilter) -> int:
         """Count the active memories that `scope` shows; cheap."""
