@@ -143,8 +143,11 @@ class ListEngine:
     def visibility(self, speaker):
         return SimpleNamespace(memories=tuple)
 
-    def scopes(self):
-        return ScopeFilter.of(UNIVERSAL)
+    def scopes(self, scopes=(), *, within=None):
+        return within or ScopeFilter.of(*(scopes or (UNIVERSAL,)))
+
+    def given_times(self, ids):
+        return {}
 
     def get_value(self, name):
         return None
@@ -342,7 +345,7 @@ def test_filters_reach_the_engine(client, engine):
     where = engine.calls[0][1]["where"]
     assert (where.kinds, where.statuses, where.source) == (("fact", "todo"), ("retired",), "cli")
     assert where.as_of_ms == 7
-    assert engine.calls[0][1]["scope"] is None
+    assert engine.calls[0][1]["scope"] == ScopeFilter.of(UNIVERSAL)
     client.get("/v1/memories?status=all")
     assert engine.calls[1][1]["where"].statuses is None
     client.get("/v1/memories")

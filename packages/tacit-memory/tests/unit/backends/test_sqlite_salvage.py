@@ -127,17 +127,24 @@ def survives(home: Home, before: damage.Rows, work: Path, what: str) -> Salvage 
     assert store.check() == (), what
     store.close()
     after = damage.all_rows(home.database)
-    for table, rows in readable.items():
-        missing = {_key(row) for row in rows} - {_key(row) for row in after[table]}
-        assert not missing, f"{what}: {table} lost {sorted(missing)[:5]}"
+    names = {row[0]: row[1] for row in before["memories"]}
     ids = {row[1] for row in readable["memories"]} | {
-        before_row[1]
-        for before_row in before["memories"]
-        for version in readable["versions"]
-        if version[0] == before_row[0]
+        names[version[0]] for version in readable["versions"] if version[0] in names
     }
+    related = _related(readable["relations"], names)
+    missing = {row for row in related if row[0] in ids and row[1] in ids}
+    missing -= _related(after["relations"], {row[0]: row[1] for row in after["memories"]})
+    assert not missing, f"{what}: relations lost {sorted(missing)[:5]}"
+    for table in readable.keys() - {"relations"}:
+        lost = {_key(row) for row in readable[table]} - {_key(row) for row in after[table]}
+        assert not lost, f"{what}: {table} lost {sorted(lost)[:5]}"
     assert ids <= {row[1] for row in after["memories"]}, f"{what}: a memory is lost whose history can be read"
     return done
+
+
+def _related(rows: set[tuple[object, ...]], names: dict[object, object]) -> set[tuple[str, str, str]]:
+    """Relations by the ids of their memories, whose numbers are given anew; what becomes of a memory becomes of its relations."""
+    return {(str(names.get(source)), str(names.get(target)), str(kind)) for source, target, kind, *_ in rows}
 
 
 def _key(row: tuple[object, ...]) -> tuple[str, ...]:

@@ -385,7 +385,7 @@ class Requests:
             hits = store.search(query, vector, scopes=scopes, limit=SEARCHED)
             words += hits.words
             meanings += hits.meaning
-            ids = {name for name, _ in (*words, *meanings)} - found.keys()
+            ids = {hit.memory_id for hit in (*words, *meanings)} - found.keys()
             remotes = self._remotes(team)
             for memory in store.get(sorted(ids), scopes=scopes):
                 found[memory.id] = TeamMemory(memory=shared_form(memory, remotes), team=team, score=0.0)

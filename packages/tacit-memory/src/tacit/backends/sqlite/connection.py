@@ -203,7 +203,11 @@ def _device_is_full(path: Path) -> bool:
 
 
 def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
-    """Return a new connection to the database `path` in autocommit mode (the caller begins transactions). Creates the file unless `read_only`."""
+    """Return a new connection to the database `path` in autocommit mode (the caller begins transactions). Creates the file unless `read_only`.
+
+    Raises:
+        sqlite3.Error: if the file cannot be opened, or its schema cannot be read.
+    """
     mode = "ro" if read_only else "rwc"
     connection = sqlite3.connect(
         f"{path.absolute().as_uri()}?mode={mode}",
@@ -215,6 +219,9 @@ def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
     )
     try:
         _prepare(connection)
+    except UnicodeDecodeError as error:  # SQLite's message quotes overwritten bytes of the schema
+        connection.close()
+        raise sqlite3.DatabaseError("could not decode to UTF-8 what its schema holds") from error
     except sqlite3.Error:
         connection.close()
         raise
