@@ -28,7 +28,7 @@ WATCH = """() => {
 
 
 FIGURES = """new MutationObserver((_, looking) => {
-  if (document.querySelector('.kpi b') === null) return;
+  if (document.querySelector('.kpi .num') === null) return;
   looking.disconnect(); requestAnimationFrame((now) => { window.figures_ms = now; });
 }).observe(document, { childList: true, subtree: true });"""
 """Notes the frame that shows the first figures: who asks from outside learns of them up to half a second later."""
@@ -49,7 +49,7 @@ def first_paint_ms(opened: Browser, place: Served) -> tuple[list[float], list[fl
         page.add_init_script(FIGURES)
         page.goto("about:blank")
         page.goto(f"{place.base}/ui/")
-        page.locator(".kpi b").first.wait_for()
+        page.locator(".kpi .num").first.wait_for()
         contents.append(page.evaluate("new Promise(requestAnimationFrame).then(() => window.figures_ms)"))
         paints.append(_painted_ms(page))
         page.context.close()

@@ -85,6 +85,7 @@ def close_all(page: Page) -> None:
         page.wait_for_timeout(50)
     if (beside := page.get_by_role("button", name="Close the memory")).count() > 0:
         beside.click()
+        expect(page.locator(".drawer")).to_have_count(0)
 
 
 def _press(role, name: str) -> Callable[[Page], None]:

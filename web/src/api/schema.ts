@@ -8986,7 +8986,16 @@ export interface operations {
                      *       "offset": 0,
                      *       "next_offset": null,
                      *       "next_cursor": null,
-                     *       "total": 1
+                     *       "total": 1,
+                     *       "matched": null,
+                     *       "given_times": [
+                     *         {
+                     *           "given": 0,
+                     *           "fetched": 0,
+                     *           "last_ms": 0
+                     *         }
+                     *       ],
+                     *       "facets": null
                      *     }
                      */
                     "application/json": components["schemas"]["ListedMemories"];
