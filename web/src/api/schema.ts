@@ -16140,6 +16140,8 @@ export interface operations {
                 since_ms?: number;
                 /** @description before this time; default: now */
                 until_ms?: number;
+                /** @description so many days back instead of `since_ms`, and of `holdout` at least 90 */
+                days?: number;
                 /**
                  * @description of `series`: length of a bucket (UTC); at most 800 buckets
                  * @example day

@@ -74,8 +74,6 @@ def config(
     bound: Annotated[
         float,
         typer.Option(
-            min=0.01,
-            max=0.5,
             help="To tune: largest share of the prompts that deserve nothing that may get something, at the level balanced; "
             "quiet keeps 5/12 of it, eager 25/12.",
         ),

@@ -58,7 +58,7 @@ def members(
     ] = "",
     days: Annotated[
         int,
-        typer.Option("--days", min=1, max=366, help="With --service-account: days until its token expires."),
+        typer.Option("--days", help="With --service-account: days until its token expires."),
     ] = 90,
     project: Annotated[
         bool | None,

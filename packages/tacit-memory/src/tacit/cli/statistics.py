@@ -5,7 +5,6 @@ In: the daemon's numbers; nothing is counted here. Out: tables, with bars of blo
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -257,23 +256,11 @@ def holdout_text(holdout: dict[str, Any]) -> str:
     return f"{summary}. Tokens are estimated from the hosts' data."
 
 
-DAY_MS = 86_400_000
-
-
 def show_stats(days: int, *, as_json: bool) -> None:
     """Print what is stored and used, and how injections went in the last `days`, as tables or JSON."""
     from tacit.cli.connection import ask
 
-    until = time.time_ns() // 1_000_000 + 1
-    since = until - days * DAY_MS
-    query: dict[str, object] = {
-        "bucket": "hour" if days <= 2 else "day",
-        "since_ms": since,
-        "until_ms": until,
-        # Few sessions end in a month: the comparison looks back as far as three.
-        "holdout_since_ms": min(since, until - 90 * DAY_MS),
-    }
-    facts = ask("GET", "/v1/stats", query)
+    facts = ask("GET", "/v1/stats", {"bucket": "hour" if days <= 2 else "day", "days": days})
     if as_json:
         print_json(facts)
     else:

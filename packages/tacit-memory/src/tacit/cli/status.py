@@ -105,9 +105,7 @@ def status(
     cwd: Here = Path(),
     recent: Annotated[
         int | None,
-        typer.Option(
-            "-n", "--recent", min=0, help="Number of prompts to explain (5), or with --log of lines (40)."
-        ),
+        typer.Option("-n", "--recent", help="Number of prompts to explain (5), or with --log of lines (40)."),
     ] = None,
     stats: Annotated[
         bool,
@@ -116,9 +114,7 @@ def status(
             help="Count what is stored and used; chart injections, silences, latency and tokens; compare sessions with and without memory.",
         ),
     ] = False,
-    days: Annotated[
-        int, typer.Option("--days", min=1, max=730, help="With --stats: how far back charts go.")
-    ] = 30,
+    days: Annotated[int, typer.Option("--days", help="With --stats: how far back charts go.")] = 30,
     log: Annotated[
         bool, typer.Option("--log", help="Show the daemon's log, which holds no memory text.")
     ] = False,
@@ -137,7 +133,7 @@ def status(
         _show_log(40 if recent is None else recent, hooks=hooks, as_json=as_json)
         return
 
-    facts = gather(cwd, recent=min(50, 5 if recent is None else recent))
+    facts = gather(cwd, recent=5 if recent is None else recent)
     if as_json:
         print_json(facts)
         return
@@ -152,7 +148,7 @@ def _show_log(lines: int, *, hooks: bool, as_json: bool) -> None:
     path = path.with_name("hook.log") if hooks else path
     try:
         with path.open(encoding="utf-8", errors="replace") as file:
-            newest = deque(file, maxlen=lines)
+            newest = deque(file, maxlen=max(0, lines))
     except FileNotFoundError:
         newest = deque[str]()
     if as_json:
@@ -247,7 +243,7 @@ def gather(cwd: Path, *, recent: int) -> StatusFacts:
 def _ask_daemon(cwd: Path, *, recent: int, answers: DaemonAnswers) -> None:
     """Ask the daemon and put what it answers into `answers`. If it fails, the rest stays None and a warning is added."""
     from tacit.cli.connection import ask_running
-    from tacit.errors import TacitError
+    from tacit.errors import InvalidInput, TacitError
     from tacit.model.memory import AGENT_SOURCES
 
     try:
@@ -281,6 +277,8 @@ def _ask_daemon(cwd: Path, *, recent: int, answers: DaemonAnswers) -> None:
             query = {"surface": "prompt", "limit": recent}
             recalls = ask_running("GET", "/v1/traces", query, timeout_s=TIMEOUT_S)["recalls"]
             answers["prompts"] = [_prompt(recall) for recall in recalls]
+    except InvalidInput:
+        raise
     except TacitError as error:
         answers["warnings"] = [f"The daemon runs but did not answer: {error}"]
 
@@ -321,10 +319,8 @@ def _hosts(project: Path) -> list[HostFacts]:
 
 def _host_line(facts: HostFacts) -> str:
     match facts["state"]:
-        case "absent":
-            return "not installed"
         case "not connected":
-            return f"not connected; `tacit install {facts['host']}` connects it"
+            return f"not connected: `tacit install {facts['host']}`"
         case "installed":
             return "in place, but see below" if facts["problems"] else "connected"
         case other:
@@ -356,7 +352,18 @@ def _print(facts: StatusFacts) -> None:
         rows.append(("backup", _backup_line(facts["backup_at_ms"])))
     if facts["waiting"]:
         rows.append(("waiting", f"{facts['waiting']} hook events, for the next daemon"))
-    rows += [("host", f"{host['host']}: {_host_line(host)}") for host in facts["hosts"]]
+    rows += [
+        ("agent", f"{host['host']}: {_host_line(host)}")
+        for host in facts["hosts"]
+        if host["state"] != "absent"
+    ]
+    if absent := [host["host"] for host in facts["hosts"] if host["state"] == "absent"]:
+        rows.append(
+            (
+                "agents",
+                f"not connected, and not found on this machine: {', '.join(absent)}; `tacit install NAME` connects one all the same",
+            )
+        )
     rows += [("proxy", _proxy_line(proxy)) for proxy in facts["proxies"]]
     print_rows("", ("tacit", facts["version"]), rows, empty="")
     if facts["prompts"]:
@@ -404,7 +411,7 @@ def _engine_rows(facts: StatusFacts) -> list[tuple[str, str]]:
 
     engine, visible = facts["engine"], facts["here"]
     if engine is None or visible is None:
-        return [("store", format_size(facts["store_bytes"]) if facts["store_bytes"] else "none yet")]
+        return [("in all", format_size(facts["store_bytes"]) if facts["store_bytes"] else "none yet")]
     store = engine["store"]
     total = sum(visible["kinds"].values())
     kinds = ", ".join(
@@ -413,7 +420,7 @@ def _engine_rows(facts: StatusFacts) -> list[tuple[str, str]]:
     projects = format_count(store["projects"], "project", "projects")
     rows = [
         (
-            "store",
+            "in all",
             f"{format_count(store['memories_active'])} of {projects}, {format_size(store['size_bytes'])}",
         ),
         (
@@ -424,12 +431,13 @@ def _engine_rows(facts: StatusFacts) -> list[tuple[str, str]]:
         (
             "here",
             (f"{total}+ memories" if visible["more"] else format_count(total))
-            + (f": {kinds}" if kinds else ""),
+            + (f": {kinds}" if kinds else "")
+            + (", as none is of this project or of all" if not total and store["memories_active"] else ""),
         ),
         *([("noted", _noted_line(visible))] if visible["noted"] else []),
         *([("review", waiting_line(visible["unconfirmed"]))] if visible["unconfirmed"] else []),
         ("embedder", engine["embedder"]),
-        ("recalls", recalls_line(engine)),
+        ("given", recalls_line(engine)),
         *(("silent", line) for line in silence_lines(engine)),
     ]
     if engine["sync"] and engine["sync"]["logged_in"]:
@@ -502,10 +510,10 @@ def _preset_line(facts: StatusFacts) -> str:
 
 
 def recalls_line(engine: dict[str, Any]) -> str:
-    """Say how many of the recent recalls injected memories."""
+    """Say with how many of the recent recalls, of all projects, memories were given."""
     if not engine["recent"]:
-        return "none yet: no session has asked the memory"
-    return f"{engine['injections']} of the last {engine['recent']} brought memories into a session"
+        return "nothing yet: no session has asked the memory"
+    return f"memories with {engine['injections']} of the last {engine['recent']} prompts, starts and calls of all projects"
 
 
 def silence_lines(engine: dict[str, Any]) -> list[str]:

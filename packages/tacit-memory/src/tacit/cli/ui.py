@@ -23,7 +23,7 @@ NEEDS_NODE = (
 def ui(
     port: Annotated[
         int | None,
-        typer.Option(min=0, max=65_535, help="Loopback port; 0 = any. Default: the port in the settings."),
+        typer.Option(help=f"Loopback port; 0 = any. Default: the one in the settings, else {PORT}."),
     ] = None,
     open_browser: Annotated[
         bool, typer.Option("--open/--no-open", help="Open a browser, or only print the address.")

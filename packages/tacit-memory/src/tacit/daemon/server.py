@@ -80,7 +80,10 @@ def build_app(parts: DaemonParts) -> ASGIApp:
         if parts.listen is None:
             return Response(status_code=404)
         wanted_port = parse_payload(await request.body() or b"{}").get("port", 0)
-        return JSONResponse(await parts.listen(wanted_port if isinstance(wanted_port, int) else 0))
+        try:
+            return JSONResponse(await parts.listen(wanted_port if isinstance(wanted_port, int) else 0))
+        except DaemonError as error:
+            return problem_of(error)
 
     page = PageMount(parts.page)
     routes = [
@@ -457,9 +460,10 @@ class AsgiServer:
         if not self._facts.http_port:
             try:
                 bound = listen_on_loopback(port, backlog=64)
-            except OSError as error:
+            except (OSError, OverflowError) as error:
+                reason = str(getattr(error, "strerror", None) or error).rstrip(".")
                 raise DaemonError(
-                    f"The port 127.0.0.1:{port} cannot be used: {error.strerror or error}.",
+                    f"The port 127.0.0.1:{port} cannot be used: {reason}.",
                     hint="Set daemon.http_port to another one, or to 0.",
                 ) from error
             bound.setblocking(False)

@@ -97,6 +97,12 @@ class AskStats(Request):
         default=None, description="of `series`: from this time on; default: 30 days, or 2 by the hour"
     )
     until_ms: Millis | None = Field(default=None, description="before this time; default: now")
+    days: int | None = Field(
+        default=None,
+        ge=1,
+        le=730,
+        description="so many days back instead of `since_ms`, and of `holdout` at least 90",
+    )
     bucket: Literal["hour", "day"] = Field(
         default="day", description="of `series`: length of a bucket (UTC); at most 800 buckets"
     )
@@ -138,7 +144,8 @@ def get_stats(engine: Engine, caller: Caller, request: AskStats) -> Stats:
 
 
 def _series(engine: Engine, request: AskStats, until: int) -> Series:
-    since = request.since_ms if request.since_ms is not None else until - FIRST_DAYS[request.bucket] * DAY_MS
+    days = request.days or FIRST_DAYS[request.bucket]
+    since = request.since_ms if request.since_ms is not None else until - days * DAY_MS
     series = engine.admin.charts.series(
         since_ms=max(0, since), until_ms=until, bucket_ms=BUCKETS_MS[request.bucket]
     )
@@ -149,7 +156,7 @@ def _series(engine: Engine, request: AskStats, until: int) -> Series:
 def _holdout(engine: Engine, request: AskStats, until: int) -> Holdout:
     since = request.holdout_since_ms
     if since is None:
-        since = max(0, until - HOLDOUT_DAYS * DAY_MS)
+        since = max(0, until - max(HOLDOUT_DAYS, request.days or 0) * DAY_MS)
     return engine.holdout.holdout(since_ms=since, until_ms=until, share=engine.settings.recall.holdout)
 
 

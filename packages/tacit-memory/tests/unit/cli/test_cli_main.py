@@ -208,3 +208,21 @@ def test_every_help_page_ends_with_an_example_that_is_understood(tacit):
         assert not re.search(r"<(str|int|float|path|list)", page), f"a type stands in the help of {name}"
         words = shlex.split(EXAMPLES[name].rpartition("&& ")[2])[1 + len(name.split()) :]
         command.make_context(name, words)
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("recall vat --budget -3", "`--budget` is -3; expected at least 0."),
+        ("status --stats --days 0", "`--days` is '0'; expected at least 1."),
+        ("status -n -1", "`--recent` is '-1'; expected at least 1."),
+        ("why -n 0", "`--limit` is '0'; expected at least 1."),
+        ("config tune --bound 3", "`--bound` is 3.0; expected at most 0.5."),
+        ("recall vat --as-of 1800-01-01", "`--as-of` is"),
+    ],
+)
+def test_a_refusal_names_the_option_that_was_typed_and_the_limit_of_the_request(tacit, typed, said):
+    tacit.daemon.ensure_running()
+    told = tacit(*typed.split())
+    assert told.code != 0
+    assert said in told.err

@@ -78,7 +78,16 @@ def test_status_tells_a_host_that_is_not_here_from_one_that_is_not_connected(tac
     states = {each["host"]: each["state"] for each in tacit("status", "--json", place=place).json["hosts"]}
     assert states.pop("opencode") == "not connected"
     assert set(states.values()) == {"absent"}
-    assert "tacit install opencode" in tacit("status", place=place).out
+    said = tacit("status", place=place).out
+    assert "opencode: not connected: `tacit install opencode`" in said
+    assert "not found on this machine: claude-code, codex," in said
+
+
+def test_status_tells_what_is_here_from_what_other_folders_hold(tacit, tmp_path):
+    tacit("remember", "Run make lint before every commit.")
+    said = tacit("status", "--cwd", tmp_path).out
+    assert "1 memory of 1 project" in said
+    assert "0 memories, as none is of this project or of all" in said
 
 
 def test_stop_says_whether_one_ran(tacit):

@@ -19,7 +19,7 @@ from e2e.drivers.machine import wait_for
 from tacit.client.daemon_facts import ask_health, read_facts
 from tacit.config.home import Home
 from tacit.daemon.launcher import write_launcher
-from tacit.errors import InvalidInput, NotFound
+from tacit.errors import DaemonError, InvalidInput, NotFound
 from transcripts import write_transcript
 from unit.daemon.place import Place
 
@@ -294,6 +294,14 @@ def test_a_newer_client_replaces_the_daemon_once(place):
     place.hook(PROMPT)
     place.hook(PROMPT)
     assert place.pid() == second  # it is no newer, but it is not asked again
+
+
+def test_a_port_that_cannot_be_opened_is_named_with_the_reason(place):
+    place.hook(START)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        for port in (taken.getsockname()[1], 70_000):
+            with pytest.raises(DaemonError, match=f"127.0.0.1:{port} cannot be used"):
+                place.client.request("POST", "/listen", {"port": port})
 
 
 def test_the_loopback_port_opens_when_asked_and_wants_the_token(place):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from typer.core import TyperCommand
@@ -55,6 +56,7 @@ _WORDS = (
 )
 """What stands for the type of a value, by the pattern of the type."""
 FIRST_COLUMN = 24
+_FIELD = re.compile(r"`(\w+)`")
 
 
 def example_of(name: str) -> str:
@@ -63,7 +65,19 @@ def example_of(name: str) -> str:
 
 
 class PlainCommand(TyperCommand):
-    """A command whose help page has an example, and names values in words."""
+    """A command whose help page has an example, and names values in words. What it refuses is told by the options that were typed."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; a refusal names its options, not the fields of a request that they fill."""
+        try:
+            return super().invoke(ctx)
+        except Exception as error:
+            from tacit.errors import InvalidInput
+
+            if isinstance(error, InvalidInput):
+                options = {p.name: p.opts[-1] for p in self.params if p.param_type_name == "option"}
+                error.message = name_options(error.message, options)
+            raise
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write what the command takes: arguments first, then options."""
@@ -74,6 +88,21 @@ class PlainCommand(TyperCommand):
         if example := example_of(str(ctx.command_path).partition(" ")[2]):
             formatter.write_paragraph()
             formatter.write(f"{example}\n")
+
+
+def name_options(message: str, options: Mapping[str, str]) -> str:
+    """Return `message` with the typed options (by their names in Python) in place of the fields of a request that they fill.
+
+    An option fills the field of its own name, or of its name with a unit or an "s" behind it: `--budget` is `budget_tokens`. `--recent` is a limit.
+    """
+
+    def typed(field: re.Match[str]) -> str:
+        name = field[1]
+        fills = (name, name.removesuffix("s"), *(one for one in options if name.startswith(f"{one}_")))
+        found = next((one for one in fills if one in options), "recent" if name == "limit" else "")
+        return f"`{options[found]}`" if found in options else field[0]
+
+    return _FIELD.sub(typed, message)
 
 
 def write_parameters(command: Any, ctx: Any, formatter: Any) -> None:
