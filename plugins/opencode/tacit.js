@@ -458,6 +458,8 @@ const server = async (input) => {
       await Promise.all(s.failures.values())
       const { wanted, fresh } = undecided(s, output.messages)
       await Promise.all([replay(s, wanted), ...fresh.map((part) => failed(s, part))])
+      // The title request of a first prompt, begun just before, takes its own list of these messages when it first runs: let it.
+      if (output.messages.filter((message) => message.info?.role === "user").length === 1) await new Promise((done) => setTimeout(done, 1))
       output.messages.forEach((message, at) => { output.messages[at] = withTexts(s, message) })
     }),
 

@@ -159,6 +159,19 @@ def test_title_and_summary_requests_are_left_alone(served):
         assert not request.find("tacit-memory|make lint"), request.find("tacit-memory|make lint")
 
 
+def test_the_title_request_of_a_first_prompt_that_gets_a_block_is_left_alone(taught, budgets):
+    sandbox, server = taught
+    budgets(start=0)
+    sandbox.stub.clear()
+    prompt, word = NAMED_TOPICS[0]
+    server.prompt(server.create_session(), prompt)
+    assert newest(sandbox).find(word)
+    title = sandbox.stub.wait_for("title generator", timeout_s=60)
+    assert title is not None
+    assert title.find("httpOnly cookies of the auth")
+    assert not title.find("tacit-memory")
+
+
 @proves("opencode", "failure")
 def test_a_failing_command_gets_its_stored_fix(served):
     sandbox, server = served
