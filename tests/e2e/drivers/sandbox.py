@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Self
 
+from e2e.drivers.last_of_run import end_with_run
 from forks import run_tacit, start_daemon
 from tacit.client import daemon_facts
 from tacit.hosts import probe as process
@@ -220,11 +221,12 @@ class Sandbox:
             yield {"TACIT_HOOK_DEADLINE_MS": "1000"}
 
     def start(self, command: list[str], environment: dict[str, str], **how) -> subprocess.Popen:
-        """Start a long-lived program; it ends with the sandbox."""
+        """Start a long-lived program; it ends with the sandbox, or with a test run that is killed."""
         started = subprocess.Popen(
             command, env=environment, cwd=self.project, start_new_session=True, text=True, **how
         )
         self._groups.append(started)
+        end_with_run(started.pid)
         return started
 
     def _note_daemon(self) -> None:
