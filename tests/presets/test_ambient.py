@@ -11,7 +11,6 @@ import tacit
 from presets.acceptance import acceptance
 from presets.driving import lines_of
 from tacit.app.reasons import reason_text, silence_text
-from tacit.capture.prepare import AMBIENT
 from tacit.config.describe import describe_settings
 from tacit.config.fields import check_layer
 from tacit.config.layers import read_settings
@@ -439,15 +438,16 @@ def test_importance_and_age_break_near_ties(open_workplace):
 
 @acceptance("ambient", "KINDS")
 def test_eight_kinds_have_their_importances(lab):
-    assert AMBIENT == {
+    importance = lab.engine.settings.capture.importance
+    assert importance == {
         "identity": 1.0, "goal": 0.9, "decision": 0.8, "todo": 0.8, "preference": 0.7, "fact": 0.6, "event": 0.4,
         "observation": 0.3,
     }  # fmt: skip
-    assert set(AMBIENT) <= {kind.name for kind in KindRegistry()}
+    assert set(importance) <= {kind.name for kind in KindRegistry()}
     lab.agent().prompt("From now on always use tabs in Makefiles.")
     lab.engine.flush()
     [memory] = lab.engine.list_memories(MemoryFilter())
-    assert memory.importance == AMBIENT.get(memory.kind, 0.75)
+    assert memory.importance == importance.get(memory.kind, 0.75)
 
 
 class Broken(FakeEmbedder):

@@ -17,7 +17,8 @@ from tacit.app.values import Caller
 from tacit.capture.prepare import importance_of
 from tacit.capture.transcript import TranscriptSource
 from tacit.config.fields import check_layer
-from tacit.config.settings import EmbedderSettings
+from tacit.config.preset_files import load_preset
+from tacit.config.settings import CaptureSettings, EmbedderSettings
 from tacit.errors import InvalidSetting, TacitError
 from tacit.mcp.tools import call
 from tacit.model.changes import Draft, Rewrite
@@ -365,6 +366,13 @@ def draft(kind, content="Run lint.", **fields):
     )  # fmt: skip
 
 
+def importance(given):
+    """What the design makes of a draft."""
+    capture = CaptureSettings.model_validate(load_preset("typed")["capture"])
+    kind = KindRegistry().get(given.kind)
+    return importance_of(given, kind, capture.importance, by_words=capture.importance_by_words)
+
+
 @acceptance("typed", "4.1", "10.3")
 @pytest.mark.parametrize(
     ("kind", "low", "high"),
@@ -372,9 +380,8 @@ def draft(kind, content="Run lint.", **fields):
      ("outcome", 0.6, 0.9), ("research", 0.9, 1.2)],
 )  # fmt: skip
 def test_importance_ranges_by_type(kind, low, high):
-    registry = KindRegistry()
-    assert importance_of(draft(kind), registry.get(kind), "typed") == pytest.approx(low / 2)
-    assert importance_of(draft(kind, explicit=True), registry.get(kind), "typed") <= high / 2 + 1e-9
+    assert importance(draft(kind)) == pytest.approx(low / 2)
+    assert importance(draft(kind, explicit=True)) <= high / 2 + 1e-9
 
 
 @acceptance("typed", "4.2-preference", "12.4")
@@ -424,18 +431,17 @@ def test_a_duplicate_raises_what_is_stored(lab):
 
 @acceptance("typed", "4.4")
 def test_importance_adds_up_and_is_capped():
-    kind = KindRegistry().get("decision")
-    plain = importance_of(draft("decision"), kind, "typed")
+    plain = importance(draft("decision"))
     gains = {
         0.15: draft("decision", explicit=True),
         0.1: draft("decision", files=("a.py", "b.py")),
         0.1001: draft("decision", "This is important"),
     }
     for gain, given in gains.items():
-        assert importance_of(given, kind, "typed") == pytest.approx(plain + gain, abs=1e-3)
+        assert importance(given) == pytest.approx(plain + gain, abs=1e-3)
     whole = draft("preference", "Always do!", explicit=True, files=("a", "b"))
-    assert importance_of(whole, KindRegistry().get("preference"), "typed") == 1.0
-    assert importance_of(draft("decision", importance=0.2), kind, "typed") == 0.2
+    assert importance(whole) == 1.0
+    assert importance(draft("decision", importance=0.2)) == 0.2
 
 
 # --- 5: budgets ----------------------------------------------------------------------------------------------------

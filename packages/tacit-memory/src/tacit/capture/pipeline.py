@@ -139,14 +139,8 @@ class CapturePipeline:
         self._identify = identify
         self.maker = LocalTriggers(embedder=embedder)
         self._preparer = Preparer(
-            redactor=redactor,
-            kinds=kinds,
-            tokens=tokens,
-            clock=clock,
-            judge=settings.importance,
-            maker=self.maker,
-            accept_from=settings.auto_accept,
-        )
+            redactor=redactor, kinds=kinds, tokens=tokens, clock=clock, maker=self.maker
+        ).following(settings)
         self._rejected = Rejected(store)
         self._reconciler = Reconciler(
             store=store,
@@ -198,8 +192,7 @@ class CapturePipeline:
         """Use `settings` from now on."""
         if settings is not self._settings:
             self._settings = settings
-            judge, least = settings.importance, settings.auto_accept
-            self._preparer = replace(self._preparer, judge=judge, accept_from=least)
+            self._preparer = self._preparer.following(settings)
             self._reconciler.follow(near_cosine=settings.near_cosine)
 
     def store_drafts(
@@ -721,14 +714,7 @@ class CapturePipeline:
 
     def _preparer_at(self, scope: Scope, session: SessionKey | None) -> Preparer:
         settings = self._settings_of(scope, session)
-        redactor = self._preparer.redactor.at(scope)
-        return replace(
-            self._preparer,
-            redactor=redactor,
-            judge=settings.importance,
-            accept_from=settings.auto_accept,
-            branches=settings.branches,
-        )
+        return replace(self._preparer, redactor=self._preparer.redactor.at(scope)).following(settings)
 
     def _unless_rejected(self, item: Memory | Skip, draft: Draft, rejected: Sequence[str]) -> Memory | Skip:
         """Return `item`, or a `Skip` if the user rejected such a statement and does not state it explicitly now."""

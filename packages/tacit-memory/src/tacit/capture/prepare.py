@@ -21,7 +21,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import TYPE_CHECKING
 
 from tacit.errors import InvalidInput
 from tacit.model.change_reason import ChangeCause, ChangeReason
@@ -42,6 +42,9 @@ from tacit.safety.redacted_words import NOTHING_REDACTED, RedactedWords, find_re
 from tacit.safety.trust import may_store_as
 from tacit.text.lazy_regex import wording
 from tacit.text.terminal_codes import strip_terminal_codes
+
+if TYPE_CHECKING:
+    from tacit.config.settings import CaptureSettings
 
 _RULES = wording("rules")
 
@@ -127,42 +130,20 @@ def _has_ending(path: str) -> bool:
     return "." in path.rsplit("/", 1)[-1]
 
 
-Judge = Literal["kind", "typed", "ambient"]
-
-TYPED: Mapping[str, float] = {
-    "preference": 0.75,
-    "correction": 0.75,
-    "anti_pattern": 0.75,
-    "guideline": 0.75,
-    "decision": 0.6,
-    "error_pattern": 0.5,
-    "research": 0.45,
-    "file_context": 0.4,
-    "outcome": 0.3,
-}
-AMBIENT: Mapping[str, float] = {
-    "identity": 1.0,
-    "goal": 0.9,
-    "decision": 0.8,
-    "todo": 0.8,
-    "preference": 0.7,
-    "fact": 0.6,
-    "event": 0.4,
-    "observation": 0.3,
-}
 EXPLICIT, SEVERAL_FILES, STRESSED = 0.15, 0.1, 0.1
 STRESS = ("important", "critical", "always", "never", "must", "!", "essential", "crucial")
 
 
-def importance_of(draft: Draft, kind: Kind, judge: Judge) -> float:
-    """Return the importance that `draft` states, else the one that the method `judge` computes."""
+def importance_of(draft: Draft, kind: Kind, by_kind: Mapping[str, float], *, by_words: bool = False) -> float:
+    """Return the importance that `draft` states, else that of its kind.
+
+    `by_kind` = importances that go before the kinds' own; `by_words` = more for what was stated outright, names several files or is stressed.
+    """
     if draft.importance is not None:
         return draft.importance
-    if judge == "ambient":
-        return AMBIENT.get(kind.name, kind.importance)
-    if judge == "kind":
-        return kind.importance
-    value = TYPED.get(kind.name, kind.importance)
+    value = by_kind.get(kind.name, kind.importance)
+    if not by_words:
+        return value
     value += EXPLICIT if draft.explicit else 0.0
     value += SEVERAL_FILES if len(draft.files) > 1 else 0.0
     value += STRESSED if any(mark in draft.content.lower() for mark in STRESS) else 0.0
@@ -184,12 +165,24 @@ class Preparer:
     kinds: KindRegistry
     tokens: TokenCounter
     clock: Clock
-    judge: Judge = "kind"
+    by_kind: Mapping[str, float] = field(default_factory=dict[str, float])
+    by_words: bool = False
+    """How importance is set; see `importance_of`."""
     maker: LocalTriggers = field(default_factory=LocalTriggers)
     accept_from: float = 0.0
     """Least confidence of what is learned unasked; below it a statement waits for the user."""
     branches: bool = True
     """Whether a statement that names the checked-out branch is bound to it."""
+
+    def following(self, settings: CaptureSettings) -> Preparer:
+        """Return one that uses `settings`."""
+        return replace(
+            self,
+            by_kind=settings.importance,
+            by_words=settings.importance_by_words,
+            accept_from=settings.auto_accept,
+            branches=settings.branches,
+        )
 
     def prepare(self, draft: Draft) -> Memory | Skip:
         """Return the redacted memory for `draft`, or a `Skip` that says why it may not be stored. Stores nothing.
@@ -226,7 +219,7 @@ class Preparer:
             validity=Validity(valid_from_ms=said_ms, offset_ms=offset_at(said_ms, self.clock)),
             created_at_ms=now,
             updated_at_ms=now,
-            importance=importance_of(draft, kind, self.judge),
+            importance=importance_of(draft, kind, self.by_kind, by_words=self.by_words),
             confidence=draft.confidence,
             trigger=trigger,
             status="quarantined" if self._doubted(draft) or _must_wait(draft, content) else ruling.status,

@@ -11,7 +11,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from tacit.config.plugins import EMBEDDERS, JUDGES, STORES, WRITERS
-from tacit.config.section import Section
+from tacit.config.section import Section, Shares
 from tacit.model.scope import Lent
 from tacit.presets.ambient.settings import AmbientSettings
 from tacit.presets.multispace.settings import MultispaceSettings
@@ -314,8 +314,13 @@ class CaptureSettings(Section):
         default=(),
         description="kinds that are learned without a request, `digest` for what was done in a session; empty = all of them",
     )
-    importance: Literal["kind", "typed", "ambient"] = Field(
-        default="kind", description="how a statement's importance is set; see docs/reference/presets.md"
+    importance: Shares = Field(
+        default_factory=dict,
+        description="kind -> importance of its statements; a kind that is not named has its own",
+    )
+    importance_by_words: bool = Field(
+        default=False,
+        description="a statement counts for more if it was stated outright, names several files, or stresses itself (`always`, `must`)",
     )
     patterns: Literal["none", "typed"] = Field(
         default="none",
