@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tacit.presets.refresh.facts import facts_in
+from tacit.presets.refresh.preset import facts_in
 
 APART = [
     "Our auth uses JWT tokens in httpOnly cookies. Deployment is Kubernetes with Helm on GCP.",

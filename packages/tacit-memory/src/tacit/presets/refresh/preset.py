@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -21,7 +22,7 @@ from tacit.model.session import SessionState
 from tacit.model.trace import DropReason, Trace
 from tacit.model.trigger import Situation
 from tacit.ports.store import MemoryFilter, SearchableStore
-from tacit.presets.refresh.facts import facts_in
+from tacit.reading.sentences import split_sentences
 from tacit.recall.pipeline import RecallPipeline
 from tacit.recall.pipelines import search
 from tacit.recall.pipelines.on_demand import judged_answer
@@ -273,6 +274,48 @@ def search_pipeline(kit: Kit, state: RecallState) -> Pipeline:
     if state.query.surface in (Surface.PROMPT, Surface.SUBAGENT):
         reach = (("score", partial(find_shared_names, kit.tools)), *reach)
     return search(kit, state, judge=_JUDGE, reach=reach)
+
+
+# --- facts
+#
+# What is stored of a request to remember: each fact as a memory of its own, so that each can move in the block by itself: the sentences of a
+# statement, if every one of them stands alone, else the statement as it is. When in doubt it stays whole: a memory of two facts is found by
+# either, half a thought by none.
+
+LEAST_WORDS, MOST_WORDS, MOST_FACTS = 4, 40, 6
+_LEANING_TEXT = """
+it its they them their these those this that he him his she her here there such both one ones former latter same otherwise instead then
+therefore thus hence so because since also too but and or yet however never always only not no neither nor else again nobody nothing us
+"""
+_LEANING = frozenset(_LEANING_TEXT.split())
+"""A sentence with one of these leans on another one, or forbids and orders what another one is about."""
+_VERBS_TEXT = """
+is are has have uses use runs run lives live holds hold goes go needs need comes come stores store keeps keep belongs belong requires
+require listens listen sends send means mean works work reads read writes write depends depend starts start ends end takes take
+"""
+_VERBS = frozenset(_VERBS_TEXT.split())
+_WORD = re.compile(r"[a-z']+")
+
+
+def facts_in(statement: str) -> tuple[str, ...]:
+    """Return the facts of `statement`: its sentences, if there are several and each stands alone, else `statement` alone."""
+    sentences = split_sentences(statement) if "\n" not in statement.strip() else ()
+    if 1 < len(sentences) <= MOST_FACTS and all(map(_stands_alone, sentences)):
+        return sentences
+    return (statement,)
+
+
+def _stands_alone(sentence: str) -> bool:
+    """Whether a sentence states a fact without leaning on another one: a subject before its verb, a full stop, no word that points elsewhere."""
+    words = _WORD.findall(sentence.casefold())
+    return (
+        LEAST_WORDS <= len(words) <= MOST_WORDS
+        and sentence[0].isupper()
+        and sentence.endswith(".")
+        and not _LEANING.intersection(words)
+        and words[0] not in _VERBS
+        and not _VERBS.isdisjoint(words[1:6])
+    )
 
 
 _SEARCH = (
