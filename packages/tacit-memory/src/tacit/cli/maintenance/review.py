@@ -82,7 +82,7 @@ def review(
     cwd: Here = Path(),
     as_json: AsJson = False,
 ) -> None:
-    """Decide on statements that wait for you, and on contradictions. In a terminal, key by key."""
+    """Accept or reject what waits for you, and settle contradictions. In a terminal, key by key."""
     from tacit.cli.context import current_context
 
     if action and action not in ACTIONS:
