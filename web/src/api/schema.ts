@@ -2692,6 +2692,7 @@ export interface components {
          *         tokens_out: output tokens of today.
          *         waiting: sessions that wait to be written up.
          *         paused_until_ms: after a failure nothing is asked before; 0 = it is not paused.
+         *         days: what it took on each day on which it was asked, the newest first.
          */
         ExtractorStatus: {
             /** Name */
@@ -2730,6 +2731,11 @@ export interface components {
              * @default 0
              */
             paused_until_ms: number;
+            /**
+             * Days
+             * @default []
+             */
+            days: components["schemas"]["ModelDay"][];
         };
         /**
          * Facet
@@ -4230,6 +4236,20 @@ export interface components {
             }[] | null;
         };
         /**
+         * ModelDay
+         * @description What a model took on one day: tokens, and money by the prices in the settings; None = a price is not known.
+         */
+        ModelDay: {
+            /** Day */
+            day: string;
+            /** Tokens */
+            tokens: number;
+            /** Tokens Out */
+            tokens_out: number;
+            /** Cost */
+            cost: number | null;
+        };
+        /**
          * ModelTest
          * @description The result of one question to a language model.
          *
@@ -4325,6 +4345,7 @@ export interface components {
          *         error: what went wrong last, or empty.
          *         tokens_out: output tokens of today.
          *         paused_until_ms: after a failure nothing is asked before; 0 = it is not paused.
+         *         days: what it took on each day on which it was asked, the newest first.
          */
         NamingStatus: {
             /** Name */
@@ -4358,6 +4379,11 @@ export interface components {
              * @default 0
              */
             paused_until_ms: number;
+            /**
+             * Days
+             * @default []
+             */
+            days: components["schemas"]["ModelDay"][];
         };
         /**
          * NearMemory
@@ -5999,7 +6025,7 @@ export interface components {
          * Series
          * @description Numbers from `since_ms` to `until_ms` in buckets of `bucket_ms`, oldest first, none left out.
          *
-         *     `recalls` = traces in that time, and `surfaces` what came of them; `noted` = memories stored in that time; `complete` = False where older ones have gone already; `marks` = settings changed and memories
+         *     `recalls` = how often the memory was asked in that time, and `surfaces` what came of them; `noted` = memories stored in that time; `complete` = False where older ones have gone already; `marks` = settings changed and memories
          *     imported in that time.
          */
         Series: {
@@ -6887,16 +6913,6 @@ export interface components {
          */
         SilenceCause: "off" | "off_in_preset" | "shadow" | "muted" | "opted_out" | "comparison" | "not_asked" | "context_full" | "nothing_coming" | "nothing_found" | "not_relevant" | "in_context" | "no_room" | "late" | "failed";
         /**
-         * SilenceCount
-         * @description How often a surface got nothing for one cause.
-         */
-        SilenceCount: {
-            surface: components["schemas"]["Surface"];
-            cause: components["schemas"]["SilenceCause"];
-            /** Count */
-            count: number;
-        };
-        /**
          * SilenceReason
          * @description Why a recall handed nothing over, as a value. `tacit.app.reasons` puts it into words.
          *
@@ -7121,12 +7137,6 @@ export interface components {
             embedder: string;
             /** Warnings */
             warnings: string[];
-            /** Silences */
-            silences: components["schemas"]["SilenceCount"][];
-            /** Injections */
-            injections: number;
-            /** Recent */
-            recent: number;
             /** Sessions Cached */
             sessions_cached: number;
             /** Recall Enabled */

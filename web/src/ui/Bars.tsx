@@ -1,10 +1,13 @@
 import "./bars.css";
+import { Link } from "react-router";
 
 interface Row {
   name: string;
   value: number;
   note?: string;
   color?: string;
+  /** Where the rows behind the number are. */
+  to?: string;
 }
 
 /** Names with numbers, the length of a bar behind each. */
@@ -17,7 +20,7 @@ export function Bars({ rows, empty, most }: { rows: Row[]; empty: string; most?:
         <li key={row.name}>
           <span className="bars-name" title={row.name}>
             {row.color !== undefined && <i className="bars-dot" style={{ background: row.color }} aria-hidden />}
-            {row.name}
+            {row.to === undefined ? row.name : <Link to={row.to}>{row.name}</Link>}
           </span>
           <span className="num">{row.note ?? row.value.toLocaleString("en-US")}</span>
           <span className="bars-track" aria-hidden>

@@ -81,6 +81,8 @@ def test_memories_are_counted_and_listed_by_how_often_they_were_given(filled):
     assert listed(filled, given=False) == ["mem_2"]
     assert listed(filled, used=True) == ["mem_2"]
     assert listed(filled, used=False) == ["mem_3", "mem_1"]
+    assert listed(filled, notes=True) == []
+    assert listed(filled, notes=False, stored_from_ms=NOW + 2) == ["mem_2", "mem_3"]
     assert listed(filled, order="given") == ["mem_1", "mem_2", "mem_3"]
     assert listed(filled, order="fetched") == ["mem_3", "mem_2", "mem_1"]
     assert listed(filled, order="last") == ["mem_3", "mem_1", "mem_2"]

@@ -47,15 +47,15 @@ export default function Charts({ series, hourly }: { series: Series; hourly: boo
         )}
       </Panel>
       <Silences of={series.silences} sub="Silence is the default; each has its reason." to="/traces?outcome=silent" empty="No silence in this time." />
-      <Panel title="Tokens by kind" sub="what the blocks were made of" says={Object.entries(series.kinds).map(([kind, count]) => `${kind} ${count}`).join(", ")}>
+      <Panel title="Tokens by kind" to="/memories?given=true" sub="what the blocks were made of, start packs too" says={Object.entries(series.kinds).map(([kind, count]) => `${kind} ${count}`).join(", ")}>
         {kinds.length === 0 ? (
           <p className="sub">Nothing was injected in this time.</p>
         ) : (
           <BarChart h={150} data={rows} dataKey="when" xAxisProps={dates} yAxisProps={axis((one) => sum(Object.values(one.tokens)))} type="stacked" gridAxis="x" tickLine="none" maxBarWidth={26} barProps={still} barChartProps={{ accessibilityLayer: false }} series={kinds.map((name, at) => ({ name, color: `var(--chart-${(at % 7) + 1})` }))} />
         )}
-        <Bars rows={Object.entries(series.kinds).slice(0, 7).map(([name, value], at) => ({ name: wordsOf(name), value, color: `var(--chart-${(at % 7) + 1})` }))} empty="" />
+        <Bars rows={Object.entries(series.kinds).slice(0, 7).map(([name, value], at) => ({ name: wordsOf(name), value, color: `var(--chart-${(at % 7) + 1})`, to: `/memories?kind=${name}` }))} empty="" />
       </Panel>
-      <Panel className="wide" title="Precision from your feedback" sub="share of what was injected that you called useful" says={feedback.precision === null ? "no feedback" : percentOf(feedback.precision)}>
+      <Panel className="wide" title="Precision from your feedback" to="/traces?outcome=injected" sub="share of what was injected that you called useful" says={feedback.precision === null ? "no feedback" : percentOf(feedback.precision)}>
         {feedback.precision === null ? (
           <p className="sub">Open a trace and say “was useful” or “should not have been injected”. `tacit config tune` learns the levels from it.</p>
         ) : (

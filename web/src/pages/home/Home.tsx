@@ -12,7 +12,7 @@ import { Head } from "../../ui/Head";
 import { RecallList } from "../../ui/RecallList";
 import { agoOf, countOf, percentOf, plural, whenOf } from "../../ui/words";
 import { Jobs } from "./Jobs";
-import { Machine } from "./Machine";
+import { Machine, Models } from "./Machine";
 
 const DAY_MS = 86_400_000;
 const RANGES = { "24 h": { days: 1, bucket: "hour" }, "7 days": { days: 7, bucket: "day" }, "30 days": { days: 30, bucket: "day" } } as const;
@@ -42,6 +42,7 @@ export function Component() {
         {(data) => <Numbers series={data} hourly={bucket === "hour"} />}
       </Answer>
       <Latest />
+      {status.data !== undefined && <Models data={status.data} />}
       {status.data !== undefined && <Machine data={status.data} latency={series.data?.latency ?? []} />}
     </>
   );

@@ -1,4 +1,5 @@
 import { Anchor, Code } from "@mantine/core";
+import type { ReactNode } from "react";
 import { Link } from "react-router";
 import type { ExtractorStatus, NamingStatus, Series, StatusView } from "../../api/types";
 import { Panel } from "../../ui/Panel";
@@ -7,17 +8,27 @@ import { bytesOf, countOf } from "../../ui/words";
 import { BeginJobs } from "./Jobs";
 import { Tune } from "./Tune";
 
-/** The optional models with what they cost, and, folded, the inside of the machine: store, process, latency and upkeep. */
-export function Machine({ data, latency }: { data: StatusView; latency: Series["latency"] }) {
+/** The optional models and what they cost day by day. */
+export function Models({ data }: { data: StatusView }) {
   const models = data.extractor !== null || data.anticipation !== null || data.judge !== null;
   return (
-    <>
       <section className="models" aria-label="Optional models">
         {!models && <p className="sub">No optional model is on: nothing leaves this machine, and nothing costs money.</p>}
-        {data.extractor !== null && <Writer told={data.extractor} />}
-        {data.anticipation !== null && <Naming told={data.anticipation} title="Model in the pause" />}
-        {data.judge !== null && <Naming told={data.judge} title="Model at the prompt" />}
+        {data.extractor !== null && (
+          <Model told={data.extractor} title="Cost of the writer" sub="writes up sessions" section="capture.extractor">
+            <Fact name="statements" value={`${countOf(data.extractor.kept)} kept, ${countOf(data.extractor.dropped)} not found in the session`} />
+            <Fact name="sessions that wait" value={countOf(data.extractor.waiting)} />
+          </Model>
+        )}
+        {data.anticipation !== null && <Naming told={data.anticipation} title="Cost of the model in the pause" section="recall.anticipate" />}
+        {data.judge !== null && <Naming told={data.judge} title="Cost of the model at the prompt" section="recall.judge" />}
       </section>
+  );
+}
+
+/** Folded, the inside of the machine: store, process, latency and upkeep. */
+export function Machine({ data, latency }: { data: StatusView; latency: Series["latency"] }) {
+  return (
       <details className="machine">
         <summary>How it runs: store, speed, upkeep</summary>
         <div className="machine-acts">
@@ -30,10 +41,10 @@ export function Machine({ data, latency }: { data: StatusView; latency: Series["
           <Code>tacit doctor</Code> goes further: it proves with your own agent and a stub model that injected text reaches the model.
         </p>
         <div className="health-grid">
-          <Panel title="Speed by surface" sub="half, 95 and 99 of a hundred recalls are faster">
+          <Panel title="Speed by surface" to="/traces" sub="half, 95 and 99 of a hundred recalls are faster">
             <LatencyTable rows={latency} />
           </Panel>
-          <Panel title="Store">
+          <Panel title="Store" to="/data">
             <dl className="facts">
               <Fact name="memories" value={`${countOf(data.store.memories_active)} active, ${countOf(data.store.memories_total)} with history`} />
               <Fact name="projects" value={countOf(data.store.projects)} />
@@ -50,38 +61,53 @@ export function Machine({ data, latency }: { data: StatusView; latency: Series["
           </Panel>
         </div>
       </details>
-    </>
   );
 }
 
-function Writer({ told }: { told: ExtractorStatus }) {
+/** One optional model: what it costs day by day, and what came of it. */
+function Model({ told, title, sub, section, children }: { told: ExtractorStatus | NamingStatus; title: string; sub: string; section: string; children: ReactNode }) {
+  const unknown = told.days.length === 0 || told.days.some((day) => day.cost === null);
   return (
-    <Panel title="Writer" sub="the language model that writes up sessions">
+    <Panel title={title} sub={`${told.name}: ${sub}`} to="/settings">
+      <table className="days">
+        <thead>
+          <tr>
+            <th scope="col">day</th><th scope="col">tokens in</th><th scope="col">tokens out</th><th scope="col">cost</th>
+          </tr>
+        </thead>
+        <tbody>
+          {told.days.length === 0 && (
+            <tr>
+              <td colSpan={4}>It was not asked yet.</td>
+            </tr>
+          )}
+          {told.days.slice(0, 7).map((day) => (
+            <tr key={day.day}>
+              <th scope="row">{day.day}</th><td>{countOf(day.tokens)}</td><td>{countOf(day.tokens_out)}</td><td>{day.cost === null ? "not known" : day.cost.toFixed(4)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {unknown && (
+        <p className="sub">
+          Set <Code>{section}.price_in</Code> and <Code>price_out</Code>, and each day shows what it cost.
+        </p>
+      )}
       <dl className="facts">
-        <Fact name="model" value={told.name} />
-        <Fact name="input tokens today" value={`${countOf(told.tokens)} of ${countOf(told.tokens_per_day)}`} />
-        <Fact name="output tokens today" value={countOf(told.tokens_out)} />
+        <Fact name="allowed in a day" value={`${countOf(told.tokens_per_day)} tokens in`} />
         <Fact name="requests" value={`${countOf(told.asked)}, ${countOf(told.failed)} without an answer`} />
-        <Fact name="statements" value={`${countOf(told.kept)} kept, ${countOf(told.dropped)} not found in the session`} />
-        <Fact name="sessions that wait" value={countOf(told.waiting)} />
+        {children}
       </dl>
       {told.error !== "" && <p className="sub">{told.error}</p>}
     </Panel>
   );
 }
 
-function Naming({ told, title }: { told: NamingStatus; title: string }) {
+function Naming({ told, title, section }: { told: NamingStatus; title: string; section: string }) {
   return (
-    <Panel title={title} sub="the language model that names memories">
-      <dl className="facts">
-        <Fact name="model" value={told.name} />
-        <Fact name="input tokens today" value={`${countOf(told.tokens)} of ${countOf(told.tokens_per_day)}`} />
-        <Fact name="output tokens today" value={countOf(told.tokens_out)} />
-        <Fact name="requests" value={`${countOf(told.asked)}, ${countOf(told.failed)} without an answer`} />
-        <Fact name="memories" value={`${countOf(told.named)} named, ${countOf(told.ignored)} entries ignored`} />
-      </dl>
-      {told.error !== "" && <p className="sub">{told.error}</p>}
-    </Panel>
+    <Model told={told} title={title} sub="names memories" section={section}>
+      <Fact name="memories" value={`${countOf(told.named)} named, ${countOf(told.ignored)} entries ignored`} />
+    </Model>
   );
 }
 

@@ -55,6 +55,8 @@ export const GROUPS: readonly Group[] = [
       { key: "capture.extractor.endpoint", question: "Where is its server?", cost: "" },
       { key: "capture.extractor.api_key_env", question: "Which variable holds the key?", cost: "The key itself is never stored." },
       { key: "capture.extractor.tokens_per_day", question: "At most how many tokens a day?", cost: "What a day has cost stands on Home." },
+      { key: "capture.extractor.price_in", question: "What does a million input tokens cost?", cost: "With both prices, Home shows money too." },
+      { key: "capture.extractor.price_out", question: "What does a million output tokens cost?", cost: "" },
     ],
   },
   {
@@ -65,7 +67,9 @@ export const GROUPS: readonly Group[] = [
       { key: "recall.judge.provider", question: "Which model may see each prompt?", cost: "Off: nothing leaves this machine. Else each prompt is sent to it with memories that come near, and waits for it." },
       { key: "recall.judge.model", question: "What is the model called?", cost: "It has to be fast." },
       { key: "recall.judge.endpoint", question: "Where is its server?", cost: "" },
-      { key: "recall.judge.tokens_per_day", question: "At most how many tokens a day?", cost: "" },
+      { key: "recall.judge.tokens_per_day", question: "At most how many tokens a day?", cost: "What a day has cost stands on Home." },
+      { key: "recall.judge.price_in", question: "What does a million input tokens cost?", cost: "With both prices, Home shows money too." },
+      { key: "recall.judge.price_out", question: "What does a million output tokens cost?", cost: "" },
     ],
   },
   {

@@ -14,8 +14,8 @@ import numpy as np
 
 from tacit import __version__
 from tacit.app.evidence import looked_at
-from tacit.app.values import EngineStatus, ExtractorStatus, NamingStatus, Parts, SilenceCount
-from tacit.config.settings import Settings
+from tacit.app.values import EngineStatus, ExtractorStatus, ModelDay, NamingStatus, Parts
+from tacit.config.settings import Settings, WriterSettings
 from tacit.model.signal import (
     Compacting,
     MessageEnded,
@@ -29,7 +29,7 @@ from tacit.model.signal import (
     ToolFinished,
     ToolStarting,
 )
-from tacit.model.trace import SilenceCause, Trace
+from tacit.model.trace import Trace
 from tacit.ports.store import MemoryFilter, Salvage
 from tacit.ports.writer import Writer
 from tacit.reading.errors import error_signature
@@ -161,15 +161,8 @@ def salvage_words(salvage: Salvage) -> str:
     )
 
 
-RECENT_TRACES = 200
-
-
 def status_of(parts: Parts, *, settings: Settings, sessions_cached: int) -> EngineStatus:
     """Collect what `tacit status` shows, without the sync."""
-    listed = parts.store.list_traces(limit=RECENT_TRACES)
-    # What the preset switches off was not asked: it is no recall, and its silence says nothing of the memory.
-    traces = [trace for trace in listed if trace.cause is not SilenceCause.OFF_IN_PRESET]
-    silences = Counter((trace.surface, trace.cause) for trace in traces if trace.cause is not None)
     return EngineStatus(
         version=__version__,
         home=str(parts.home.root),
@@ -177,25 +170,34 @@ def status_of(parts: Parts, *, settings: Settings, sessions_cached: int) -> Engi
         store=parts.store.stats(),
         embedder=str(parts.embedder.identity),
         warnings=warnings_of(parts),
-        silences=tuple(
-            SilenceCount(surface=surface, cause=cause, count=count)
-            for (surface, cause), count in silences.most_common()
-        ),
-        injections=sum(1 for trace in traces if trace.injected),
-        recent=len(traces),
         sessions_cached=sessions_cached,
         recall_enabled=settings.recall.enabled,
         shadow=settings.recall.shadow,
         extractor=_extractor(parts, settings),
         anticipation=_naming(
-            parts, parts.anticipating, ANTICIPATION_SPENDING, settings.recall.anticipate.tokens_per_day
+            parts, parts.anticipating, ANTICIPATION_SPENDING, settings.recall.anticipate.as_writer()
         ),
-        judge=_naming(parts, parts.judging, JUDGE_SPENDING, settings.recall.judge.tokens_per_day),
+        judge=_naming(parts, parts.judging, JUDGE_SPENDING, settings.recall.judge.as_writer()),
+    )
+
+
+def _days(spent: Spending, of: WriterSettings) -> tuple[ModelDay, ...]:
+    """Return what a model took on each day, with its cost by the prices in the settings."""
+    return tuple(
+        ModelDay(
+            day=one.day,
+            tokens=one.tokens,
+            tokens_out=one.tokens_out,
+            cost=None
+            if of.price_in is None or of.price_out is None
+            else round((one.tokens * of.price_in + one.tokens_out * of.price_out) / 1_000_000, 6),
+        )
+        for one in spent.days
     )
 
 
 def _naming(
-    parts: Parts, model: Writer | None, account: NamedValue[Spending], tokens_per_day: int
+    parts: Parts, model: Writer | None, account: NamedValue[Spending], of: WriterSettings
 ) -> NamingStatus | None:
     if model is None:
         return None
@@ -203,7 +205,7 @@ def _naming(
     return NamingStatus(
         name=model.name,
         tokens=spent.tokens,
-        tokens_per_day=tokens_per_day,
+        tokens_per_day=of.tokens_per_day,
         asked=spent.asked,
         named=spent.kept,
         ignored=spent.dropped,
@@ -212,6 +214,7 @@ def _naming(
         error=spent.error,
         tokens_out=spent.tokens_out,
         paused_until_ms=spent.paused_until_ms if spent.error else 0,
+        days=_days(spent, of),
     )
 
 
@@ -232,6 +235,7 @@ def _extractor(parts: Parts, settings: Settings) -> ExtractorStatus | None:
         tokens_out=spent.tokens_out,
         waiting=len(WAITING.names(parts.store)),
         paused_until_ms=spent.paused_until_ms if spent.error else 0,
+        days=_days(spent, settings.capture.extractor),
     )
 
 

@@ -14,7 +14,7 @@ from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Speaker
 from tacit.model.pack import Block, Pack, Surface
 from tacit.model.session import SessionKey, SessionState
-from tacit.model.trace import AskedWith, SilenceCause, Trace
+from tacit.model.trace import AskedWith, Trace
 from tacit.ports.clock import Clock
 from tacit.ports.host import Host
 from tacit.ports.models import Embedder, Reranker, TokenCounter
@@ -180,6 +180,16 @@ class RecallAsked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ModelDay:
+    """What a model took on one day: tokens, and money by the prices in the settings; None = a price is not known."""
+
+    day: str
+    tokens: int
+    tokens_out: int
+    cost: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractorStatus:
     """Cost and results of the model that writes up sessions.
 
@@ -192,6 +202,7 @@ class ExtractorStatus:
         tokens_out: output tokens of today.
         waiting: sessions that wait to be written up.
         paused_until_ms: after a failure nothing is asked before; 0 = it is not paused.
+        days: what it took on each day on which it was asked, the newest first.
     """
 
     name: str
@@ -206,6 +217,7 @@ class ExtractorStatus:
     tokens_out: int = 0
     waiting: int = 0
     paused_until_ms: int = 0
+    days: tuple[ModelDay, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,6 +234,7 @@ class NamingStatus:
         error: what went wrong last, or empty.
         tokens_out: output tokens of today.
         paused_until_ms: after a failure nothing is asked before; 0 = it is not paused.
+        days: what it took on each day on which it was asked, the newest first.
     """
 
     name: str
@@ -235,15 +248,7 @@ class NamingStatus:
     error: str = ""
     tokens_out: int = 0
     paused_until_ms: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SilenceCount:
-    """How often a surface got nothing for one cause."""
-
-    surface: Surface
-    cause: SilenceCause
-    count: int
+    days: tuple[ModelDay, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -257,9 +262,6 @@ class EngineStatus:
         store: counts.
         embedder: identity of the embedder in force.
         warnings: problems in plain sentences, each with what to do.
-        silences: why recent recalls got nothing, by surface and cause, most frequent first.
-        injections: traces among the recent ones that injected something.
-        recent: how many traces that looks at.
         sessions_cached: live session records in memory.
         recall_enabled, shadow: switches in force.
         extractor: what the model that reads sessions has cost and brought; None = there is none.
@@ -273,9 +275,6 @@ class EngineStatus:
     store: StoreStats
     embedder: str
     warnings: tuple[str, ...] = ()
-    silences: tuple[SilenceCount, ...] = ()
-    injections: int = 0
-    recent: int = 0
     sessions_cached: int = 0
     recall_enabled: bool = True
     shadow: bool = False

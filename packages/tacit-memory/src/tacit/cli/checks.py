@@ -179,7 +179,7 @@ def check_daemon(place: CommandContext) -> Iterator[CheckResult]:
         )
     yield _backup(place.home)
     yield _notes_of_hooks(health.get("hook_failures") or {}, place.home)
-    yield _recalls(engine)
+    yield _recalls()
 
 
 def _store(check: dict[str, Any], engine: dict[str, Any]) -> CheckResult:
@@ -236,17 +236,18 @@ def _notes_of_hooks(failures: dict[str, int], home: Home) -> CheckResult:
     )
 
 
-def _recalls(engine: dict[str, Any]) -> CheckResult:
-    from tacit.cli.status import recalls_line, silence_lines
+def _recalls() -> CheckResult:
+    from tacit.cli.status import ask_week, week_rows
 
-    if not engine["recent"]:
+    week = ask_week()
+    if not week["recalls"]:
         return CheckResult(
             name="recalls",
             state="warn",
-            detail="No session has asked the memory yet.",
+            detail="No session has asked the memory in the last 7 days.",
             advice="Start one after `tacit install`; its first line says that Tacit is on.",
         )
-    summary = "; ".join((recalls_line(engine), *silence_lines(engine)))
+    summary = "; ".join(line for _, line in week_rows(week))
     return CheckResult(name="recalls", state="ok", detail=summary)
 
 

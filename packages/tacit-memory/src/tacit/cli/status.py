@@ -22,7 +22,8 @@ MOST_COUNTED = 500
 MOST_CAUSES = 4
 """The most causes of silence shown for each surface; --json has all."""
 TIMEOUT_S = 10.0
-SOON_MS = 7 * 86_400_000
+DAY_MS = 86_400_000
+SOON_MS = 7 * DAY_MS
 """How long before memberships end `tacit status` begins to report it."""
 
 
@@ -71,9 +72,10 @@ class ProxyRow(TypedDict):
 
 
 class DaemonAnswers(TypedDict):
-    """What the daemon answered; a field is None = it was not asked, or could not answer."""
+    """What the daemon answered; a field is None = it was not asked, or could not answer. `week` = the numbers of the last 7 days."""
 
     engine: dict[str, Any] | None
+    week: dict[str, Any] | None
     here: VisibleMemories | None
     prompts: list[LastPrompt] | None
     warnings: list[str]
@@ -199,7 +201,7 @@ def gather(cwd: Path, *, recent: int) -> StatusFacts:
     report = read_settings(place.home, project)
     recall = report.settings.recall
     newest = newest_backup(place.home)
-    answers: DaemonAnswers = {"engine": None, "here": None, "prompts": None, "warnings": []}
+    answers: DaemonAnswers = {"engine": None, "week": None, "here": None, "prompts": None, "warnings": []}
     if health["running"]:
         _ask_daemon(cwd.absolute(), recent=recent, answers=answers)
     facts: StatusFacts = {
@@ -207,6 +209,7 @@ def gather(cwd: Path, *, recent: int) -> StatusFacts:
         "home": str(place.home.root),
         "daemon": dict(health) if health["running"] else None,
         "engine": answers["engine"],
+        "week": answers["week"],
         "here": answers["here"],
         "prompts": answers["prompts"],
         "preset": report.settings.preset,
@@ -259,6 +262,7 @@ def _ask_daemon(cwd: Path, *, recent: int, answers: DaemonAnswers) -> None:
         ]
         noted_in = notes[0][1] if notes else ""
         answers["engine"] = engine
+        answers["week"] = ask_week()
         review = ask_running("GET", "/v1/review", {"cwd": str(cwd), "limit": 1}, timeout_s=TIMEOUT_S)
         projects = ask_running("GET", "/v1/projects", {"cwd": str(cwd), "limit": 1}, timeout_s=TIMEOUT_S)
         place = projects["here"]
@@ -437,8 +441,7 @@ def _engine_rows(facts: StatusFacts) -> list[tuple[str, str]]:
         *([("noted", _noted_line(visible))] if visible["noted"] else []),
         *([("review", waiting_line(visible["unconfirmed"]))] if visible["unconfirmed"] else []),
         ("embedder", engine["embedder"]),
-        ("given", recalls_line(engine)),
-        *(("silent", line) for line in silence_lines(engine)),
+        *week_rows(facts["week"]),
     ]
     if engine["sync"] and engine["sync"]["logged_in"]:
         rows.append(("sync", _sync_line(engine["sync"])))
@@ -509,22 +512,42 @@ def _preset_line(facts: StatusFacts) -> str:
     return line
 
 
-def recalls_line(engine: dict[str, Any]) -> str:
-    """Say with how many of the recent recalls, of all projects, memories were given."""
-    if not engine["recent"]:
-        return "nothing yet: no session has asked the memory"
-    return f"memories with {engine['injections']} of the last {engine['recent']} prompts, starts and calls of all projects"
+def ask_week() -> dict[str, Any]:
+    """Ask for the numbers of the last 7 days in all projects, from the hours of the page's Home."""
+    import time
+
+    from tacit.cli.connection import ask_running
+
+    since = (time.time_ns() // 1_000_000 // DAY_MS - 6) * DAY_MS
+    query = {"part": "series", "bucket": "day", "since_ms": since}
+    return ask_running("GET", "/v1/stats", query, timeout_s=TIMEOUT_S)["series"]
 
 
-def silence_lines(engine: dict[str, Any]) -> list[str]:
-    """Return the causes of silence: one line per surface, in the order given, at most `MOST_CAUSES` each."""
-    from tacit.app.reasons import cause_text
+def week_rows(week: dict[str, Any] | None) -> list[tuple[str, str]]:
+    """Return what was noted, given, fetched and used in the last 7 days, in the words of the page's Home; start packs are not counted with prompts."""
+    from tacit.cli.terminal.output import format_count
 
-    lines: dict[str, list[str]] = {}
-    for silence in engine["silences"]:
-        reason = cause_text(silence["cause"])
-        lines.setdefault(silence["surface"], []).append(f"{silence['count']} x {reason}")
-    return [f"{surface}: {'; '.join(reasons[:MOST_CAUSES])}" for surface, reasons in lines.items()]
+    if week is None:
+        return []
+    if not week["recalls"]:
+        return [("last 7 days", f"{format_count(week['noted'])} noted; no session has asked the memory")]
+    at = {one["surface"]: one for one in week["surfaces"]}
+
+    def count(name: str, *surfaces: str) -> int:
+        return sum(at[surface][name] for surface in surfaces if surface in at)
+
+    calls = ("action", "failure")
+    used = week["used"]
+    rows = [
+        f"{format_count(week['noted'])} noted",
+        f"given before {count('injections', 'prompt')} of {format_count(count('recalls', 'prompt'), 'prompt', 'prompts')}",
+        f"at {count('injections', *calls)} of {format_count(count('recalls', *calls), 'call or failure', 'calls and failures')}",
+        f"{format_count(count('injections', 'start'), 'start pack', 'start packs')}",
+        f"{count('memories', 'on_demand')} fetched by agents",
+        f"used {used['used']} of {used['shown']}" if used["shown"] else "use not known yet",
+    ]
+    silences = [f"{one['count']} x {one['reason']}" for one in week["silences"][:MOST_CAUSES]]
+    return [("last 7 days", f"in all projects: {'; '.join(rows)}"), *(("silent", line) for line in silences)]
 
 
 def _extractor_line(extractor: dict[str, Any]) -> str:
@@ -532,6 +555,7 @@ def _extractor_line(extractor: dict[str, Any]) -> str:
 
     line = f"{extractor['name']}: asked {extractor['asked']} times, {extractor['kept']} statements kept, {extractor['dropped']} not found in the session"
     line += f", {extractor['tokens']} of {extractor['tokens_per_day']} input tokens today"
+    line += _cost(extractor)
     if extractor["waiting"]:
         line += f", {format_count(extractor['waiting'], 'session waits', 'sessions wait')}"
     return line + _trouble(extractor)
@@ -541,8 +565,17 @@ def _naming_line(model: dict[str, Any]) -> str:
     line = f"{model['name']}: asked {model['asked']} times, {model['named']} memories named"
     if model["ignored"]:
         line += f", {model['ignored']} entries that name none of the list"
-    line += f", {model['tokens']} of {model['tokens_per_day']} input tokens today"
+    line += f", {model['tokens']} of {model['tokens_per_day']} input tokens today{_cost(model)}"
     return line + _trouble(model)
+
+
+def _cost(model: dict[str, Any]) -> str:
+    """Return what a model cost today and on all days on record, by the prices in the settings."""
+    costs = [day["cost"] for day in model["days"]]
+    if None in costs:
+        return ", cost not known (set price_in and price_out beside its name)"
+    today = model["days"][0]["cost"] if model["tokens"] or model["tokens_out"] else 0
+    return f", cost {today:.4f} today, {sum(costs):.4f} in {len(costs)} days" if costs else ""
 
 
 def _trouble(model: dict[str, Any]) -> str:

@@ -102,6 +102,12 @@ class WriterSettings(Section):
         default=120_000, ge=10, le=600_000, description="milliseconds for one answer, including retries"
     )
     tokens_per_day: int = Field(default=200_000, ge=0, description="most input tokens on one day")
+    price_in: float | None = Field(
+        default=None, ge=0.0, description="price of a million input tokens; null = not known"
+    )
+    price_out: float | None = Field(
+        default=None, ge=0.0, description="price of a million output tokens; null = not known"
+    )
     tokens_per_session: int = Field(
         default=12_000, ge=3_000, le=200_000, description="most input tokens for one session on one day"
     )
@@ -142,6 +148,12 @@ class _NamingModel(Section):
         description="name of the variable that holds the key; empty = the provider's usual one; unused by command lines",
     )
     tokens_per_day: int = Field(default=300_000, ge=0, description="most input tokens on one day")
+    price_in: float | None = Field(
+        default=None, ge=0.0, description="price of a million input tokens; null = not known"
+    )
+    price_out: float | None = Field(
+        default=None, ge=0.0, description="price of a million output tokens; null = not known"
+    )
 
     @field_validator("endpoint")
     @classmethod
@@ -194,6 +206,8 @@ def _as_writer(provider: str, model: _NamingModel, *, timeout_ms: int) -> Writer
         api_key_env=model.api_key_env,
         timeout_ms=timeout_ms,
         tokens_per_day=model.tokens_per_day,
+        price_in=model.price_in,
+        price_out=model.price_out,
     )
 
 

@@ -65,6 +65,10 @@ class MemoryFilter:
     """Whether it was ever given to a session, by Tacit or because an agent fetched it. What a host loads itself is not given."""
     used: bool | None = None
     """Whether any session used it."""
+    stored_from_ms: int = 0
+    """Only those stored at this time or later."""
+    notes: bool | None = None
+    """Whether Tacit wrote it for a session, such as a digest (`Memory.is_session_note`)."""
     after: tuple[int, str] | None = None
     """(created_at_ms, id) of a memory: only those that come after it, newest first."""
     order: MemoryOrder = "created"
@@ -86,6 +90,8 @@ class MemoryFilter:
             and (self.branched is None or (memory.branch is not None) == self.branched)
             and (self.session is None or memory.session == str(self.session))
             and (self.used is None or (memory.use_count > 0) == self.used)
+            and memory.created_at_ms >= self.stored_from_ms
+            and (self.notes is None or memory.is_session_note == self.notes)
         )
 
 

@@ -19,6 +19,8 @@ PAUSE_MS = 10 * 60_000
 """Pause after a failed request; doubled with each further failure, at most `MOST_PAUSE_MS`."""
 MOST_PAUSE_MS = 6 * 3_600_000
 MOST_MARKS = 200
+MOST_DAYS = 30
+"""Most past days whose tokens an account keeps."""
 MOST_REQUESTS = 50
 """Most requests that are kept for one session, the newest."""
 
@@ -101,6 +103,15 @@ class Totals:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DayTokens:
+    """The tokens that a model took on one day."""
+
+    day: str
+    tokens: int
+    tokens_out: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Spending:
     """The account of a model for one purpose: counts since its first use, but `tokens` and `tokens_out` of `day` alone.
 
@@ -119,6 +130,7 @@ class Spending:
         in_a_row: failures since the last answer.
         paused_until_ms: no request is sent before; 0 = no pause.
         error: what went wrong last.
+        past: the days before `day` on which the model was asked, the newest first, at most `MOST_DAYS`.
     """
 
     day: str = ""
@@ -132,11 +144,21 @@ class Spending:
     in_a_row: int = 0
     paused_until_ms: int = 0
     error: str = ""
+    past: tuple[DayTokens, ...] = ()
+
+    @property
+    def days(self) -> tuple[DayTokens, ...]:
+        """Return the tokens of each day on which the model was asked, the newest first."""
+        spent = bool(self.tokens or self.tokens_out)
+        newest = (DayTokens(day=self.day, tokens=self.tokens, tokens_out=self.tokens_out),) if spent else ()
+        return (*newest, *self.past)
 
     def as_of(self, now_ms: int) -> Spending:
-        """Return this account as of `now_ms`: on another day than `day` with 0 tokens; all other counts stay."""
+        """Return this account as of `now_ms`: on another day than `day` with 0 tokens of today; all other counts stay."""
         today = day_of(now_ms)
-        return self if self.day == today else replace(self, day=today, tokens=0, tokens_out=0)
+        if self.day == today:
+            return self
+        return replace(self, day=today, tokens=0, tokens_out=0, past=self.days[:MOST_DAYS])
 
     def after_failure(self, error: str, *, now_ms: int, pause_ms: int = PAUSE_MS) -> Spending:
         """Return the account after a failed request, with a pause that doubles with each failure in a row."""

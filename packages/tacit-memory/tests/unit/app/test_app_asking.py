@@ -325,6 +325,20 @@ def test_the_budget_of_the_day_holds(open_day) -> None:
     assert day.engine.status().anticipation.asked == 2
 
 
+def test_each_day_tells_its_tokens_and_its_cost_once_the_prices_are_known(open_day) -> None:
+    priced = {"price_in": 2.0, "price_out": 10.0}
+    for prices, costs in (({}, [None, None]), (priced, [0.0004, 0.002])):
+        day = open_day(pause=FakeWriter([named(tokens=900), named(tokens=100)]), anticipate=prices)
+        day.prompt("Build the exporter.")
+        day.stop()
+        day.clock.advance(86_400_000)
+        day.stop("Next day.")
+        told = day.engine.status().anticipation.days
+        assert [(one.tokens, one.tokens_out) for one in told] == [(100, 20), (900, 20)]
+        assert [one.cost for one in told] == costs
+        assert told[0].day > told[1].day
+
+
 @pytest.mark.parametrize(
     "settings",
     [

@@ -46,27 +46,33 @@ def test_status_tells_counts_here_and_why_it_was_silent(tacit):
     said = tacit("status")
     assert said.code == 0
     assert "1 memory: 1 preference" in said.out
-    assert "prompt: 1 x the prompt asks for no work" in said.out
+    assert "1 x the prompt asks for no work" in said.out
+    assert "given before 0 of 1 prompt;" in " ".join(said.out.split())
     facts = tacit("status", "--json").json
     assert facts["here"]["kinds"] == {"preference": 1}
     assert facts["prompts"][0]["silence"] == "the prompt asks for no work, such as thanks or a greeting"
     assert facts["prompts"][0]["session"] == "claude-code/s1"
 
 
-def test_status_counts_silences_by_surface_and_cause(tacit):
+def test_status_counts_silences_by_cause_and_start_packs_apart_from_prompts(tacit):
     tacit("remember", RULE, "--when", "edit_code")
     for number, prompt in enumerate(("thanks!", "hello", "#notacit change the parser")):
         session(tacit, name=f"s{number}", prompt=prompt)
-    silences = tacit("status", "--json").json["engine"]["silences"]
-    prompts = {each["cause"]: each["count"] for each in silences if each["surface"] == "prompt"}
-    assert prompts == {"nothing_coming": 2, "opted_out": 1}
+    week = tacit("status", "--json").json["week"]
+    assert {each["cause"]: each["count"] for each in week["silences"]} == {
+        "nothing_coming": 2,
+        "opted_out": 1,
+    }
+    counts = {each["surface"]: (each["injections"], each["recalls"]) for each in week["surfaces"]}
+    assert counts["prompt"] == (0, 3)
+    assert "start" in counts
 
 
 def test_status_says_in_words_that_nothing_was_asked_yet(tacit):
     tacit.daemon.ensure_running()
     said = tacit("status")
     assert "no session has asked the memory" in said.out
-    assert "0 of the last 0" not in said.out
+    assert "0 of 0" not in said.out
 
 
 def test_status_tells_a_host_that_is_not_here_from_one_that_is_not_connected(tacit):

@@ -110,7 +110,7 @@ class Use:
 class Series:
     """Numbers from `since_ms` to `until_ms` in buckets of `bucket_ms`, oldest first, none left out.
 
-    `recalls` = traces in that time, and `surfaces` what came of them; `noted` = memories stored in that time; `complete` = False where older ones have gone already; `marks` = settings changed and memories
+    `recalls` = how often the memory was asked in that time, and `surfaces` what came of them; `noted` = memories stored in that time; `complete` = False where older ones have gone already; `marks` = settings changed and memories
     imported in that time.
     """
 
@@ -192,7 +192,9 @@ def series_of(
     first = max(since_ms // bucket_ms, (until_ms - 1) // bucket_ms - MOST_BUCKETS + 1)
     count = max(0, (until_ms - 1) // bucket_ms - first + 1)
     since_ms = first * bucket_ms
-    inside = [fact for fact in facts if since_ms <= fact.at_ms < until_ms]
+    # What the preset switches off was not asked: it is no recall, and its silence says nothing of the memory.
+    asked = [fact for fact in facts if fact.cause is not SilenceCause.OFF_IN_PRESET]
+    inside = [fact for fact in asked if since_ms <= fact.at_ms < until_ms]
     by_bucket: list[list[Fact]] = [[] for _ in range(count)]
     for fact in inside:
         by_bucket[fact.at_ms // bucket_ms - first].append(fact)
@@ -346,14 +348,13 @@ class Charts:
 
     def _noted(self, since_ms: int, until_ms: int) -> int:
         """Count the memories that were stored in that time, whatever became of them; digests and task lists of sessions are none."""
-        count, after = 0, None
-        while True:
-            where = MemoryFilter(statuses=None, after=after)
-            memories = self._store.list_memories(where, scope=self._store.scopes(), limit=_BATCH)
-            count += sum(since_ms <= m.created_at_ms < until_ms and not m.is_session_note for m in memories)
-            if len(memories) < _BATCH or memories[-1].created_at_ms < since_ms:
-                return count
-            after = (memories[-1].created_at_ms, memories[-1].id)
+        where = MemoryFilter(statuses=None, notes=False)
+        scope = self._store.scopes()
+
+        def stored_from(at_ms: int) -> int:
+            return self._store.count_memories(replace(where, stored_from_ms=at_ms), scope=scope)
+
+        return stored_from(since_ms) - stored_from(until_ms)
 
     def _prompt_cache_shares(self, *, since_ms: int, until_ms: int) -> tuple[cache_meter.CacheShare, ...]:
         """Return one `CacheShare` for each placement (what a prompt cache could keep), followed by one for each host (what its provider kept)."""

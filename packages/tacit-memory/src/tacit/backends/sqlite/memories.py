@@ -30,6 +30,7 @@ from tacit.backends.codec import clean_text, decode, decode_memory, decode_reaso
 from tacit.backends.sqlite.connection import StoredScope, visible_numbers
 from tacit.model.evidence import Hit
 from tacit.model.ids import LEAST_ENDING
+from tacit.model.kinds import SESSION_NOTES
 from tacit.model.memory import Memory, Relation, RelationType, Sensitivity, TrustTier
 from tacit.model.scope import ScopeFilter
 from tacit.ports.models import EmbedderIdentity, Vectors
@@ -45,6 +46,11 @@ _BATCH = 1000
 
 _IN_SCOPE = "scope IN (SELECT value FROM json_each(:scopes))"
 _GREATEST = "\U0010ffff"
+_NOTE = (
+    f"(kind IN ({','.join(repr(kind) for kind in SESSION_NOTES)}) AND json_extract(body, '$.provenance.source') = 'session'"
+    " AND coalesce(json_extract(body, '$.provenance.span'), '') = '')"
+)
+"""`Memory.is_session_note` in SQL."""
 _INDEXED_STATUSES = (("active",), ("quarantined",))
 
 
@@ -348,7 +354,7 @@ def _filters(where: MemoryFilter, values: dict[str, object], *, past: bool) -> l
             tests.append(
                 f"EXISTS (SELECT 1 FROM memories AS m WHERE m.number = v.memory AND {among.format('m.body')})"
             )
-    tests += _flags(where, past=past)
+    tests += _flags(where, values, past=past)
     if where.after is not None:
         values |= {"after_ms": where.after[0], "after_id": clean_text(where.after[1])}
         created, name = _column("created_at_ms", past=past), _column("id", past=past)
@@ -356,13 +362,19 @@ def _filters(where: MemoryFilter, values: dict[str, object], *, past: bool) -> l
     return tests
 
 
-def _flags(where: MemoryFilter, *, past: bool) -> list[str]:
+def _flags(where: MemoryFilter, values: dict[str, object], *, past: bool) -> list[str]:
     tests: list[str] = []
     if where.pinned is not None:
         column = "json_extract(body, '$.pinned')" if past else "pinned"
         tests.append(f"{column} = {int(where.pinned)}")  # a literal, as the partial index has it
     if where.branched is not None:
         tests.append(f"json_extract(body, '$.branch') IS {'NOT ' if where.branched else ''}NULL")
+    if where.notes is not None:
+        note = _NOTE.replace("kind IN", f"{_column('kind', past=past)} IN")
+        tests.append(f"{note} = {int(where.notes)}")
+    if where.stored_from_ms:
+        values["stored_from"] = where.stored_from_ms
+        tests.append(f"{_column('created_at_ms', past=past)} >= :stored_from")
     if where.used is not None:
         tests.append(f"({_column('use_count', past=past)} > 0) = {int(where.used)}")
     if where.given is not None:
