@@ -12,8 +12,8 @@ from tacit.errors import InvalidInput
 
 pytest.importorskip("psycopg")
 
+from tacit_server.logs import check_account_name
 from tacit_server.main import (
-    checked_account,
     checked_networks,
     refuse_broken_certificate,
     refuse_open_address,
@@ -62,11 +62,11 @@ def test_a_certificate_that_cannot_be_read_is_named(tmp_path):
 @pytest.mark.parametrize("name", ["", "Ana", "ana.ruiz", "-ana", "a" * 41, "ana ruiz", "ána"])
 def test_names_of_accounts(name):
     with pytest.raises(InvalidInput):
-        checked_account(name)
+        check_account_name(name)
 
 
 def test_a_plain_name_is_kept():
-    assert checked_account("ana-ruiz-2") == "ana-ruiz-2"
+    assert check_account_name("ana-ruiz-2") == "ana-ruiz-2"
 
 
 def test_what_is_no_network():

@@ -195,8 +195,8 @@ def account_of(token_or_code: str, separator: str) -> str:
     return name if ACCOUNT.fullmatch(name) else ""
 
 
-def check_account_name(name: str, *, what: str = "an account") -> None:
-    """Refuse a name that does not have the form of an account's name.
+def check_account_name(name: str, *, what: str = "an account") -> str:
+    """Return `name` if it has the form of an account's name.
 
     Raises:
         InvalidInput: the name holds other characters than lower-case letters, digits and hyphens, or is too long. The message says that it cannot name `what`.
@@ -206,6 +206,7 @@ def check_account_name(name: str, *, what: str = "an account") -> None:
             f"{name[:60]!r} cannot name {what}.",
             hint=f"Use at most {MAX_ACCOUNT} lower-case letters, digits and hyphens.",
         )
+    return name
 
 
 def hash_of(secret: str) -> str:

