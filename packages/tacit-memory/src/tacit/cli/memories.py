@@ -475,7 +475,7 @@ def edit(
         return
     changed = answer["memory"]
     print_line(
-        f"changed {changed['id']} [{changed['kind']}] {changed['content']}\n  when: {when_of(changed)}"
+        f"changed {changed['id']} [{changed['kind']}] {changed['content']}\n  when: {shown_when(changed)}"
     )
 
 

@@ -78,7 +78,7 @@ def over_time(series: dict[str, Any]) -> None:
     ]
     print_line()
     columns = ("when (UTC)", "given", "silences", "tokens, start too", "p50", "precision")
-    print_rows("Over time", columns, rows, empty="No recall in this period.")
+    print_rows("Over time", columns, rows, empty="No session asked the memory in this period.")
     print_line(feedback_text(series))
     if not series["complete"] and buckets:
         print_line(f"There are no records from before {rows[0][0]} (retention.traces, retention.trace_days).")

@@ -415,7 +415,7 @@ def _engine_rows(facts: StatusFacts) -> list[tuple[str, str]]:
 
     engine, visible = facts["engine"], facts["here"]
     if engine is None or visible is None:
-        return [("in all", format_size(facts["store_bytes"]) if facts["store_bytes"] else "none yet")]
+        return [("store", format_size(facts["store_bytes"]) if facts["store_bytes"] else "none yet")]
     store = engine["store"]
     total = sum(visible["kinds"].values())
     kinds = ", ".join(

@@ -49,7 +49,7 @@ def test_what_happened_is_told_in_tables_and_as_json(tacit):
     assert fresh.code == 0
     for words in (
         "Nothing is stored.",
-        "No recall in this period.",
+        "No session asked the memory in this period.",
         "recall.holdout",
         "No memory has been injected yet",
     ):

@@ -32,7 +32,7 @@ Kinds = Annotated[
 ]
 Sources = Annotated[
     list[str] | None,
-    typer.Option("--source", help="Only from this source, such as an imported file; may be repeated."),
+    typer.Option("--source", help="Only from this source, as the list names it; may be repeated."),
 ]
 Causes = Annotated[
     list[str] | None,
