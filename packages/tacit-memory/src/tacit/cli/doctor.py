@@ -71,7 +71,11 @@ def doctor(
         print_line()
         doubtful = sum(finding.state == "warn" for finding in findings)
         summary = f"{broken} of {len(findings)} checks failed." if broken else "All checks passed."
-        print_line(f"{summary} {doubtful} more need{'s' if doubtful == 1 else ''} attention (warn)." if doubtful else summary)
+        print_line(
+            f"{summary} {doubtful} more need{'s' if doubtful == 1 else ''} attention (warn)."
+            if doubtful
+            else summary
+        )
     if broken:
         raise typer.Exit(SOME_PROBLEM)
 
