@@ -21,7 +21,7 @@ OTHER = "other"
 """The name of what changed the relevance after the gate: the age of the memory, its uses, a model in the pause."""
 _WORDS: dict[str, tuple[str, str, str]] = {
     "cosine": ("meaning", "it is near in meaning", "it is far in meaning"),
-    "character": ("spelling", "it is spelled alike", "it is spelled otherwise"),
+    "character": ("spelling", "it is spelled alike", "it is spelled differently"),
     "rare": ("rare words", "it shares a rare word with the prompt", "it shares no rare word with the prompt"),
     "covered": ("the prompt's words", "it holds many of the prompt's words", "it holds few of the prompt's words"),
     "nearness": ("this project", "the prompt is about this project", "the prompt is far from all of this project"),
@@ -30,7 +30,7 @@ _WORDS: dict[str, tuple[str, str, str]] = {
     OTHER: ("age and use", "it was used before", "it is old or was seldom used"),
 }  # fmt: skip
 """By part: its name for people, and what is said where it speaks for a memory, and where it speaks against it."""
-_LEAST_TOLD = 10
+_LEAST_TOLD = 12
 """Points from which a part is told in a sentence."""
 _MOST_TOLD = 2
 
@@ -83,12 +83,12 @@ def _log_odds(probability: float) -> float:
 
 
 def points_text(evidence: Iterable[EvidencePart]) -> str:
-    """Return the points as a sum in one line, the greatest first: "74 of 100 points: meaning +41, next to the others +33"; "" = nothing was summed."""
+    """Return the points as a sum in one line, the greatest first: "74 points, 100 are needed: meaning +41, next to the others +33"; "" = nothing was summed."""
     told = sorted(evidence, key=lambda part: -part.points)
     if not told:
         return ""
     terms = ", ".join(f"{part.text} {part.points:+d}" for part in told if part.points)
-    return f"{sum(part.points for part in told)} of {NEEDED} points{f': {terms}' if terms else ''}"
+    return f"{sum(part.points for part in told)} points, {NEEDED} are needed{f': {terms}' if terms else ''}"
 
 
 def common_text(evidence: Iterable[EvidencePart]) -> str:

@@ -208,7 +208,7 @@ def _print_candidates(trace: dict[str, Any], chosen: set[str]) -> None:
 
 
 def points_line(evidence: list[dict[str, Any]]) -> str:
-    """Return what adds up to a relevance, in one line: "74 of 100 points: meaning +41, ..."; "" = nothing was summed."""
+    """Return what adds up to a relevance, in one line: "74 points, 100 are needed: meaning +41, ..."; "" = nothing was summed."""
     from tacit.app.evidence import EvidencePart, points_text
 
     return points_text(EvidencePart(**part) for part in evidence)

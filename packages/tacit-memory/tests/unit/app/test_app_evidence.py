@@ -47,7 +47,7 @@ def test_where_rules_decide_or_nothing_is_needed_nothing_is_summed():
 
 def test_the_sum_is_told_in_one_line_the_greatest_first():
     told = points_text(evidence(rare=-0.1, cosine=1.0, covered=0.0, alone=0.5))
-    assert told == "70 of 100 points: meaning +50, next to the others +25, rare words -5"
+    assert told == "70 points, 100 are needed: meaning +50, next to the others +25, rare words -5"
 
 
 @pytest.mark.parametrize(
