@@ -32,10 +32,6 @@ def newest(sandbox):
     return sandbox.stub.agent_requests[-1]
 
 
-def blocks(request) -> int:
-    return len(request.find(BLOCK))
-
-
 @proves("claude-code", "start")
 def test_a_rule_stated_in_one_session_is_there_when_the_next_one_starts(sandbox, installed, report):
     first = installed.ask("Remember that we always run `make lint` before committing.")
@@ -50,23 +46,9 @@ def test_a_rule_stated_in_one_session_is_there_when_the_next_one_starts(sandbox,
     report("claude turn with Tacit", f"{first.took_ms:.0f} ms, {second.took_ms:.0f} ms")
 
 
-@proves("claude-code", "prompt")
-def test_a_prompt_gets_the_decision_that_governs_it_and_others_get_nothing(sandbox, installed):
-    with installed.session() as session:
-        session.ask("hello")
-        sandbox.remember(CHECKOUT, kind="decision")
-        for prompt in ("What is the capital of France?", "yes", "thanks, that is all"):
-            session.ask(prompt)
-            assert blocks(newest(sandbox)) == 0, prompt
-        session.ask("Build the card form for payments on the checkout page.")
-        request = newest(sandbox)
-        assert len(request.find("Stripe Checkout")) == 1
-        (place,) = find_places(request.body, "Stripe Checkout")
-        assert place.path.startswith(f"messages[{len(request.messages) - 1}]")
-
-
 @proves("claude-code", "action", "failure")
 def test_each_call_gets_the_memory_for_it(sandbox, installed):
+    sandbox.configure("recall:\n  blocking: true\n")
     file = sandbox.write("app/payments.py", "def total(prices):\n    return sum(prices)\n")
     sandbox.write(
         "Makefile", "schema:\n\t@echo \"ModuleNotFoundError: No module named 'orders_schema'\" >&2; exit 1\n"
@@ -75,7 +57,13 @@ def test_each_call_gets_the_memory_for_it(sandbox, installed):
         {"file_path": str(file), "old_string": "sum(prices)", "new_string": "sum(prices, 0)"},
         {"file_path": str(file), "old_string": "sum(prices, 0)", "new_string": "sum(prices, 1)"},
     ]
-    commands = ("git log --oneline -1", "git commit --allow-empty -m x", "make schema")
+    commands = (
+        "git log --oneline -1",
+        "git commit --allow-empty -m x",
+        "make schema",
+        "git config --add shop.release yes",
+        "git config --add shop.release yes",
+    )
     calls = (
         CallTool(name="Read", input={"file_path": str(file)}),
         *(CallTool(name="Edit", input=edit) for edit in edits),
@@ -89,9 +77,11 @@ def test_each_call_gets_the_memory_for_it(sandbox, installed):
         rule = "Commit messages end with the order number, e.g. `(ORD-12)`."
         sandbox.remember(rule, kind="preference", when="commit, about:commit message")
         sandbox.remember(FIX, kind="error_pattern")
+        freeze = "Nobody changes the configuration without asking the release manager."
+        sandbox.remember(freeze, kind="preference", when="cmd:git config, blocking")
         sandbox.stub.clear()
         assert session.ask("go on with step three of the list").text == "done"
-    asked, before_edit, _, edited, log, commit, last = sandbox.stub.agent_requests
+    asked, before_edit, _, edited, log, commit, last, refused, allowed = sandbox.stub.agent_requests
 
     assert not asked.find("integer cents")
     assert before_edit.find("integer cents"), "the rule has to be there when the model writes its edit"
@@ -114,34 +104,28 @@ def test_each_call_gets_the_memory_for_it(sandbox, installed):
     (place,) = find_places(last.body, "make generate")
     assert "PostToolUseFailure" in place.text
 
-
-@proves("claude-code", "action")
-def test_a_blocking_rule_refuses_its_call_once(sandbox, installed):
-    (sandbox.tacit_home / "config.yaml").write_text("recall:\n  blocking: true\n", "utf-8")
-    identity = "-c user.name=a -c user.email=a@localhost"
-    command = f"git {identity} commit --allow-empty -m release"
-    commit = CallTool(name="Bash", input={"command": command, "description": "commit"})
-    sandbox.stub.script.append(ScriptedReply(when="step seven", answers=(commit, commit, Say(text="done"))))
-    rule = "Nobody commits during the freeze without asking the release manager."
-    with installed.session() as session:
-        session.ask("hello")
-        sandbox.remember(rule, kind="preference", when="cmd:git commit, blocking")
-        sandbox.stub.clear()
-        session.ask("go on with step seven of the list")
-    first, second, third = sandbox.stub.agent_requests
-    commits = (sandbox.project / ".git" / "logs" / "HEAD").read_text("utf-8").count("release")
-    assert commits == 1, "the first call is refused, the second runs"
-    assert not first.find("release manager")
-    assert len(second.find("release manager")) == 1, "with the reason"
-    assert len(third.find("release manager")) == 1, "said once"
+    assert not last.find("release manager")
+    assert len(refused.find("release manager")) == 1, "refused with the reason"
+    assert len(allowed.find("release manager")) == 1, "said once"
+    assert (sandbox.project / ".git" / "config").read_text("utf-8").count("release = yes") == 1, (
+        "the first call is refused, the second runs"
+    )
 
 
-def test_nothing_is_handed_over_twice(sandbox, installed):
+@proves("claude-code", "prompt")
+def test_a_prompt_gets_the_decision_that_governs_it_others_get_nothing_and_nothing_comes_twice(
+    sandbox, installed
+):
     sandbox.remember("We always run `make lint` before committing.", kind="preference")
     with installed.session() as session:
         first = session.ask("Commit what we have.")
         sandbox.remember(CHECKOUT, kind="decision")
+        session.ask("What is the capital of France?")
+        assert not newest(sandbox).find("Stripe Checkout")
         session.ask("Build the card form for payments on the checkout page.")
+        request = newest(sandbox)
+        (place,) = find_places(request.body, "Stripe Checkout")
+        assert place.path.startswith(f"messages[{len(request.messages) - 1}]")
         session.ask("Now the card form for payments in the mobile checkout, then commit.")
         session.ask("Commit again.")
         request = newest(sandbox)

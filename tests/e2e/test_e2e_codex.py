@@ -35,7 +35,7 @@ def installed(sandbox, codex):
 @pytest.fixture
 def at_the_moment(sandbox, codex):
     """Installed, and no session starts with what its prompts and calls need."""
-    sandbox.configure("recall:\n  budgets:\n    start: 0\n")
+    sandbox.configure("recall:\n  blocking: true\n  budgets:\n    start: 0\n")
     codex.install("--trust-hooks")
     sandbox.wake_daemon()
     return codex
@@ -94,10 +94,8 @@ def test_a_rule_stated_in_one_session_stands_before_the_first_prompt_of_the_next
 def test_a_prompt_gets_the_decision_that_governs_it_and_others_get_nothing(sandbox, at_the_moment):
     installed = at_the_moment
     sandbox.remember(CHECKOUT, kind="decision")
-    session = installed.ask("good morning").session_id
-    for prompt in ("What is the capital of France?", "yes", "thanks, that is all"):
-        installed.ask(prompt, resume=session)
-        assert not newest(sandbox).find(BLOCK), prompt
+    session = installed.ask("What is the capital of France?").session_id
+    assert not newest(sandbox).find(BLOCK)
     asked = "Customers want to enter their credit card right on our page. Please build that."
     installed.ask(asked, resume=session)
     request = newest(sandbox)
@@ -119,6 +117,7 @@ def test_each_call_gets_the_memory_for_it_between_the_call_and_its_result(sandbo
     )
     commands = (
         "sed -n '1,40p' app/payments.py", patch, "git log --oneline -1", "git commit --allow-empty -m x", error, "make schema",
+        "git config --add shop.release yes", "git config --add shop.release yes",
     )  # fmt: skip
     sandbox.stub.script.append(
         ScriptedReply(when="step three", answers=(*map(shell, commands), Say(text="done")))
@@ -128,8 +127,10 @@ def test_each_call_gets_the_memory_for_it_between_the_call_and_its_result(sandbo
     rule = "Commit messages end with the order number, e.g. `(ORD-12)`."
     sandbox.remember(rule, kind="preference", when="commit, about:commit message")
     sandbox.remember(FIX, kind="error_pattern")
+    freeze = "Nobody changes the configuration without asking the release manager."
+    sandbox.remember(freeze, kind="preference", when="cmd:git config, blocking")
     at_the_moment.ask("go on with step three of the list")
-    asked, _, patched, log, commit, echo, make = sandbox.stub.agent_requests
+    asked, _, patched, log, commit, echo, make, refused, allowed = sandbox.stub.agent_requests
 
     assert not asked.find("integer cents")
     read, wrote = '"function_call", .*sed -n', '"function_call", .*apply_patch'
@@ -149,27 +150,13 @@ def test_each_call_gets_the_memory_for_it_between_the_call_and_its_result(sandbo
     found = order(make, "make schema.*call_id", "make generate", result)
     assert found[-2:] == ["make generate", result]
 
-
-@proves("codex", "action")
-def test_a_blocking_rule_refuses_its_call_once(sandbox, codex):
-    sandbox.configure("recall:\n  blocking: true\n  budgets:\n    start: 0\n")
-    codex.install("--trust-hooks")
-    sandbox.wake_daemon()
-    commit = shell(
-        "touch ran && git -c user.name=a -c user.email=a@localhost commit --allow-empty -m release"
+    assert not make.find("release manager")
+    assert len(refused.find("release manager")) == 1, "refused with the reason"
+    assert len(allowed.find("release manager")) == 1, "said once"
+    assert "exited with code 0" in json.dumps(allowed.messages[-1]), (
+        "the first call is refused, the second runs"
     )
-    sandbox.stub.script.append(ScriptedReply(when="step seven", answers=(commit, commit, Say(text="done"))))
-    rule = "Nobody commits during the freeze without asking the release manager."
-    sandbox.remember(rule, kind="preference", when="cmd:git commit, blocking")
-    turn = codex.ask("go on with step seven of the list")
-    first, second, third = sandbox.stub.agent_requests
-    ran = [
-        e for e in turn.events if e["type"] == "item.completed" and e["item"]["type"] == "command_execution"
-    ]
-    assert len(ran) == 1, "the first call is refused, the second runs"
-    assert not first.find("release manager")
-    assert len(second.find("release manager")) == 1, "with the reason"
-    assert len(third.find("release manager")) == 1, "said once"
+    assert (sandbox.project / ".git" / "config").read_text("utf-8").count("release = yes") == 1
 
 
 @proves("codex", "subagent")

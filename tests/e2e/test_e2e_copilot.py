@@ -67,23 +67,10 @@ def test_a_rule_stated_in_one_session_is_there_when_the_next_one_starts(sandbox,
     report("copilot turn with Tacit", f"{first.took_ms:.0f} ms, {second.took_ms:.0f} ms")
 
 
-@proves("copilot", "prompt")
-def test_a_prompt_gets_the_decision_that_governs_it_and_others_get_nothing(sandbox, installed):
-    with installed.session() as session:
-        session.ask("hello")
-        sandbox.remember(CHECKOUT, kind="decision")
-        for prompt in ("What is the capital of France?", "yes", "thanks, that is all"):
-            session.ask(prompt)
-            assert blocks(newest(sandbox)) == 0, prompt
-        session.ask("Build the card form for payments on the checkout page.")
-        request = newest(sandbox)
-        place = place_of(request, "Stripe Checkout")
-        assert place.path.startswith(f"messages[{len(request.messages) - 1}]")
-        assert place.text.index("card form") < place.text.index("<system_reminder>") < place.offset
-
-
-@proves("copilot", "action", "failure")
-def test_each_call_gets_the_memory_for_it(sandbox, installed):
+@proves("copilot", "prompt", "subagent", "action", "failure")
+def test_prompts_subagents_and_calls_get_the_memory_for_each(sandbox, installed):
+    """In one session: a prompt, a subagent, calls, failures, and at last a rule that refuses a call."""
+    sandbox.configure("recall:\n  blocking: true\n")
     file = sandbox.write("app/payments.py", "def total(prices):\n    return sum(prices)\n")
     sandbox.write("Makefile", FAILING)
     script(
@@ -97,8 +84,22 @@ def test_each_call_gets_the_memory_for_it(sandbox, installed):
         CallTool(name="edit", input={"path": str(sandbox.project / "app" / "ledger.py"), "old_str": "a", "new_str": "b"}),
     )  # fmt: skip
     fix = "`ENOENT: no such file or directory, open app/ledger.py` means that `make ledger` has not been run."
+    task = {"agent_type": "task", "name": "pay", "description": "card form", "mode": "sync",
+            "prompt": "Build the card form for payments on the checkout page."}  # fmt: skip
+    sandbox.stub.script.append(ScriptedReply(when="Build the card form", answers=(Say(text="built"),)))
+    script(sandbox, "step nine", CallTool(name="task", input=task))
+    release = bash("git -c user.name=a -c user.email=a@localhost commit --allow-empty -m release")
+    script(sandbox, "step seven", release, release)
     with installed.session() as session:
         session.ask("hello")
+        sandbox.remember(CHECKOUT, kind="decision")
+        session.ask("What is the capital of France?")
+        assert blocks(newest(sandbox)) == 0
+        sandbox.stub.clear()
+        session.ask("go on with step nine of the list")
+        delegates, inside, last = sandbox.stub.agent_requests
+        session.ask("Make the card form for payments on the checkout page.")
+        prompted = newest(sandbox)
         sandbox.remember(CENTS, kind="decision", files=("app/payments.py",))
         rule = "Commit messages end with the order number, e.g. `(ORD-12)`."
         sandbox.remember(rule, kind="preference", when="commit, about:commit message")
@@ -106,7 +107,21 @@ def test_each_call_gets_the_memory_for_it(sandbox, installed):
         sandbox.remember(fix, kind="error_pattern")
         sandbox.stub.clear()
         assert session.ask("go on with step three of the list").text.endswith("done")
-    asked, before_edit, edited, log, commit, make, missing = sandbox.stub.agent_requests
+        asked, before_edit, edited, log, commit, make, missing = sandbox.stub.agent_requests
+        rule = "Nobody commits during the freeze without asking the release manager."
+        sandbox.remember(rule, kind="preference", when="cmd:git commit, blocking")
+        sandbox.stub.clear()
+        session.ask("go on with step seven of the list")
+        first, second, third = sandbox.stub.agent_requests
+
+    assert not delegates.find("Stripe Checkout")
+    place = place_of(inside, "Stripe Checkout")
+    assert place.offset < place.text.index("Build the card form"), "in front of its task"
+    assert not last.find("Stripe Checkout"), "the main agent was not asked to pay"
+
+    place = place_of(prompted, "Stripe Checkout")
+    assert place.path.startswith(f"messages[{len(prompted.messages) - 1}]")
+    assert place.text.index("card form") < place.text.index("<system_reminder>") < place.offset
 
     assert not asked.find("integer cents")
     place = place_of(before_edit, "integer cents")
@@ -130,24 +145,10 @@ def test_each_call_gets_the_memory_for_it(sandbox, installed):
     assert "postToolUseFailure" in place.text, "a tool that fails by itself"
     assert place.path.startswith(f"messages[{len(missing.messages) - 1}]"), "a message behind the result"
 
-
-@proves("copilot", "action")
-def test_a_blocking_rule_refuses_its_call_once(sandbox, installed):
-    (sandbox.tacit_home / "config.yaml").write_text("recall:\n  blocking: true\n", "utf-8")
-    commit = bash("git -c user.name=a -c user.email=a@localhost commit --allow-empty -m release")
-    script(sandbox, "step seven", commit, commit)
-    rule = "Nobody commits during the freeze without asking the release manager."
-    with installed.session() as session:
-        session.ask("hello")
-        sandbox.remember(rule, kind="preference", when="cmd:git commit, blocking")
-        sandbox.stub.clear()
-        session.ask("go on with step seven of the list")
-    first, second, third = sandbox.stub.agent_requests
     commits = (sandbox.project / ".git" / "logs" / "HEAD").read_text("utf-8").count("release")
     assert commits == 1, "the first call is refused, the second runs"
     assert not first.find("release manager")
-    place = place_of(second, "release manager")
-    assert place.text.startswith("Denied by preToolUse hook")
+    assert place_of(second, "release manager").text.startswith("Denied by preToolUse hook")
     assert len(third.find("release manager")) == 1, "said once"
 
 
@@ -168,24 +169,6 @@ def test_after_a_compaction_the_context_is_there_again_once(sandbox, installed):
         assert place.text.index("go on") < place.offset
         session.ask("and on")
         assert len(newest(sandbox).find("make lint")) == 1
-
-
-@proves("copilot", "subagent")
-def test_a_subagent_gets_the_rule_for_its_task(sandbox, installed):
-    task = {"agent_type": "task", "name": "pay", "description": "card form", "mode": "sync",
-            "prompt": "Build the card form for payments on the checkout page."}  # fmt: skip
-    sandbox.stub.script.append(ScriptedReply(when="Build the card form", answers=(Say(text="built"),)))
-    script(sandbox, "step nine", CallTool(name="task", input=task))
-    with installed.session() as session:
-        session.ask("hello")
-        sandbox.remember(CHECKOUT, kind="decision")
-        sandbox.stub.clear()
-        session.ask("go on with step nine of the list")
-    asked, inside, last = sandbox.stub.agent_requests
-    assert not asked.find("Stripe Checkout")
-    place = place_of(inside, "Stripe Checkout")
-    assert place.offset < place.text.index("Build the card form"), "in front of its task"
-    assert not last.find("Stripe Checkout"), "the main agent was not asked to pay"
 
 
 @proves("copilot", "start", "prompt")

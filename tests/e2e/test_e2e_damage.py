@@ -20,7 +20,6 @@ from tacit.model.scope import UNIVERSAL
 from tacit.providers.clock import SystemClock
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
-long = pytest.mark.long
 WORDS = "amber birch canyon delta ember fjord glacier harbor island juniper kettle lagoon meadow nectar orchard".split()
 SECRET = "The vault on the hill opens with quokka marmalade"
 
@@ -75,7 +74,7 @@ def damage_root(machine: Machine) -> None:
 
 
 def test_a_damaged_store_is_repaired_told_once_and_what_was_purged_stays_gone(machine):
-    """The main ways in one story; the tests marked `long` take each of them further."""
+    """The ways in one story; `test_sqlite_salvage.py` takes each of them further."""
     said = fill(machine, 30, check=False)
     damage_root(machine)
     line = told(machine)
@@ -104,39 +103,4 @@ def test_a_damaged_store_is_repaired_told_once_and_what_was_purged_stays_gone(ma
     assert "damaged" not in first_line(machine)
     assert len(machine.contents()) == 31
     machine.stop()
-    assert holding(machine.home.root, "quokka") == []
-
-
-@long
-def test_purge_damage_restore_and_the_statement_is_nowhere(machine):
-    fill(machine, 5)
-    machine.tacit("remember", SECRET)
-    (name,) = [
-        m["id"]
-        for m in json.loads(machine.tacit("list", "--json").stdout)["memories"]
-        if "quokka" in m["content"]
-    ]
-    manual = machine.root / "manual.db"
-    machine.tacit("backup", str(manual))
-    moved = machine.root / "moved.db"
-    machine.tacit("backup", str(moved.with_name("first.db")))
-    moved.with_name("first.db").rename(moved)  # a backup that the home knows nothing of any more
-    machine.tacit("stop")
-    damage.write(machine.home.database, 5 * damage.PAGE, b"\xee" * damage.PAGE)
-    machine.start()
-    machine.tacit("list")
-    machine.tacit("purge", name, "--yes")
-    assert holding(machine.home.root, "quokka") == []
-    assert b"quokka" not in manual.read_bytes()
-    machine.tacit("stop")
-    damage.write(machine.home.database, 5 * damage.PAGE, b"\xee" * damage.PAGE)
-    machine.start()
-    assert "quokka" not in " ".join(contents(machine))
-    assert holding(machine.home.root, "quokka") == []
-    assert b"quokka" in moved.read_bytes()
-    machine.tacit("restore", str(moved), "--yes")
-    found = contents(machine)
-    assert len(found) == 5
-    assert "quokka" not in " ".join(found)
-    machine.tacit("stop")
     assert holding(machine.home.root, "quokka") == []

@@ -34,13 +34,6 @@ def installed(sandbox, gemini):
     return gemini
 
 
-@pytest.fixture
-def silent_start(sandbox, installed):
-    """What a prompt or a call gets shows without a start pack, which would hold the few memories of a test."""
-    sandbox.configure(NO_START)
-    return installed
-
-
 def newest(sandbox):
     return sandbox.stub.agent_requests[-1]
 
@@ -49,8 +42,10 @@ def shell(command: str) -> CallTool:
     return CallTool(name="run_shell_command", input={"command": command, "description": "run it"})
 
 
-@proves("gemini", "start")
-def test_a_rule_stated_in_one_session_stands_behind_the_first_prompt_of_the_next(sandbox, installed, report):
+@proves("gemini", "start", "prompt")
+def test_a_rule_stated_in_one_session_starts_the_next_and_a_prompt_gets_the_decision_that_governs_it(
+    sandbox, installed, report
+):
     installed.ask("Remember that we always run `make lint` before committing.")
     assert not newest(sandbox).find(BLOCK)
     sandbox.wait_for_memory("make lint")
@@ -65,15 +60,11 @@ def test_a_rule_stated_in_one_session_stands_behind_the_first_prompt_of_the_next
     assert len(request.find("make lint")) == 1
     report("gemini turn with Tacit", f"{turn.took_ms:.0f} ms")
 
-
-@proves("gemini", "prompt")
-def test_a_prompt_gets_the_decision_that_governs_it_and_others_get_nothing(sandbox, silent_start):
+    sandbox.configure(NO_START)
     sandbox.remember(CHECKOUT, kind="decision")
-    for prompt in ("What is the capital of France?", "thanks, that is all"):
-        silent_start.ask(prompt)
-        assert not newest(sandbox).find(BLOCK), prompt
+    time.sleep(1.1)  # the daemon looks at the file once a second
     prompt = "Build the card form for payments on the checkout page."
-    silent_start.ask(prompt)
+    installed.ask(prompt)
     request = newest(sandbox)
     last = parts(request.messages[-1])
     assert last[-2] == prompt
@@ -82,7 +73,9 @@ def test_a_prompt_gets_the_decision_that_governs_it_and_others_get_nothing(sandb
 
 
 @proves("gemini", "action", "failure", "on_demand")
-def test_each_call_gets_the_memory_for_it_and_the_tools_of_the_server_answer(sandbox, silent_start):
+def test_each_call_gets_the_memory_for_it_and_the_tools_of_the_server_answer(sandbox, installed):
+    """Without a start pack, which would hold the few memories."""
+    sandbox.configure(NO_START + "  blocking: true\n")
     file = sandbox.write("app/payments.py", "def total(prices):\n    return sum(prices)\n")
     sandbox.write("Makefile", MAKEFILE)
     edit = {
@@ -95,6 +88,8 @@ def test_each_call_gets_the_memory_for_it_and_the_tools_of_the_server_answer(san
         shell("git commit -m x"),  # there is nothing to commit
         shell("make schema"),
         CallTool(name="mcp_tacit_memory_search", input={"query": "card form for payments"}),
+        shell("git config --add shop.release yes"),
+        shell("git config --add shop.release yes"),
         Say(text="done"),
     )
     sandbox.stub.script.append(ScriptedReply(when="step three", answers=answers))
@@ -103,10 +98,12 @@ def test_each_call_gets_the_memory_for_it_and_the_tools_of_the_server_answer(san
     sandbox.remember(rule, kind="preference", when="commit, about:commit message")
     sandbox.remember(FIX, kind="error_pattern")
     sandbox.remember(CHECKOUT, kind="decision")
-    assert silent_start.ask("go on with step three of the list").text == "done"
-    asked, read, _, status, commit, make, found = sandbox.stub.agent_requests
+    freeze = "Nobody changes the configuration without asking the release manager."
+    sandbox.remember(freeze, kind="preference", when="cmd:git config, blocking")
+    assert installed.ask("go on with step three of the list").text == "done"
+    asked, read, _, status, commit, make, found, refused, allowed = sandbox.stub.agent_requests
 
-    assert not asked.find("integer cents")
+    assert not asked.find(BLOCK), "nothing governs this prompt"
     assert read.find("integer cents"), "the rule has to be there when the model writes its edit"
     said = [part for content in found.messages for part in parts(content)]
     at = next(number for number, part in enumerate(said) if "integer cents" in part)
@@ -133,35 +130,26 @@ def test_each_call_gets_the_memory_for_it_and_the_tools_of_the_server_answer(san
     assert asked.find("^mcp_tacit_memory_search$")
     assert "Stripe Checkout" in parts(found.messages[-1])[0]
 
+    assert not found.find("release manager")
+    assert len(refused.find("release manager")) == 1, "with the reason"
+    assert len(allowed.find("release manager")) == 1, "said once"
+    config = (sandbox.project / ".git" / "config").read_text("utf-8")
+    assert config.count("release = yes") == 1, "the first call is refused, the second runs"
+
 
 @proves("gemini", "failure")
-def test_the_block_for_a_call_that_takes_no_text_comes_with_the_next_one_that_does(sandbox, silent_start):
+def test_the_block_for_a_call_that_takes_no_text_comes_with_the_next_one_that_does(sandbox, installed):
+    sandbox.configure(NO_START)
     fix = "`File not found` for app/rates.toml goes away once `make rates` has written it."
     missing = CallTool(name="read_file", input={"file_path": str(sandbox.project / "app/rates.toml")})
     answers = (missing, shell("true"), Say(text="done"))
     sandbox.stub.script.append(ScriptedReply(when="step eight", answers=answers))
     sandbox.remember(fix, kind="error_pattern", files=("app/rates.toml",))
-    silent_start.ask("go on with step eight of the list")
+    installed.ask("go on with step eight of the list")
     _, after_failure, after_success = sandbox.stub.agent_requests
     assert not after_failure.find("make rates"), "the client takes no text for a call that fails"
     assert len(after_success.find("make rates")) == 1
     assert "make rates" in parts(after_success.messages[-1])[0]
-
-
-@proves("gemini", "action")
-def test_a_blocking_rule_refuses_its_call_once(sandbox, installed):
-    sandbox.configure(NO_START + "  blocking: true\n")
-    commit = shell("git -c user.name=a -c user.email=a@localhost commit --allow-empty -m release")
-    sandbox.stub.script.append(ScriptedReply(when="step seven", answers=(commit, commit, Say(text="done"))))
-    rule = "Nobody commits during the freeze without asking the release manager."
-    sandbox.remember(rule, kind="preference", when="cmd:git commit, blocking")
-    installed.ask("go on with step seven of the list")
-    asked, second, third = sandbox.stub.agent_requests
-    commits = (sandbox.project / ".git" / "logs" / "HEAD").read_text("utf-8").count("release")
-    assert commits == 1, "the first call is refused, the second runs"
-    assert not asked.find("release manager")
-    assert len(second.find("release manager")) == 1, "with the reason"
-    assert len(third.find("release manager")) == 1, "said once"
 
 
 @proves("gemini", "compaction")

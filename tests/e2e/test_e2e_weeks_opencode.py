@@ -2,7 +2,7 @@
 
 `weeks/typed.yaml` and `weeks/opencode.yaml` hold what is said and done, `weeks/typed.given.yaml`, `ambient.txt` and `refresh.txt` what the model
 was given; `--renew-golden` writes these. Read them as a user would.
-The week of one preset is part of CI, the others are run by `just long`.
+They are run by `just long`; CI has the week of `multispace` in Claude Code, and OpenCode in `test_e2e_opencode.py` and `live/refresh`.
 """
 
 from __future__ import annotations
@@ -84,6 +84,7 @@ def test_a_week_in_opencode_brings_these_memories(sandbox, opencode, preset, set
     check_golden(WEEKS / f"{preset}.txt", "\n".join((*lines, "")))
 
 
+@pytest.mark.long
 @acceptance("typed", "WEEK")
 def test_a_week_of_typed_in_opencode(sandbox, opencode, check_golden):
     sandbox.configure("preset: typed\nembedder: {provider: minilm}\n")

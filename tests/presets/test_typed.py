@@ -130,40 +130,29 @@ def test_uses_count_up_to_ten(lab):
 
 
 @acceptance("typed", "2.2-task")
-@pytest.mark.parametrize(
-    ("prompt", "task"),
-    [
-        ("please fix the broken login form", "fix"),
-        ("the checkout shows an error since noon", "fix"),
-        ("implement a new export of invoices", "feature"),
-        ("refactor the basket, it grew too long", "refactor"),
-        ("raise the coverage of the basket module", "test"),
-        ("change the address of the warehouse", "general"),
-    ],
-)
-def test_words_tell_the_task(lab, prompt, task):
-    lab.know(f"{prompt} in memory", "preference")
-    lab.agent().prompt(prompt)
-    assert f"task {task}" in traced(lab, f"{prompt} in memory").reasons
+def test_words_tell_the_task(lab):
+    for number, (prompt, task) in enumerate((
+        ("please fix the broken login form", "fix"), ("the checkout shows an error since noon", "fix"),
+        ("implement a new export of invoices", "feature"), ("refactor the basket, it grew too long", "refactor"),
+        ("raise the coverage of the basket module", "test"), ("change the address of the warehouse", "general"),
+    )):  # fmt: skip
+        lab.know(f"{prompt} in memory", "preference")
+        lab.agent(f"s{number}").prompt(prompt)
+        assert f"task {task}" in traced(lab, f"{prompt} in memory").reasons, prompt
 
 
 @acceptance("typed", "2.2-types")
-@pytest.mark.parametrize(
-    ("prompt", "shut_out"),
-    [
-        ("please fix the broken login form", set()),
-        ("implement a better login form today", {"error_pattern"}),
-        ("refactor the broad login form today", {"error_pattern"}),
-        ("testing the login form comes next", {"decision"}),
-        ("change the login form as discussed", set()),
-    ],
-)
-def test_each_task_looks_at_its_types(lab, prompt, shut_out):
+def test_each_task_looks_at_its_types(lab):
     kinds = ("preference", "decision", "file_context", "error_pattern")
-    for kind in kinds:
-        lab.know(f"{prompt} {kind}", kind)
-    block = lab.agent().prompt(prompt)
-    assert {kind for kind in kinds if f"{prompt} {kind}" not in block} == shut_out
+    for number, (prompt, shut_out) in enumerate((
+        ("please fix the broken login form", set()), ("implement a better sign-up page today", {"error_pattern"}),
+        ("refactor the broad invoice export today", {"error_pattern"}), ("testing the basket total comes next", {"decision"}),
+        ("change the warehouse address as discussed", set()),
+    )):  # fmt: skip
+        for kind in kinds:
+            lab.know(f"{prompt} {kind}", kind)
+        block = lab.agent(f"s{number}").prompt(prompt)
+        assert {kind for kind in kinds if f"{prompt} {kind}" not in block} == shut_out, prompt
 
 
 @acceptance("typed", "2.2-many")
@@ -230,22 +219,22 @@ def test_what_is_certain_is_always_included(open_workplace):
 
 
 @acceptance("typed", "2.4")
-@pytest.mark.parametrize(
-    ("kind", "days"),
-    [("decision", 180), ("file_context", 90), ("error_pattern", 30), ("research", 45), ("outcome", 14),
-     ("goal", 60), ("preference", None)],
-)  # fmt: skip
-def test_recency_halves_by_type(open_workplace, kind, days):
+def test_recency_halves_by_type(open_workplace):
     lab = open_workplace(
         "typed", recall={"kinds": [], "typed": {"similarity": {}, "by_task": False, "least_importance": 0.0}}
     )
-    lab.know("fix login bug session new", kind)
-    lab.know("fix login bug session old", kind, days_ago=days or 4000)
-    lab.agent().prompt(LOGIN)
-    new, old = (traced(lab, f"fix login bug session {age}").relevance for age in ("new", "old"))
-    similar = [dict(traced(lab, f"fix login bug session {age}").scores)["semantic"] for age in ("new", "old")]
-    lost = (new - old) - 0.4 * (similar[0] - similar[1])
-    assert lost == pytest.approx(0.20 * 0.5 if days else 0.0, abs=2e-3)
+    for kind, days in (
+        ("decision", 180), ("file_context", 90), ("error_pattern", 30), ("research", 45), ("outcome", 14), ("goal", 60),
+        ("preference", None),
+    ):  # fmt: skip
+        subject = f"{kind[:4]}subject"
+        lab.know(f"fix {subject} bug session new", kind)
+        lab.know(f"fix {subject} bug session old", kind, days_ago=days or 4000)
+        lab.agent(kind).prompt(f"please fix the {subject} bug in the session module")
+        new, old = (traced(lab, f"fix {subject} bug session {age}") for age in ("new", "old"))
+        similar = [dict(one.scores)["semantic"] for one in (new, old)]
+        lost = (new.relevance - old.relevance) - 0.4 * (similar[0] - similar[1])
+        assert lost == pytest.approx(0.20 * 0.5 if days else 0.0, abs=2e-3), kind
 
 
 @acceptance("typed", "2.5-default", "2.5-fix")
@@ -344,7 +333,7 @@ def test_a_prompt_block_is_one_list_with_prefixes(lab):
 
 
 @acceptance("typed", "3.3-fit", "9.1-c", "11-budget")
-@pytest.mark.parametrize("budget", [120, 200, 500, 2000])
+@pytest.mark.parametrize("budget", [120, 500])
 def test_fifty_long_decisions_stay_within_the_budget(open_workplace, budget):
     lab = open_workplace("typed", recall={"budgets": {"start": budget}})
     for number in range(50):
@@ -629,18 +618,19 @@ TWINS = [
 
 @acceptance("typed", "9.2-twins")
 @pytest.mark.slow
-@pytest.mark.parametrize(("task", "wanted", "other"), TWINS)
-def test_twins_of_the_designs_pairs(open_workplace, minilm, task, wanted, other):
+def test_twins_of_the_designs_pairs(open_workplace, minilm):
     lab = open_workplace("typed", embedder=minilm)
-    for kind, content in (wanted, other):
-        lab.know(content, kind)
-    for answer in (
-        lab.agent().prompt(task),
-        use_tool(lab, "get_context_for_task", task_description=task),
-        use_tool(lab, "inject_context", topic=task),
-    ):
-        assert wanted[1] in answer
-        assert other[1] not in answer
+    for _, *pair in TWINS:
+        for kind, content in pair:
+            lab.know(content, kind)
+    for task, wanted, other in TWINS:
+        for answer in (
+            lab.agent(task).prompt(task),
+            use_tool(lab, "get_context_for_task", task_description=task),
+            use_tool(lab, "inject_context", topic=task),
+        ):
+            assert wanted[1] in answer
+            assert other[1] not in answer
 
 
 @acceptance("typed", "9.2-twins")
@@ -770,18 +760,17 @@ def test_sensitivity_limits_where_a_memory_appears(lab):
 
 
 @acceptance("typed", "7.2-patterns", "7.2-private-key")
-@pytest.mark.parametrize(
-    "secret",
-    [
+def test_what_looks_like_a_secret_is_not_injected(lab):
+    for number, secret in enumerate((
         "api_key = 'a9f8e7d6c5b4a3f2e1d0'",
         "password: hunter2-and-more",
         "sk-ant-api03-" + "a1B2" * 12,
         "-----BEGIN RSA PRIVATE KEY----- MIIEowIBAAKCAQEAx7Vq2f9 -----END RSA PRIVATE KEY-----",
-    ],
-)
-def test_what_looks_like_a_secret_is_not_injected(lab, secret):
-    lab.know(f"fix login bug session module with {secret}", "error_pattern")
-    assert secret not in lab.agent().prompt(LOGIN)
+    )):  # fmt: skip
+        lab.know(f"fix login bug session module with {secret}", "error_pattern")
+        block = lab.agent(f"s{number}").prompt(LOGIN)
+        assert "session module with" in block
+        assert secret not in block
 
 
 @acceptance("typed", "7.3-project")
@@ -910,20 +899,18 @@ def test_the_start_reads_fixed_lists(lab):
 
 
 @acceptance("typed", "8.1-newest")
-@pytest.mark.parametrize("surface", ["start", "prompt"])
 @pytest.mark.parametrize("kind", ["preference", "decision", "file_context", "error_pattern"])
-def test_of_equals_the_newest_come(open_workplace, kind, surface):
+def test_of_equals_the_newest_come(open_workplace, kind):
     """What is told last comes, though 25 of the kind are there that count the same."""
     lab = open_workplace("typed", recall={"budgets": {"start": 600, "prompt": 300}})
     same = "fix the login bug in the session module, case"
     for number in range(26):
         lab.know(f"{same} {number}", kind, days_ago=(25 - number) / 1440)  # of one day, a minute apart
-    agent = lab.agent()
-    block = agent.start() if surface == "start" else agent.prompt(LOGIN)
-    lines = lines_of(block)
-    assert len(lines) < 26
-    assert f"case {25} " in lines[0]
-    assert f"{same} 0 " not in block
+    for block in (lab.agent("start").start(), lab.agent("prompt").prompt(LOGIN)):
+        lines = lines_of(block)
+        assert len(lines) < 26
+        assert f"case {25} " in lines[0]
+        assert f"{same} 0 " not in block
 
 
 @acceptance("typed", "8.1-error")
@@ -1007,21 +994,20 @@ def minilm():
 
 @acceptance("typed", "9.2-a", "9.2-b", "9.2-c", "9.2-d")
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("query", "found", "left"),
-    [
+def test_the_shipped_model_prefers_what_belongs(open_workplace, minilm):
+    lab = open_workplace("typed", embedder=minilm, recall={"typed": {"min_prompt_chars": 0}})
+    for query, found, left in (
         ("fix the login bug", "Login timeout caused by missing await", "Use PostgreSQL for the database"),
         ("add authentication", "JWT vs session tokens decision", "CSS styling preferences"),
-    ],
-)
-def test_the_shipped_model_prefers_what_belongs(open_workplace, minilm, query, found, left):
-    lab = open_workplace("typed", embedder=minilm, recall={"typed": {"min_prompt_chars": 0}})
-    lab.know(left, "decision")
-    lab.know(found, "decision")
-    block = lab.agent().prompt(query)
-    assert left not in block
-    similar = {content: dict(traced(lab, content).scores).get("semantic", 0.0) for content in (found, left)}
-    assert similar[found] > similar[left]
+    ):
+        lab.know(left, "decision")
+        lab.know(found, "decision")
+        block = lab.agent(query).prompt(query)
+        assert left not in block
+        similar = {
+            content: dict(traced(lab, content).scores).get("semantic", 0.0) for content in (found, left)
+        }
+        assert similar[found] > similar[left]
 
 
 @acceptance("typed", "9.5-a")

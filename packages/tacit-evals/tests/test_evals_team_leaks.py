@@ -69,6 +69,7 @@ def test_a_server_that_lets_everybody_in_is_caught(monkeypatch, notices):
     assert notices("was answered", 60, seed=9_002)
 
 
+@pytest.mark.long
 def test_a_server_that_shows_waiting_requests_to_everybody_in_the_team_is_caught(monkeypatch, notices):
     from tacit_server.teams import requests
     from tacit_server.teams.access import SERVER, Access
@@ -91,6 +92,7 @@ def test_a_server_that_believes_the_tier_of_a_body_is_caught(monkeypatch, notice
     assert notices("has the tier", 40, seed=9_004)
 
 
+@pytest.mark.long
 def test_a_server_on_which_anybody_decides_is_caught(monkeypatch, notices):
     from tacit_server.teams import requests
 

@@ -71,13 +71,10 @@ STEP = "When invoices hang, restart the billing queue with `make requeue`."
 
 
 @acceptance("ambient", "KINDS-own")
-@pytest.mark.parametrize("listed", [None, ["fact"]])
-def test_a_kind_of_the_users_own_comes_unless_the_user_lists_others(live, listed):
+def test_a_kind_of_the_users_own_comes_unless_the_user_lists_others(live):
     machine = live(OWN_KIND)
     machine.remember(STEP, kind="runbook", when="")
     asked = "No bill went out since noon, what do we do about the stuck billing?"
-    if listed is None:
-        assert STEP.rstrip(".") in Session(machine, "s1").say(asked)
-    else:
-        with machine.setting("recall.kinds", listed):
-            assert Session(machine, "s1").say(asked) == ""
+    assert STEP.rstrip(".") in Session(machine, "s1").say(asked)
+    with machine.setting("recall.kinds", ["fact"]):
+        assert Session(machine, "s2").say(asked) == ""

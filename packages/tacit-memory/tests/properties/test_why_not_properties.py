@@ -26,11 +26,8 @@ from tacit.ports.store import MemoryFilter
 from tacit.providers.clock import FakeClock
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
-PRESETS = (
-    "focused",
-    "multispace",
-    *(pytest.param(name, marks=pytest.mark.long) for name in ("typed", "ambient", "scoped", "refresh")),
-)
+OTHERS = ("multispace", "typed", "ambient", "scoped", "refresh")
+PRESETS = ("focused", *(pytest.param(name, marks=pytest.mark.long) for name in OTHERS))
 STATEMENTS = (
     ("Run `make lint` before every commit and push.", "commit"),
     ("Commit messages are in the imperative and name the ticket.", "commit"),

@@ -137,8 +137,7 @@ GUESSES = [
 ]
 
 
-@pytest.mark.parametrize("level", ["restricted", None])
-@pytest.mark.parametrize("forgotten", [False, True])
+@pytest.mark.parametrize(("level", "forgotten"), [("restricted", False), ("restricted", True), (None, False)])
 @pytest.mark.parametrize("guess", GUESSES)
 def test_what_becomes_of_an_agents_statement_tells_nothing_of_hidden_ones(
     engine: Engine, tmp_path, level: str | None, guess: str, forgotten: bool

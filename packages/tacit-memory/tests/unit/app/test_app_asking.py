@@ -420,9 +420,9 @@ def test_a_late_answer_leaves_the_prompt_to_the_gate_and_counts_as_a_failure(ope
     assert day.trace.decider is Decider.JUDGE
 
 
-@pytest.mark.parametrize("bad", BAD.values(), ids=BAD.keys())
+@pytest.mark.parametrize("bad", ["no JSON", "refused", "broken"])
 def test_a_bad_answer_leaves_the_prompt_to_the_gate(open_day, bad) -> None:
-    day = open_day(prompt=FakeWriter([bad]))
+    day = open_day(prompt=FakeWriter([BAD[bad]]))
     day.prompt()
     assert (day.trace.decider, day.causes) == (Decider.LOCAL, [NoteCause.JUDGE_FAILED])
     day.prompt("Please write the importer, too.")

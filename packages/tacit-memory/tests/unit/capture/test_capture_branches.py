@@ -419,9 +419,6 @@ def listed(store: SqliteStore, **where) -> dict[str, Memory]:
 
 
 @pytest.mark.parametrize(
-    "kind", ["decision", "fact", "file_context", "outcome", "preference", "error_pattern"]
-)
-@pytest.mark.parametrize(
     ("content", "name", "bound"),
     [
         ("On this branch the worker reads from a stream.", "topic", True),
@@ -439,11 +436,13 @@ def listed(store: SqliteStore, **where) -> dict[str, Memory]:
         ("Run make seed before each push.", "feat", False),
     ],
 )
-def test_only_what_names_the_branch_is_bound_whatever_its_kind(store, kind, content, name, bound):
+def test_only_what_names_the_branch_is_bound_whatever_its_kind(store, content, name, bound):
     branch = LearnedOn(name=name, commit="a" * 40)
-    make_pipeline(store, FakeClock(now_ms=NOW)).store_drafts([draft(content, kind=kind, branch=branch)])
-    (only,) = listed(store).values()
-    assert (only.branch == branch) is bound
+    pipeline = make_pipeline(store, FakeClock(now_ms=NOW))
+    for kind in ("decision", "fact", "file_context", "outcome", "preference", "error_pattern"):
+        said = content.replace(".", f" ({kind}).")
+        pipeline.store_drafts([draft(said, kind=kind, branch=branch)])
+        assert (listed(store)[said].branch == branch) is bound, kind
 
 
 def test_what_holds_in_all_projects_is_bound_to_no_branch(store):

@@ -118,13 +118,6 @@ def test_what_replaces_itself_is_known_already(desk):
     assert "Known already" in desk.ask("memory_add", content=RUFF, replaces=[old.id]), first
 
 
-def test_answers_name_the_ids_that_replaces_takes(desk):
-    name = desk.know("Deployments go out on Tuesdays, never on a Friday", kind="decision")
-    for tool, given in (("memory_search", {"query": "deployments Tuesdays"}), ("get_context_for_task", {"task_description": "plan the deployments on Tuesdays"}),
-                        ("memory_context", {}), ("inject_context", {"topic": "deployments Tuesdays"})):  # fmt: skip
-        assert name[-6:] in desk.ask(tool, **given), tool
-
-
 PORT, MOVED = "The booking service listens on port 4310.", "The booking service listens on port 4410."
 
 

@@ -196,15 +196,6 @@ def test_an_own_export_that_nobody_vouches_for_states_nothing_once_more(place):
     assert place.counts(file, ImportOptions(again=True)) == {"unchanged": 2, "add": 1}
 
 
-def test_an_export_that_nobody_vouches_for_waits_for_the_user(place, other):
-    fill(place)
-    report = other.take(place.export())
-    assert dict(report.counts)["add"] == report.unconfirmed == 3
-    found = other.engine.list_memories(MemoryFilter(statuses=None), limit=99)
-    assert {memory.status for memory in found} == {"quarantined"}
-    assert {memory.provenance.tier for memory in found} == {TrustTier.IMPORT}
-
-
 def test_lines_that_make_no_sense_are_refused_one_by_one(place, other):
     fill(place)
     good = place.export().read_bytes().splitlines()

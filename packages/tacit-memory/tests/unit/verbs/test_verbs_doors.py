@@ -54,8 +54,8 @@ def make(tmp_path: Path) -> Iterator[Callable[..., Engine]]:
         one.close()
 
 
-def known(engine: Engine, folder: Path, tier: TrustTier, **given: Any) -> Memory:
-    (change,) = store_as(tier, engine, RULE, cwd=str(folder), **{"kind": "decision", **given})
+def known(engine: Engine, folder: Path, tier: TrustTier, rule: str = RULE, **given: Any) -> Memory:
+    (change,) = store_as(tier, engine, rule, cwd=str(folder), **{"kind": "decision", **given})
     return change.memory
 
 
@@ -81,48 +81,46 @@ def forgets_by_library(engine: Engine, folder: Path, name: str, values: Mapping[
 
 
 DOORS = [forgets_by_http, forgets_by_tool, forgets_in_process, forgets_by_library]
-each_door = pytest.mark.parametrize("forgets", DOORS, ids=lambda door: door.__name__)
+"""Every way in which an agent may end a memory; each test asks one engine by all of them."""
 
 
-@each_door
 @pytest.mark.parametrize("tier", [TrustTier.USER, TrustTier.TEAMMATE])
-def test_an_agent_ends_nothing_that_a_person_said(make, folder, tier, forgets) -> None:
+def test_an_agent_ends_nothing_that_a_person_said(make, folder, tier) -> None:
     engine = make()
     memory = known(engine, folder, tier)
-    with pytest.raises(TacitError) as refused:
-        forgets(engine, folder, memory.id, {})
-    assert refused.value.code == "refused_by_trust"
-    assert (
-        refused.value.message
-        == f"{memory.id} was said by the user or a teammate: an agent may end it only with the user's words."
-    )
-    assert engine.show(memory.id).status == "active"
+    said = "was said by the user or a teammate: an agent may end it only with the user's words."
+    for forgets in DOORS:
+        with pytest.raises(TacitError) as refused:
+            forgets(engine, folder, memory.id, {})
+        assert refused.value.code == "refused_by_trust", forgets
+        assert refused.value.message == f"{memory.id} {said}"
+        assert engine.show(memory.id).status == "active"
 
 
-@each_door
-def test_an_agent_ends_what_an_agent_noted(make, folder, forgets) -> None:
+def test_an_agent_ends_what_an_agent_noted(make, folder) -> None:
     engine = make()
-    memory = known(engine, folder, TrustTier.IMPORT, source=BY_TOOL)
-    forgets(engine, folder, memory.id, {})
-    assert engine.show(memory.id).status == "retired"
-    forgets(engine, folder, memory.id, {})  # it has ended already
+    for door, forgets in enumerate(DOORS):
+        memory = known(engine, folder, TrustTier.IMPORT, f"Column {door} holds cents.", source=BY_TOOL)
+        forgets(engine, folder, memory.id, {})
+        assert engine.show(memory.id).status == "retired", forgets
+        forgets(engine, folder, memory.id, {})  # it has ended already
 
 
-@each_door
-def test_where_the_user_reviews_notes_an_agent_ends_nothing_that_holds(make, folder, forgets) -> None:
+def test_where_the_user_reviews_notes_an_agent_ends_nothing_that_holds(make, folder) -> None:
     engine = make(capture={"notes": "review"})
     memory = known(engine, folder, TrustTier.ASSISTANT, kind="fact")
-    with pytest.raises(TacitError, match="only the user changes what holds"):
-        forgets(engine, folder, memory.id, {})
+    for forgets in DOORS:
+        with pytest.raises(TacitError, match="only the user changes what holds"):
+            forgets(engine, folder, memory.id, {})
 
 
-@each_door
-def test_where_nothing_is_noted_an_agent_ends_nothing(make, folder, forgets) -> None:
+def test_where_nothing_is_noted_an_agent_ends_nothing(make, folder) -> None:
     engine = make(capture={"notes": "off"})
     memory = known(engine, folder, TrustTier.IMPORT, source=BY_TOOL)
-    with pytest.raises(TacitError, match=r"capture\.notes is off"):
-        forgets(engine, folder, memory.id, {})
-    assert engine.show(memory.id).status == "quarantined"
+    for forgets in DOORS:
+        with pytest.raises(TacitError, match=r"capture\.notes is off"):
+            forgets(engine, folder, memory.id, {})
+        assert engine.show(memory.id).status == "quarantined", forgets
 
 
 @pytest.mark.parametrize("forgets", DOORS[:3], ids=lambda door: door.__name__)
@@ -139,28 +137,28 @@ def test_the_users_words_let_an_agent_end_it_at_every_door(make, folder, forgets
     assert engine.show(memory.id).status == "retired"
 
 
-@each_door
-@pytest.mark.parametrize("values", [{"reason": "x" * 501}, {"reason": "é" * 501}])
-def test_a_limit_holds_at_every_door(make, folder, forgets, values) -> None:
+def test_a_limit_holds_at_every_door(make, folder) -> None:
     engine = make()
-    memory = known(engine, folder, TrustTier.IMPORT, source=BY_TOOL)
-    with pytest.raises(TacitError, match="at most 500 characters") as refused:
-        forgets(engine, folder, memory.id, values)
-    assert refused.value.code == "invalid_input"
-    forgets(engine, folder, memory.id, {"reason": "x" * 500})
+    for door, forgets in enumerate(DOORS):
+        memory = known(engine, folder, TrustTier.IMPORT, f"Column {door} holds cents.", source=BY_TOOL)
+        for letter in "xé":
+            with pytest.raises(TacitError, match="at most 500 characters") as refused:
+                forgets(engine, folder, memory.id, {"reason": letter * 501})
+            assert refused.value.code == "invalid_input", forgets
+        forgets(engine, folder, memory.id, {"reason": "x" * 500})
 
 
-@pytest.mark.parametrize("endpoint", [one for one in ENDPOINTS if one.users], ids=lambda one: one.name)
-def test_what_only_the_user_may_do_is_refused_to_a_program_by_http_and_in_process(make, endpoint) -> None:
+def test_what_only_the_user_may_do_is_refused_to_a_program_by_http_and_in_process(make) -> None:
     """A body that cannot be used is looked at first, so only endpoints without one are asked whole."""
     engine = make()
-    if endpoint.request.model_fields:
-        assert endpoint.name in USERS_ALONE
-        return
-    with pytest.raises(TacitError, match=f"Only you can {endpoint.users}"):
-        ask_endpoint(engine, Speaker.AGENT, endpoint.method, endpoint.path, {})
     with TestClient(spoken_by(Speaker.AGENT, Starlette(routes=build_routes(engine)))) as client:
-        assert client.request(endpoint.method, endpoint.path).status_code == 403
+        for endpoint in (one for one in ENDPOINTS if one.users):
+            if endpoint.request.model_fields:
+                assert endpoint.name in USERS_ALONE
+                continue
+            with pytest.raises(TacitError, match=f"Only you can {endpoint.users}"):
+                ask_endpoint(engine, Speaker.AGENT, endpoint.method, endpoint.path, {})
+            assert client.request(endpoint.method, endpoint.path).status_code == 403, endpoint.name
 
 
 def test_a_verb_is_defined_once() -> None:
