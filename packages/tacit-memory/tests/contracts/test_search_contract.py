@@ -371,15 +371,29 @@ class TestWordTable:
         assert table.ids == ("mem_a", "mem_c")
         assert table.scores[1].tolist() == [0.0, 0.0]
 
-    def test_a_small_store_has_no_word_too_common_to_read(self, store: Store) -> None:
-        add(store, *(memory(f"mem_{letter}", f"the linter {letter * 3}") for letter in "abc"))
-        asked, among = ["linter", "aaa", "the"], {"scope": VISIBLE, "limit": 9}
-        table = store.search.word_table(asked, **among)
-        rare = store.search.word_table(asked, common=False, **among)
-        assert (rare.ids, rare.complete) == (table.ids, table.complete)
-        assert (rare.scores == table.scores).all()
-        assert (rare.weights == table.weights).all()
-        assert (table.scores[:, 0] > 0.0).all()
+    def test_shares_of_words(self, store: Store, clock: FakeClock) -> None:
+        """Of four in scope three hold `linter`, ln(1 + 1.5 / 3.5), and one `aaa`, ln(1 + 3.5 / 1.5); none holds `zebra`, ln(1 + 4.5 / 0.5)."""
+        over = Validity(valid_from_ms=0, valid_to_ms=NOW)
+        add(
+            store,
+            memory("mem_a", "the linter aaa"),
+            memory("mem_b", "linters"),
+            memory("mem_c", "nothing"),
+            memory("mem_d", "a linter", validity=over),
+            memory("mem_x", "linter aaa", scope=BETA),
+        )
+        linter, aaa, zebra = 0.356675, 1.203973, 2.302585
+        among = ["mem_a", "mem_b", "mem_c", "mem_d", "mem_x", "mem_none"]
+        found = store.search.word_shares(["linter", "aaa", "zebra", '"'], among=among, scope=VISIBLE)
+        whole = linter + aaa + zebra
+        assert found == pytest.approx(
+            {"mem_a": (linter + aaa) / whole, "mem_b": linter / whole, "mem_c": 0.0}, abs=1e-4
+        )
+        asked = {"among": among, "scope": VISIBLE}
+        assert store.search.word_shares(["linter"], kinds=("goal",), **asked) == {}
+        assert store.search.word_shares(['"'], **asked) == store.search.word_shares([], **asked) == {}
+        assert store.search.word_shares(["linter"], among=among, scope=NOTHING) == {}
+        assert store.search.word_shares(["linter"], among=[], scope=VISIBLE) == {}
 
     def test_nothing_asked_nothing_found(self, store: Store) -> None:
         add(store, memory("mem_a", "linter"))

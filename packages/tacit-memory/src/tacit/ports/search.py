@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from tacit.model.evidence import Ranking, WordTable
@@ -48,15 +48,27 @@ class Search(Protocol):
         limit: int,
         also: Sequence[str] = (),
         kinds: Sequence[str] | None = None,
-        common: bool = True,
     ) -> WordTable:
         """Return for each memory and each word the score that `lexical` would give that word alone; rows = the `limit` memories with the best sum and those in `also`.
 
         `words` are single words, one for each stem; anything else scores 0. The table also has the weight (idf) of each word. An id
-        of `also` is left out if its memory is not in scope or is no longer valid.
+        of `also` is left out if its memory is not in scope or is no longer valid. Common words are read, too, which takes long in a
+        large store: it is for a question that somebody asks.
+        """
+        ...
 
-        `common` = read common words, too. It takes long in a large store: leave it on for a question that somebody asks, and turn it
-        off before a prompt. Then only the rarest words are read, as `lexical` does.
+    def word_shares(
+        self,
+        words: Sequence[str],
+        *,
+        among: Sequence[str],
+        scope: ScopeFilter,
+        kinds: Sequence[str] | None = None,
+    ) -> Mapping[str, float]:
+        """Return for each memory of `among` the share (0 to 1) of `words` that it holds, weighted by idf in scope; {} if no word was read.
+
+        `words` are single words, one for each stem. Only the rarest are read, as `lexical` does. An id is left out if its memory is
+        not in scope, not of `kinds` or no longer valid.
         """
         ...
 

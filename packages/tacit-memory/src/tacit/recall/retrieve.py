@@ -27,7 +27,7 @@ from tacit.ports.models import Embedder, Vectors
 from tacit.ports.store import MemoryFilter, MemoryStore, SearchableStore
 from tacit.reading.memory_vectors import unread_language
 from tacit.recall import spaces
-from tacit.recall.spaces import SPACES, SpaceQuery, gram_cosine
+from tacit.recall.spaces import COVERED, SPACES, SpaceQuery, gram_cosine
 from tacit.recall.stage import LAST_SESSION, Outcome, RecallState, Tools
 from tacit.safety.trust import ENDED_STATUSES
 from tacit.text.stemming import leading_letters
@@ -519,6 +519,8 @@ def measure_spaces(
         for name, space in SPACES.items()
         if name in spaces
     }
+    if COVERED in shortlist.found:
+        scores_by_space[COVERED] = shortlist.found[COVERED]
     return {
         memory.id: tuple(
             (name, round(scores[memory.id], 4))

@@ -32,7 +32,7 @@ from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.ports.search import Search
 from tacit.reading.terms import find_entities
 from tacit.recall import spaces
-from tacit.recall.spaces import freshness
+from tacit.recall.spaces import COVERED, freshness
 from tacit.recall.stage import LAST_SESSION, Judgment, Outcome, RecallState, Tools, UseCounts
 from tacit.text.lazy_regex import lazy_regex
 from tacit.text.natural_language import ENGLISH, natural_language_of
@@ -423,9 +423,6 @@ Row = NDArray[np.float64]
 
 EVIDENCE: tuple[str, ...] = ("character", "cosine", "rare", "nearness", "covered")
 """Names of the columns."""
-COVERED = "covered"
-"""The column that `cover` computes."""
-
 CHARACTER_SCALE = 3.0
 PROMPT_CHARS = 480
 """Characters of a prompt in which words are looked for, as many as are embedded."""
@@ -460,25 +457,19 @@ def evidence_of(
 
 
 def cover(tools: Tools, state: RecallState) -> Outcome[RecallState]:
-    """Add to each candidate the score `COVERED`: which share of the prompt's words it holds, weighted by idf. Reads the store."""
-    query, candidates = state.query, state.found or ()
-    words = content_words(query.raw_text[:PROMPT_CHARS]) if candidates else ()
-    names = tuple(candidate.memory.id for candidate in candidates)
-    if not words:
+    """Add to the short list the score `COVERED` of its memories: which share of the prompt's words each holds, weighted by idf. Reads the store."""
+    query, shortlist = state.query, state.shortlist
+    words = content_words(query.raw_text[:PROMPT_CHARS]) if shortlist and shortlist.memories else ()
+    if shortlist is None or not words:
         return Outcome(kept=state)
-    table = tools.store.search.word_table(
-        words, scope=query.scope, limit=1, also=names, kinds=query.kinds, common=False
-    )
-    whole = float(table.weights.sum())
-    if whole <= 0.0:
+    names = [memory.id for memory in shortlist.memories]
+    shares = tools.store.search.word_shares(words, among=names, scope=query.scope, kinds=query.kinds)
+    if not shares:
         return Outcome(kept=state)
-    shares = ((table.scores > 0.0) @ table.weights / whole).round(4).tolist()
-    share_of = dict(zip(table.ids, shares, strict=True))
-    found = tuple(
-        replace(candidate, scores=(*candidate.scores, (COVERED, share_of.get(candidate.memory.id, 0.0))))
-        for candidate in candidates
+    covered = dict.fromkeys(names, 0.0) | shares
+    return Outcome(
+        kept=state.changed(shortlist=replace(shortlist, found={**shortlist.found, COVERED: covered}))
     )
-    return Outcome(kept=state.changed(found=found))
 
 
 def expected_cosine(character: float) -> float:

@@ -36,6 +36,8 @@ from tacit.text.stemming import content_words, stem_list, stems
 from tacit.text.tokens import segmented
 
 _CAUSES = wording("causes")
+COVERED = "covered"
+"""The score that `recall.score.cover` computes: no space, as it finds nothing."""
 Family = Literal["meaning", "words", "situation", "things", "time"]
 
 

@@ -18,7 +18,7 @@ import shutil
 import sqlite3
 import threading
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -56,16 +56,18 @@ _BATCH = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredScope:
-    """A scope as the store numbers it, with its change counters.
+    """A scope as the store numbers it, with its change counters. What it lends to other projects has a row of its own.
 
     Attributes:
-        number: its row.
+        key: its name, and "" or as what others see it, where only that part is seen.
+        numbers: its rows, ascending.
         change: the store's change counter when a memory of this scope was last written.
-        moved: the counter when a memory last left this scope; what was derived earlier must be made again.
+        moved: the counter when a memory last left one of the rows; what was derived earlier must be made again.
         active: how many active memories it holds.
     """
 
-    number: int
+    key: tuple[str, str]
+    numbers: tuple[int, ...]
     change: int
     moved: int
     active: int
@@ -82,20 +84,35 @@ def stored_scopes(connection: sqlite3.Connection, scope: ScopeFilter) -> tuple[S
     if not scope.scopes and not scope.lent:
         return ()
     names = _names_of(scope)
-    rows: list[tuple[int, int, int, int]] = []
+    rows_of: dict[tuple[str, str], list[tuple[int, int, int, int, int]]] = {}
     for start in range(0, len(names), _BATCH):
         batch = names[start : start + _BATCH]
-        rows += connection.execute(
-            "SELECT number, change, moved, active FROM scopes"
-            f" WHERE name IN ({','.join('?' * len(batch))}) AND total > 0",
-            batch,
-        )
+        for name, _, *row in connection.execute(
+            f"{_COUNTERS} WHERE name IN ({','.join('?' * len(batch))}) ORDER BY number", batch
+        ):
+            rows_of.setdefault((name, ""), []).append(row)
     if scope.lent:
-        rows += connection.execute(
-            f"SELECT number, change, moved, active FROM scopes WHERE {_lent(scope)} AND total > 0"
-        )
-    rows = sorted(set(rows))
-    return tuple(StoredScope(number=row[0], change=row[1], moved=row[2], active=row[3]) for row in rows)
+        for name, lent, *row in connection.execute(f"{_COUNTERS} WHERE {_lent(scope)}"):
+            if name not in names:
+                rows_of[name, lent] = [row]
+    stored: list[StoredScope] = []
+    for key, rows in rows_of.items():
+        numbers, changes, moves, totals, actives = zip(*rows, strict=True)
+        if any(totals):
+            stored.append(
+                StoredScope(
+                    key=key, numbers=numbers, change=max(changes), moved=max(moves), active=sum(actives)
+                )
+            )
+    return tuple(sorted(stored, key=lambda part: part.numbers))
+
+
+_COUNTERS = "SELECT name, lent, number, change, moved, total, active FROM scopes"
+
+
+def numbers_of(scopes: Iterable[StoredScope]) -> tuple[int, ...]:
+    """Return the rows of all of `scopes`."""
+    return tuple(number for scope in scopes for number in scope.numbers)
 
 
 def visible_numbers(connection: sqlite3.Connection, scope: ScopeFilter) -> str:

@@ -27,7 +27,7 @@ import numpy as np
 
 from tacit.backends.changes import resolution_error, searched_name
 from tacit.backends.codec import clean_text, decode, decode_memory, decode_reason, json_list
-from tacit.backends.sqlite.connection import StoredScope, visible_numbers
+from tacit.backends.sqlite.connection import StoredScope, numbers_of, visible_numbers
 from tacit.model.evidence import Hit
 from tacit.model.ids import LEAST_ENDING
 from tacit.model.kinds import SESSION_NOTES
@@ -73,14 +73,14 @@ class MemoryReader:
         self, connection: sqlite3.Connection, ids: Sequence[str], scopes: Sequence[StoredScope]
     ) -> tuple[Memory, ...]:
         """Return the memories of `ids` that are in `scopes`, in the order of `ids`. Visibility and version are always read from the table."""
-        clean_ids = [clean_text(name) for name in ids]
+        clean_ids, numbers = [clean_text(name) for name in ids], numbers_of(scopes)
         rows: list[tuple[str, int, int, str, int, int]] = []
         for start in range(0, len(clean_ids), _BATCH):
             batch = clean_ids[start : start + _BATCH]
-            marks, visible = ",".join("?" * len(batch)), ",".join("?" * len(scopes))
+            marks, visible = ",".join("?" * len(batch)), ",".join("?" * len(numbers))
             rows += connection.execute(
                 f"SELECT id, version, change, status, use_count, shown_count FROM memories WHERE id IN ({marks}) AND +scope IN ({visible})",
-                (*batch, *(scope.number for scope in scopes)),
+                (*batch, *numbers),
             ).fetchall()
         memories: dict[str, Memory] = {}
         with self._lock:
@@ -547,7 +547,7 @@ def get_vectors(
             clean_text(identity.name),
             identity.dimensions,
             json_list([clean_text(name) for name in ids]),
-            json_list([scope.number for scope in scopes]),
+            json_list(numbers_of(scopes)),
         ),
     )
     return {name: np.frombuffer(blob, "<f2").astype(np.float32) for name, blob in rows}

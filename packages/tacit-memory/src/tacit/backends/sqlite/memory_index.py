@@ -23,7 +23,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.backends.sqlite.connection import StoredScope
+from tacit.backends.sqlite.connection import StoredScope, numbers_of
 from tacit.backends.sqlite.writing import ALWAYS, PAIR, WEIGHT_STEPS, scope_token
 from tacit.text.stemming import porter_stem
 
@@ -222,7 +222,7 @@ def any_word(index: TextIndex, words: Iterable[str]) -> str:
 
 def within(scopes: Iterable[StoredScope], expression: str) -> str:
     """Return the FTS5 expression that finds `expression` only in `scopes`."""
-    return f"scope : ({' OR '.join(_quoted(scope_token(scope.number)) for scope in scopes)}) AND {expression}"
+    return f"scope : ({' OR '.join(_quoted(scope_token(number)) for number in numbers_of(scopes))}) AND {expression}"
 
 
 def _quoted(word: str) -> str:
@@ -524,6 +524,13 @@ class MemoryRows:
             positions[lives] = behind[lives]
         return positions
 
+    def holds(self, numbers: Numbers, now_ms: int, kinds: Kinds | None) -> Mask:
+        """Return which of `numbers` are active memories of this scope, valid at `now_ms` and of `kinds` (None = any), shape (len(numbers),)."""
+        positions = self.positions_of(numbers)
+        held = positions >= 0
+        usable = self.rows.usable(now_ms, kinds)
+        return held if usable is None else held & usable[positions]
+
 
 def _greatest(products: NDArray[np.uint16], want: int) -> Positions:
     """Return positions that include those of the `want` greatest products above 0, with all ties of the last one; may be more."""
@@ -551,7 +558,7 @@ class MemoryPartitions:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._partitions: OrderedDict[int, MemoryRows] = OrderedDict()
+        self._partitions: OrderedDict[tuple[str, str], MemoryRows] = OrderedDict()
 
     @contextmanager
     def current(
@@ -559,8 +566,8 @@ class MemoryPartitions:
     ) -> Generator[MemoryRows, None, None]:
         """Return a context manager that gives the rows of `scope`, brought up to date with what `connection` sees, and locks them for this thread."""
         with self._lock:
-            partition = self._partitions.setdefault(scope.number, MemoryRows())
-            self._partitions.move_to_end(scope.number)
+            partition = self._partitions.setdefault(scope.key, MemoryRows())
+            self._partitions.move_to_end(scope.key)
             while len(self._partitions) > MAX_PARTITIONS:
                 self._partitions.popitem(last=False)
         with partition.lock:
@@ -573,10 +580,10 @@ def _refresh(connection: sqlite3.Connection, partition: MemoryRows, scope: Store
     since = partition.change
     if since < scope.moved:
         since = -1
-    rows = _read(connection, scope.number, since)
+    rows = _read(connection, scope.numbers, since)
     if since >= 0 and partition.rows.dead + len(rows) > max(1000, partition.rows.living // 2):
         since = -1
-        rows = _read(connection, scope.number, since)
+        rows = _read(connection, scope.numbers, since)
     if since < 0:
         partition.rows = Rows()
         partition.weights = np.zeros((1, 0), np.uint8)
@@ -589,15 +596,15 @@ def _refresh(connection: sqlite3.Connection, partition: MemoryRows, scope: Store
     partition.change = scope.change
 
 
-def _read(connection: sqlite3.Connection, scope: int, since: int) -> Sequence[_Found]:
+def _read(connection: sqlite3.Connection, numbers: tuple[int, ...], since: int) -> Sequence[_Found]:
     # The sizes stand in tables that FTS5 keeps for its own BM25, one row for each document.
     return connection.execute(
         "SELECT m.number, m.id, m.valid_from_ms, m.valid_to_ms, m.status, i.weights, w.sz, c.sz, m.kind FROM memories AS m"
         " LEFT JOIN intents AS i ON i.memory = m.number"
         " LEFT JOIN text_words_docsize AS w ON w.id = m.number"
         " LEFT JOIN text_code_docsize AS c ON c.id = m.number"
-        f" WHERE m.scope = ? AND m.change > ?{' AND m.status = ' + repr('active') if since < 0 else ''} ORDER BY m.number",
-        (scope, since),
+        f" WHERE m.scope IN ({','.join('?' * len(numbers))}) AND m.change > ?{' AND m.status = ' + repr('active') if since < 0 else ''} ORDER BY m.number",
+        (*numbers, since),
     ).fetchall()
 
 

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.backends.codec import clean_text, clean_value, json_list
-from tacit.backends.sqlite.connection import Database, StoredScope
+from tacit.backends.sqlite.connection import Database, StoredScope, numbers_of
 from tacit.backends.sqlite.memory_index import (
     NARROW_SHARE,
     Kinds,
@@ -245,11 +245,6 @@ ScoredIds = tuple[NDArray[np.bytes_], Scores]
 """The result of searching the arrays of one scope: ids and scores, shape (k,) each."""
 
 
-def numbers_of(scopes: Sequence[StoredScope]) -> str:
-    """Return the scopes' numbers as a JSON list for SQLite's `json_each`."""
-    return json_list([scope.number for scope in scopes])
-
-
 def _holding(
     connection: sqlite3.Connection,
     scopes: Sequence[StoredScope],
@@ -260,13 +255,13 @@ def _holding(
     """Return row number -> id of those of `numbers` that are active, valid now, in `scopes` and of `kinds` (None = any)."""
     # A list of parameters, in order, is read twice as fast as `json_each`: the table is asked four times for one recall.
     marks = ",".join("?" * len(numbers))
-    visible = ",".join("?" * len(scopes))
+    visible = numbers_of(scopes)
     kind_condition = "" if kinds is None else f" AND kind IN ({','.join('?' * len(kinds))})"
     rows = connection.execute(
-        f"SELECT number, id FROM memories WHERE number IN ({marks}) AND +scope IN ({visible}) AND status = 'active'"
+        f"SELECT number, id FROM memories WHERE number IN ({marks}) AND +scope IN ({','.join('?' * len(visible))}) AND status = 'active'"
         " AND valid_from_ms <= ? AND (valid_to_ms IS NULL OR valid_to_ms > ?)"
         f"{kind_condition}",
-        (*sorted(numbers), *(scope.number for scope in scopes), now_ms, now_ms, *(kinds or ())),
+        (*sorted(numbers), *visible, now_ms, now_ms, *(kinds or ())),
     )
     return dict(rows.fetchall())
 
@@ -391,12 +386,8 @@ class SqliteSearch:
         limit: int,
         also: Sequence[str] = (),
         kinds: Sequence[str] | None = None,
-        common: bool = True,
     ) -> WordTable:
-        """Return for each memory and each word the score that `lexical` would give that word alone; rows = the `limit` memories with the best sum and those in `also`.
-
-        `common` = look up more of the common words, which takes longer.
-        """
+        """Return for each memory and each word the score that `lexical` would give that word alone; rows = the `limit` memories with the best sum and those in `also`."""
         weights = np.zeros(len(words), np.float32)
         nothing = WordTable(ids=(), scores=np.zeros((0, len(words)), np.float32), weights=weights)
         with self._ranking("lexical", scope, limit) as (connection, scopes, _):
@@ -404,14 +395,10 @@ class SqliteSearch:
                 return nothing
             columns = {clean_text(word): column for column, word in reversed(list(enumerate(words)))}
             read = [word for word in columns if query_words(word)]
-            postings = self._postings(connection, "words", read, scopes, on_demand=common)
+            postings = self._postings(connection, "words", read, scopes, on_demand=True)
             if postings is None:
                 return replace(nothing, complete=False)
-            numbers = connection.execute(
-                "SELECT number FROM memories WHERE id IN (SELECT value FROM json_each(?)) ORDER BY number",
-                (json_list([clean_text(name) for name in also]),),
-            )
-            further = np.fromiter((row[0] for row in numbers), np.int64)
+            further = np.array(sorted(_numbers_by_id(connection, also).values()), np.int64)
             with ExitStack() as stack:
                 partitions = self._parts(connection, scopes, stack)
                 idf, tables = build_word_table(
@@ -437,13 +424,45 @@ class SqliteSearch:
                 complete=len(postings.words) == len(read),
             )
 
+    def word_shares(
+        self,
+        words: Sequence[str],
+        *,
+        among: Sequence[str],
+        scope: ScopeFilter,
+        kinds: Sequence[str] | None = None,
+    ) -> dict[str, float]:
+        """Return for each memory of `among` the share (0 to 1) of `words` that it holds, weighted by idf in scope; {} if no word was read."""
+        with self._ranking("lexical", scope, len(among)) as (connection, scopes, _):
+            columns = {clean_text(word): column for column, word in reversed(list(enumerate(words)))}
+            read = [word for word in columns if query_words(word)]
+            postings = self._postings(connection, "words", read, scopes) if scopes and read else None
+            if postings is None or not postings.words:
+                return {}
+            numbers = _numbers_by_id(connection, among)
+            asked = np.array([*numbers.values()], np.int64)
+            usable = np.zeros(len(asked), np.bool_)
+            with ExitStack() as stack:
+                partitions = self._parts(connection, scopes, stack)
+                idf = _idf(partitions, _found(partitions, postings))
+                for partition in partitions:
+                    usable |= partition.holds(asked, self._clock.now_ms(), _numbers(kinds))
+        weights = np.zeros(len(words), np.float32)
+        weights[[columns[word] for word in postings.words]] = idf
+        held = np.zeros((len(asked), len(words)), np.bool_)
+        row_of = {number: row for row, number in enumerate(asked.tolist())}
+        for word, holding in zip(postings.words, postings.numbers, strict=True):
+            for number in row_of.keys() & holding.tolist():
+                held[row_of[number], columns[word]] = True
+        shares = (held @ weights / float(weights.sum())).round(4).tolist()
+        return {name: share for name, share, ok in zip(numbers, shares, usable.tolist(), strict=True) if ok}
+
     def _parts(
         self, connection: sqlite3.Connection, scopes: tuple[StoredScope, ...], stack: ExitStack
     ) -> list[MemoryRows]:
         """Return the current `MemoryRows` of each scope, locked for this thread until `stack` is closed."""
         return [
-            stack.enter_context(self._memories.current(connection, stored_scope))
-            for stored_scope in sorted(scopes, key=lambda stored_scope: stored_scope.number)
+            stack.enter_context(self._memories.current(connection, stored_scope)) for stored_scope in scopes
         ]
 
     def _postings(
@@ -518,7 +537,7 @@ class SqliteSearch:
                 rows = connection.execute(
                     "SELECT memory FROM memory_entities WHERE entity ="
                     f" (SELECT number FROM entities WHERE kind = :kind AND key = :key) AND {IN_SCOPE}",
-                    {"kind": kind, "key": key, "scopes": numbers_of(scopes)},
+                    {"kind": kind, "key": key, "scopes": json_list(numbers_of(scopes))},
                 )
                 linked.append([row[0] for row in rows])
             idf = [math.log(1 + total / (1 + len(memories))) for memories in linked]
@@ -565,8 +584,8 @@ class SqliteSearch:
         """
         with self._ranking("standing", scope, limit) as (connection, scopes, ranking):
             pairs = [
-                (stored_scope.number, kind)
-                for stored_scope in scopes
+                (number, kind)
+                for number in numbers_of(scopes)
                 for kind in dict.fromkeys(map(clean_text, kinds))
             ]
             now_ms = self._clock.now_ms()
@@ -586,7 +605,7 @@ class SqliteSearch:
                 BY_ERROR,
                 {
                     "signature": clean_text(signature),
-                    "scopes": numbers_of(scopes),
+                    "scopes": json_list(numbers_of(scopes)),
                     "now": self._clock.now_ms(),
                     "limit": limit,
                 },
@@ -628,6 +647,16 @@ class SqliteSearch:
         self._vectors.close()
         for terms in self._terms.values():
             terms.close()
+
+
+def _numbers_by_id(connection: sqlite3.Connection, ids: Sequence[str]) -> dict[str, int]:
+    """Return id -> row number of those of `ids` that the table holds, whatever their scope."""
+    return dict(
+        connection.execute(
+            "SELECT id, number FROM memories WHERE id IN (SELECT value FROM json_each(?))",
+            (json_list([clean_text(name) for name in ids]),),
+        ).fetchall()
+    )
 
 
 def _numbers(kinds: Sequence[str] | None) -> Kinds | None:
@@ -702,7 +731,7 @@ def _refuse_other_embedder(
         "SELECT i.name, i.dimensions FROM memories AS m JOIN vectors AS v ON v.memory = m.number"
         " JOIN identities AS i ON i.number = v.identity"
         " WHERE m.scope IN (SELECT value FROM json_each(?)) AND m.status = 'active' LIMIT 1",
-        (numbers_of(scopes),),
+        (json_list(numbers_of(scopes)),),
     ).fetchone()
     if row is not None:
         raise EmbedderMismatch(

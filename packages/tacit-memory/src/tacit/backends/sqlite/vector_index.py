@@ -275,7 +275,7 @@ class VectorPartitions:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._partitions: OrderedDict[tuple[int, int], Partition] = OrderedDict()
+        self._partitions: OrderedDict[tuple[int, str, str], Partition] = OrderedDict()
 
     @contextmanager
     def current(
@@ -286,7 +286,7 @@ class VectorPartitions:
         The index is built from the table if needed, which blocks.
         """
         with self._lock:
-            key = (identity.number, scope.number)
+            key = (identity.number, *scope.key)
             partition = self._partitions.setdefault(key, Partition())
             self._partitions.move_to_end(key)
             while len(self._partitions) > MAX_PARTITIONS:
@@ -306,7 +306,7 @@ class VectorPartitions:
         scope: StoredScope,
         identity: StoredIdentity,
     ) -> VectorRows:
-        rows, vectors = _read_all(connection, scope.number, identity)
+        rows, vectors = _read_all(connection, scope.numbers, identity)
         partition.change = scope.change
         small = len(vectors) < SMALL_ROWS
         partition.index = ExactVectors(rows, vectors) if small else SignBitVectors(rows, vectors)
@@ -320,7 +320,7 @@ class VectorPartitions:
         scope: StoredScope,
         identity: StoredIdentity,
     ) -> VectorRows:
-        changed, rows, vectors = _read_changed(connection, scope.number, identity, partition.change)
+        changed, rows, vectors = _read_changed(connection, scope.numbers, identity, partition.change)
         outgrown = isinstance(index, ExactVectors) and index.rows.living + len(vectors) >= SMALL_ROWS
         if outgrown or index.rows.dead + len(changed) > max(SMALL_ROWS, index.rows.living // 2):
             # Too much has changed to patch: the table is read as a whole.
@@ -351,13 +351,13 @@ class VectorPartitions:
 
 
 def _read_all(
-    connection: sqlite3.Connection, scope: int, identity: StoredIdentity
+    connection: sqlite3.Connection, numbers: tuple[int, ...], identity: StoredIdentity
 ) -> tuple[Rows, HalfVectors]:
     cursor = connection.execute(
         "SELECT m.number, m.id, m.valid_from_ms, m.valid_to_ms, m.kind, v.vector FROM memories AS m"
         " JOIN vectors AS v ON v.memory = m.number"
-        " WHERE m.scope = ? AND m.status = 'active' AND v.identity = ? AND length(v.vector) = ?",
-        (scope, identity.number, 2 * identity.dimensions),
+        f" WHERE m.scope IN ({','.join('?' * len(numbers))}) AND m.status = 'active' AND v.identity = ? AND length(v.vector) = ?",
+        (*numbers, identity.number, 2 * identity.dimensions),
     )
     rows = Rows()
     vector_batches: list[HalfVectors] = [np.empty((0, identity.dimensions), np.float16)]
@@ -379,14 +379,14 @@ def _read_all(
 
 
 def _read_changed(
-    connection: sqlite3.Connection, scope: int, identity: StoredIdentity, since: int
+    connection: sqlite3.Connection, numbers: tuple[int, ...], identity: StoredIdentity, since: int
 ) -> tuple[list[int], Rows, HalfVectors]:
     """Return (numbers of all memories of the scope written after `since`, those of them that belong into the index, their vectors)."""
     changed = connection.execute(
         "SELECT m.number, m.id, m.valid_from_ms, m.valid_to_ms, m.status, m.kind, v.vector FROM memories AS m"
         " LEFT JOIN vectors AS v ON v.memory = m.number AND v.identity = ? AND length(v.vector) = ?"
-        " WHERE m.scope = ? AND m.change > ? ORDER BY m.change, m.number",
-        (identity.number, 2 * identity.dimensions, scope, since),
+        f" WHERE m.scope IN ({','.join('?' * len(numbers))}) AND m.change > ? ORDER BY m.change, m.number",
+        (identity.number, 2 * identity.dimensions, *numbers, since),
     ).fetchall()
     current = [row for row in changed if row[4] == "active" and row[6] is not None]
     rows = Rows()

@@ -47,8 +47,8 @@ def prompt(kit: Kit, state: RecallState) -> Pipeline:
             ("retrieve", partial(ask, tools)),
             ("fuse", fuse),
             ("fuse", partial(load, tools, armed_too=True)),
-            ("fuse", measure),
             ("fuse", partial(cover, tools)),
+            ("fuse", measure),
         ),
         choose=(
             ("score", partial(judge_prompt, kit.gate, kit.armed)),
