@@ -212,7 +212,7 @@ class Notices:
         self._salvaged = salvaged
         self._lock = Lock()
         self._unwritten: dict[ValueName, str | None] = {}
-        self._lately: tuple[tuple[int, ScopeFilter], tuple[Memory, ...]] | None = None
+        self._lately: tuple[ScopeFilter | None, int, tuple[Memory, ...]] = (None, 0, ())
         """The notes that were read last, with the scope and the change number of the store they were read for."""
 
     def line(
@@ -226,7 +226,7 @@ class Notices:
             return ""
         scope = self._projects.visible(project, share_preferences=settings.project.share_preferences)
         unanswered = self._projects.unanswered(project.root) if project else ""
-        with self._lock:  # of two sessions that start at once, one says it
+        with self._lock, self._store.at_once():  # of two sessions that start at once, one says it
             first, related, repaired, noted, shown_values = self._news(project, unanswered, scope, settings)
             self._unwritten |= shown_values
         if shown_values:
@@ -286,17 +286,19 @@ class Notices:
         return tuple(memory.id for memory in found if memory.status == "active")
 
     def _recent_agent_notes(self, scope: ScopeFilter) -> tuple[Memory, ...]:
-        """Return those of the newest `LATELY` memories of `scope` that agents stored themselves, newest first."""
-        key = (self._store.change(), scope)
-        if self._lately is not None and self._lately[0] == key:
-            return self._lately[1]
-        lately = self._store.list_memories(
-            MemoryFilter(statuses=("active", "quarantined"), sensitivities=visible_levels(by_user=False)),
-            scope=scope,
-            limit=LATELY,
-        )
-        notes = tuple(memory for memory in lately if memory.provenance.by_agent)
-        self._lately = (key, notes)
+        """Return the memories that agents stored themselves, newest first: of the newest `LATELY` of `scope`, and of what was written since."""
+        change = self._store.change()
+        where = MemoryFilter(statuses=("active", "quarantined"), sensitivities=visible_levels(by_user=False))
+        of_scope, before, notes = self._lately
+        written = self._store.changed(before, scope=scope, limit=LATELY) if of_scope == scope else None
+        if written is None:
+            notes = self._store.list_memories(where, scope=scope, limit=LATELY)
+        elif written:
+            now = [memory for memory in self._store.get(written, scope=scope) if where.fits(memory)]
+            notes = (*now, *(memory for memory in notes if memory.id not in written))
+        notes = tuple(memory for memory in notes if memory.provenance.by_agent)
+        notes = tuple(sorted(notes, key=lambda memory: (-memory.created_at_ms, memory.id))[:LATELY])
+        self._lately = (scope, change, notes)
         return notes
 
     def _stored(self, name: ValueName) -> str | None:

@@ -467,8 +467,9 @@ class ProjectRegistry:
         if project is not None:
             scopes.append(project_scope(project.id))
             scopes += path_scopes(project.id, paths)
-            everywhere = (p.id for p in self._store.projects() if not project_scope(p.id).of_user)
-            scopes += map(project_scope, (*project.links, *(everywhere if "*" in links else links)))
+            if "*" in links:
+                links = tuple(p.id for p in self._store.projects() if not project_scope(p.id).of_user)
+            scopes += map(project_scope, (*project.links, *links))
             for link in project.links:
                 scopes += path_scopes(link, paths)
         if agent:

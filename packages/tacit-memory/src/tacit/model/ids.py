@@ -82,6 +82,7 @@ class _Turned(dict[int, int]):
 _TURNED, _BEHIND_ALL = _Turned(), chr(sys.maxunicode)
 
 
+@lru_cache(maxsize=8192)
 def newest_id_first(name: str) -> str:
     """Return the key that sorts ids in descending order: an id begins with its time, so the newest comes first."""
     return name.translate(_TURNED) + _BEHIND_ALL

@@ -27,6 +27,8 @@ class TrustTier(Enum):
     TEAMMATE = 4
     USER = 3
 
+    __hash__ = object.__hash__  # there is one of each; the hash of `Enum` is a function in Python, and a block compares tiers by the hundred
+
     def __lt__(self, other: TrustTier) -> bool:
         return _RANKS[self] < _RANKS[other]
 

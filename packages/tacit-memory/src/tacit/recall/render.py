@@ -286,10 +286,15 @@ CHANGES_OPENING = (
 
 
 def index_line(line: IndexLine, clean: Callable[[str], str] = lambda text: text) -> str:
+    """Return a line of the index as text; see `index_text`."""
+    return index_text(line.candidate, line.short_id, clean)
+
+
+def index_text(candidate: Candidate, short_id: str, clean: Callable[[str], str] = lambda text: text) -> str:
     """Return a memory as one line of the index: short id, headline, and in parentheses any warning, branch or day."""
-    source = needed_source(line.candidate)
+    source = needed_source(candidate)
     ends = f" ({_escaped(clean(source))})" if source else ""
-    return f"{line.short_id} {_escaped(headline(line.candidate.memory, clean))}{ends}"
+    return f"{short_id} {_escaped(headline(candidate.memory, clean))}{ends}"
 
 
 def headline(memory: Memory, clean: Callable[[str], str] = lambda text: text) -> str:
@@ -332,6 +337,13 @@ def renderer(
         layout: how lines and the block look.
         with_ids: whether the line of a memory ends with its short id.
     """
+    rendered: list[tuple[Pack, str]] = []
+
+    def render_once(pack: Pack) -> str:
+        # The pack whose text fit the host's cap is the one that is handed over.
+        if not rendered or rendered[0][0] is not pack:
+            rendered[:] = [(pack, render(pack))]
+        return rendered[0][1]
 
     def render(pack: Pack) -> str:
         pack, below = _with_pairs(pack, clean)
@@ -353,7 +365,7 @@ def renderer(
         lines = text.split("\n")
         return "\n".join(line + endings[line].pop(0) if endings.get(line) else line for line in lines)
 
-    return render
+    return render_once
 
 
 # Stages 9 and 10: write the block and hold it to every limit. In: a pack. Out: the block and what it really holds. Pure.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 from tacit.text.lazy_regex import lazy_regex
 
@@ -97,6 +98,7 @@ def escape_text(text: str) -> str:
 _SPECIAL = ("<", "[", "|", ">>", "  ", "#", "&", "```", "~~~", "%3", "\\")
 
 
+@lru_cache(maxsize=8192)
 def _ordinary(text: str) -> bool:
     """Whether `text` is one line of plain ASCII without characters that `escape_text` changes."""
     return (

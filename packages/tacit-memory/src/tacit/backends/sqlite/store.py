@@ -22,7 +22,7 @@ from tacit.backends.sqlite import (
     sessions,
     writing,
 )
-from tacit.backends.sqlite.connection import Database, TemporaryDatabase, every_scope, stored_scopes
+from tacit.backends.sqlite.connection import Database, TemporaryDatabase, every_scope
 from tacit.backends.sqlite.memories import MemoryReader
 from tacit.backends.sqlite.purging import note_purge, read_purges
 from tacit.backends.sqlite.search import SqliteSearch
@@ -172,7 +172,7 @@ class SqliteStore:
     def count_active(self, *, scope: ScopeFilter) -> int:
         """Count the active memories that `scope` shows; cheap."""
         with self._database.read() as connection:
-            return sum(stored_scope.active for stored_scope in stored_scopes(connection, scope))
+            return sum(stored_scope.active for stored_scope in self._database.scopes(connection, scope))
 
     def kinds(self, *, scope: ScopeFilter) -> tuple[str, ...]:
         """Return the names of all kinds that the active memories in `scope` have, sorted; cheap."""

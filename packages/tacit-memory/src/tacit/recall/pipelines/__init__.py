@@ -23,7 +23,7 @@ from tacit.ports.store import MemoryFilter
 from tacit.reading.headline import MAX_CHARS, is_whole
 from tacit.recall.budget import budget, leaders_first
 from tacit.recall.guard import dedupe, drop_known, find_pairs, guard, may_start, read_again
-from tacit.recall.render import OTHER_TOPIC, deliver, headline, index_line, index_lines, render
+from tacit.recall.render import OTHER_TOPIC, deliver, headline, index_lines, index_text, render
 from tacit.recall.retrieve import ask, embed, find_nothing, fuse, load, measure
 from tacit.recall.spaces import freshness, make_similarity_z
 from tacit.recall.stage import START_SURFACES, Kit, Outcome, Pipeline, RecallState, Step, Steps, Told, Tools
@@ -232,8 +232,10 @@ class _Indexer:
         line = self._lines.get(memory.id)
         if line is None:
             whole = memory.status not in ENDED_STATUSES and is_whole(headline(memory), memory.content)
-            line = IndexLine(candidate=candidate, short_id=self._names[memory.id], whole=whole)
-            line = self._lines[memory.id] = replace(line, tokens=self._count(index_line(line)) + 1)
+            short_id = self._names[memory.id]
+            tokens = self._count(index_text(candidate, short_id)) + 1
+            line = IndexLine(candidate=candidate, short_id=short_id, whole=whole, tokens=tokens)
+            self._lines[memory.id] = line
         return line
 
 
