@@ -9,41 +9,14 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from inspect import cleandoc
 from typing import Any, Literal, get_args, get_type_hints
 
 from pydantic import BaseModel
 
-from tacit.api import operations
-from tacit.api.documents import get_metrics, get_openapi, get_status
-from tacit.api.problems import status_of_class
-from tacit.api.stream import stream_traces
 from tacit.safety.trust import USERS_ALONE
-from tacit.verbs import (
-    edit,
-    feedback,
-    forget,
-    items,
-    learn,
-    listing,
-    projects,
-    recall,
-    remember,
-    repository_team,
-    review,
-    sessions,
-    settings,
-    show,
-    sync,
-    teams,
-    transfer,
-    undo,
-    upkeep,
-    why,
-)
-from tacit.verbs.fetch import fetch_memories
-from tacit.verbs.share import share_memory
-from tacit.verbs.why_not import why_not
+from tacit.verbs.requests import MAX_IMPORT_BYTES
 
 MAX_BODY_BYTES = 4_500_000
 """The most bytes of a request's body: the longest content (1,000,000 characters) at four bytes each, and room for the rest."""
@@ -69,6 +42,12 @@ GENERAL: Mapping[int, str] = {
 
 
 @cache
+def _loaded(target: str) -> Handler:
+    module, _, name = target.rpartition(".")
+    return getattr(import_module(f"tacit.{module}"), name)
+
+
+@cache
 def _hints(handler: Handler) -> dict[str, Any]:
     return get_type_hints(handler, include_extras=True)
 
@@ -81,7 +60,7 @@ class Endpoint:
         method: HTTP method.
         path: below the root, with parameters in braces.
         reads: where the request's values are: the JSON body or the query string.
-        handler: the verb that answers, or a function that is given the process as well; its signature names request and answer.
+        target: module and name of the handler; the module is loaded when it is first asked for, as a program asks few of all.
         group: its heading in the reference.
         statuses: HTTP statuses of a success.
         matched: what `If-Match` is compared with: the memory in the path, or the settings; "" = the header is ignored.
@@ -94,7 +73,7 @@ class Endpoint:
     method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
     path: str
     reads: Literal["body", "query"]
-    handler: Handler
+    target: str
     group: str
     statuses: tuple[int, ...] = (200,)
     matched: Literal["", "memory", "settings"] = ""
@@ -102,6 +81,11 @@ class Endpoint:
     media_type: str = "application/json"
     ahead: bool = False
     max_bytes: int = MAX_BODY_BYTES
+
+    @property
+    def handler(self) -> Handler:
+        """Return the verb that answers, or a function that is given the process as well; its signature names request and answer."""
+        return _loaded(self.target)
 
     @property
     def request(self) -> type[BaseModel]:
@@ -138,7 +122,7 @@ class Endpoint:
     @property
     def name(self) -> str:
         """Return the name of the handler, which is the operation id in the OpenAPI document."""
-        return self.handler.__name__
+        return self.target.rpartition(".")[2]
 
     @property
     def summary(self) -> str:
@@ -153,6 +137,8 @@ class Endpoint:
     @property
     def raised(self) -> Mapping[int, Sequence[str]]:
         """Return the reasons for which the handler refuses, by HTTP status, from the `Raises` of its docstring."""
+        from tacit.api.problems import status_of_class  # noqa: PLC0415 - loads the web framework, which only the document needs here
+
         reasons: dict[int, list[str]] = {}
         for error, words in _RAISES.findall(self._raises):
             reasons.setdefault(status_of_class(error), []).append(f"{words[:1].upper()}{words[1:]}")
@@ -207,7 +193,7 @@ def _group(name: str, *endpoints: Callable[[str], Endpoint]) -> tuple[Endpoint, 
 
 def _get(
     path: str,
-    handler: Handler,
+    target: str,
     *,
     media_type: str = "application/json",
 ) -> Callable[[str], Endpoint]:
@@ -215,7 +201,7 @@ def _get(
         method="GET",
         path=path,
         reads="query",
-        handler=handler,
+        target=target,
         group=group,
         media_type=media_type,
     )
@@ -224,7 +210,7 @@ def _get(
 def _send(
     method: Literal["POST", "PUT", "PATCH"],
     path: str,
-    handler: Handler,
+    target: str,
     *,
     statuses: tuple[int, ...] = (200,),
     matched: Literal["", "memory", "settings"] = "",
@@ -236,7 +222,7 @@ def _send(
         method=method,
         path=path,
         reads="body",
-        handler=handler,
+        target=target,
         group=group,
         statuses=statuses,
         matched=matched,
@@ -248,7 +234,7 @@ def _send(
 
 def _delete(
     path: str,
-    handler: Handler,
+    target: str,
     *,
     matched: Literal["", "memory", "settings"] = "",
     statuses: tuple[int, ...] = (200,),
@@ -257,7 +243,7 @@ def _delete(
         method="DELETE",
         path=path,
         reads="query",
-        handler=handler,
+        target=target,
         group=group,
         statuses=statuses,
         matched=matched,
@@ -267,103 +253,103 @@ def _delete(
 ENDPOINTS: tuple[Endpoint, ...] = (
     *_group(
         "Memories",
-        _send("POST", "/v1/memories", remember.remember, statuses=(201, 200), once=True),
-        _get("/v1/memories", listing.list_memories),
-        _get(_MEMORY, show.get_memory),
-        _send("PATCH", _MEMORY, edit.edit_memory, matched="memory", once=True),
-        _delete(_MEMORY, forget.forget_memory, matched="memory"),
-        _send("POST", "/v1/feedback", feedback.rate_memory),
-        _get("/v1/exposures", show.list_exposures),
-        _get("/v1/changes", undo.list_changes),
-        _send("POST", "/v1/undo", undo.undo_change),
-        _send("POST", "/v1/purge", upkeep.purge_memories),
-        _get("/v1/review", review.list_review),
-        _send("POST", "/v1/review", review.decide_reviews),
-        _get("/v1/kinds", listing.list_kinds),
+        _send("POST", "/v1/memories", "verbs.remember.remember", statuses=(201, 200), once=True),
+        _get("/v1/memories", "verbs.listing.list_memories"),
+        _get(_MEMORY, "verbs.show.get_memory"),
+        _send("PATCH", _MEMORY, "verbs.edit.edit_memory", matched="memory", once=True),
+        _delete(_MEMORY, "verbs.forget.forget_memory", matched="memory"),
+        _send("POST", "/v1/feedback", "verbs.feedback.rate_memory"),
+        _get("/v1/exposures", "verbs.show.list_exposures"),
+        _get("/v1/changes", "verbs.undo.list_changes"),
+        _send("POST", "/v1/undo", "verbs.undo.undo_change"),
+        _send("POST", "/v1/purge", "verbs.upkeep.purge_memories"),
+        _get("/v1/review", "verbs.review.list_review"),
+        _send("POST", "/v1/review", "verbs.review.decide_reviews"),
+        _get("/v1/kinds", "verbs.listing.list_kinds"),
     ),
     *_group(
         "Recall",
-        _send("POST", "/v1/recall", recall.recall),
-        _send("POST", "/v1/fetches", fetch_memories),
-        _send("POST", "/v1/why-not", why_not),
-        _send("POST", "/v1/injections", operations.inject, statuses=(200, 408, 500),
+        _send("POST", "/v1/recall", "verbs.recall.recall"),
+        _send("POST", "/v1/fetches", "verbs.fetch.fetch_memories"),
+        _send("POST", "/v1/why-not", "verbs.why_not.why_not"),
+        _send("POST", "/v1/injections", "api.operations.inject", statuses=(200, 408, 500),
               ahead=True),
-        _get("/v1/traces", why.list_traces),
-        _get("/v1/traces/stream", stream_traces, media_type="text/event-stream"),
-        _get("/v1/traces/{id}", why.get_trace),
-        _send("POST", "/v1/tuning", upkeep.tune),
+        _get("/v1/traces", "verbs.why.list_traces"),
+        _get("/v1/traces/stream", "api.stream.stream_traces", media_type="text/event-stream"),
+        _get("/v1/traces/{id}", "verbs.why.get_trace"),
+        _send("POST", "/v1/tuning", "verbs.upkeep.tune"),
     ),
     *_group(
         "Sessions",
-        _get("/v1/sessions", sessions.list_sessions),
-        _get(_SESSION, sessions.get_session),
-        _send("PATCH", _SESSION, sessions.mute_session),
-        _get("/v1/digests", sessions.list_digests),
-        _get("/v1/transcripts", learn.list_transcripts),
-        _send("POST", "/v1/transcripts", learn.import_transcripts),
-        _send("POST", "/v1/write-ups", learn.write_up_session),
+        _get("/v1/sessions", "verbs.sessions.list_sessions"),
+        _get(_SESSION, "verbs.sessions.get_session"),
+        _send("PATCH", _SESSION, "verbs.sessions.mute_session"),
+        _get("/v1/digests", "verbs.sessions.list_digests"),
+        _get("/v1/transcripts", "verbs.learn.list_transcripts"),
+        _send("POST", "/v1/transcripts", "verbs.learn.import_transcripts"),
+        _send("POST", "/v1/write-ups", "verbs.learn.write_up_session"),
     ),
     *_group(
         "Projects",
-        _get("/v1/projects", projects.list_projects),
-        _send("PUT", "/v1/projects", projects.put_folder_project),
-        _send("POST", "/v1/projects", projects.import_project_rules),
-        _get("/v1/repository", repository_team.get_repository_team),
-        _send("PUT", "/v1/repository", repository_team.put_repository_team),
+        _get("/v1/projects", "verbs.projects.list_projects"),
+        _send("PUT", "/v1/projects", "verbs.projects.put_folder_project"),
+        _send("POST", "/v1/projects", "verbs.projects.import_project_rules"),
+        _get("/v1/repository", "verbs.repository_team.get_repository_team"),
+        _send("PUT", "/v1/repository", "verbs.repository_team.put_repository_team"),
     ),
     *_group(
         "Teams",
-        _send("PUT", "/v1/shares", share_memory),
-        _get("/v1/teams", teams.list_teams),
-        _send("POST", "/v1/teams", teams.add_team),
-        _send("PATCH", "/v1/teams", teams.change_team),
-        _get("/v1/teams/members", teams.list_members),
-        _send("PUT", "/v1/teams/members", teams.put_member),
-        _get("/v1/teams/requests", teams.list_share_requests),
-        _send("PATCH", "/v1/teams/requests", teams.decide_share_request),
-        _get("/v1/teams/audit", teams.list_audit),
+        _send("PUT", "/v1/shares", "verbs.share.share_memory"),
+        _get("/v1/teams", "verbs.teams.list_teams"),
+        _send("POST", "/v1/teams", "verbs.teams.add_team"),
+        _send("PATCH", "/v1/teams", "verbs.teams.change_team"),
+        _get("/v1/teams/members", "verbs.teams.list_members"),
+        _send("PUT", "/v1/teams/members", "verbs.teams.put_member"),
+        _get("/v1/teams/requests", "verbs.teams.list_share_requests"),
+        _send("PATCH", "/v1/teams/requests", "verbs.teams.decide_share_request"),
+        _get("/v1/teams/audit", "verbs.teams.list_audit"),
     ),
     *_group(
         "Devices",
-        _get("/v1/sync", sync.get_sync),
-        _send("POST", "/v1/sync", sync.sync),
-        _send("PUT", "/v1/sync", sync.log_in),
-        _delete("/v1/sync", sync.log_out),
-        _send("POST", "/v1/sync/sign-in", sync.sign_in),
-        _send("POST", "/v1/sync/devices", sync.change_devices),
+        _get("/v1/sync", "verbs.sync.get_sync"),
+        _send("POST", "/v1/sync", "verbs.sync.sync"),
+        _send("PUT", "/v1/sync", "verbs.sync.log_in"),
+        _delete("/v1/sync", "verbs.sync.log_out"),
+        _send("POST", "/v1/sync/sign-in", "verbs.sync.sign_in"),
+        _send("POST", "/v1/sync/devices", "verbs.sync.change_devices"),
     ),
     *_group(
         "Items",
-        _send("PUT", "/v1/items", items.put_item),
-        _delete("/v1/items", items.delete_item, statuses=(204,)),
-        _send("POST", "/v1/items/search", items.search_items),
+        _send("PUT", "/v1/items", "verbs.items.put_item"),
+        _delete("/v1/items", "verbs.items.delete_item", statuses=(204,)),
+        _send("POST", "/v1/items/search", "verbs.items.search_items"),
     ),
     *_group(
         "Settings",
-        _get("/v1/settings", settings.get_settings),
-        _send("PATCH", "/v1/settings", settings.change_settings, matched="settings"),
-        _send("POST", "/v1/model-tests", settings.try_model),
-        _get("/v1/agents", settings.list_agents),
-        _send("PATCH", "/v1/agents/{name}", settings.change_agent,
+        _get("/v1/settings", "verbs.settings.get_settings"),
+        _send("PATCH", "/v1/settings", "verbs.settings.change_settings", matched="settings"),
+        _send("POST", "/v1/model-tests", "verbs.settings.try_model"),
+        _get("/v1/agents", "verbs.settings.list_agents"),
+        _send("PATCH", "/v1/agents/{name}", "verbs.settings.change_agent",
               matched="settings"),
     ),
     *_group(
         "Store",
-        _send("POST", "/v1/export", transfer.export_memories),
-        _send("POST", "/v1/import", transfer.import_memories,
-              max_bytes=transfer.MAX_IMPORT_BYTES),
-        _send("POST", "/v1/backups", transfer.create_backup, statuses=(201,)),
-        _get("/v1/backups", transfer.list_backups),
-        _send("POST", "/v1/restore", operations.restore_backup),
-        _send("POST", "/v1/rescan", upkeep.rescan),
-        _send("POST", "/v1/jobs", upkeep.begin_job, statuses=(202,)),
-        _get("/v1/jobs", upkeep.list_jobs),
+        _send("POST", "/v1/export", "verbs.transfer.export_memories"),
+        _send("POST", "/v1/import", "verbs.transfer.import_memories",
+              max_bytes=MAX_IMPORT_BYTES),
+        _send("POST", "/v1/backups", "verbs.transfer.create_backup", statuses=(201,)),
+        _get("/v1/backups", "verbs.transfer.list_backups"),
+        _send("POST", "/v1/restore", "api.operations.restore_backup"),
+        _send("POST", "/v1/rescan", "verbs.upkeep.rescan"),
+        _send("POST", "/v1/jobs", "verbs.upkeep.begin_job", statuses=(202,)),
+        _get("/v1/jobs", "verbs.upkeep.list_jobs"),
     ),
     *_group(
         "System",
-        _get("/v1/status", get_status),
-        _get("/v1/stats", upkeep.get_stats),
-        _get("/v1/metrics", get_metrics, media_type="text/plain"),
-        _get("/v1/openapi.json", get_openapi),
+        _get("/v1/status", "api.documents.get_status"),
+        _get("/v1/stats", "verbs.upkeep.get_stats"),
+        _get("/v1/metrics", "api.documents.get_metrics", media_type="text/plain"),
+        _get("/v1/openapi.json", "api.documents.get_openapi"),
     ),
 )  # fmt: skip

@@ -12,38 +12,31 @@ import traceback
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, cast, get_origin
+from typing import TYPE_CHECKING, Any, get_origin
 
-from pydantic import BaseModel, ValidationError
-from pydantic_core import from_json, to_json
+from pydantic import BaseModel
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 
 from tacit.api.answering import Answer, Parameters, Service
+from tacit.api.asking import answer_of, checked_body, checked_values, encoded, refuse_path_fields
 from tacit.api.conditions import IdempotencyCache, matching
-from tacit.api.encoding import encode, to_bytes
+from tacit.api.encoding import to_bytes
 from tacit.api.endpoints import ENDPOINTS, Endpoint
 from tacit.api.openapi import openapi_document
 from tacit.api.problems import RequestRefused, UnknownPath, problem, problem_of
 from tacit.api.stream import Streams
-from tacit.app.engine import Engine
 from tacit.app.values import PROGRAM
-from tacit.errors import InvalidInput, InvalidPayload, TacitError
-from tacit.model.memory import Speaker
+from tacit.errors import InvalidInput, TacitError
 from tacit.safety.authority import speaker_of
-from tacit.safety.trust import require_user
-from tacit.verbs.asking import ask_verb, has_change_id
-from tacit.verbs.wrong_values import wrong_value
 
 if TYPE_CHECKING:
     from tacit.hosts.install import HostStatus
 
 MAX_PATH_CHARS = 500
 """The most characters of a parameter in a path."""
-
-_ONE_OBJECT = "Send one JSON object."
 
 Run = Callable[[Callable[[], Answer[Any]]], Awaitable[Answer[Any]]]
 
@@ -156,32 +149,6 @@ def _serve(
     return serve
 
 
-def answer_of(endpoint: Endpoint, engine: Service, at: Parameters, request: BaseModel) -> Answer[Any]:
-    """Ask the handler of `endpoint` with a checked request, and return its answer with status and etag.
-
-    Raises:
-        RefusedByTrust: if the caller may not ask this.
-        TacitError: what the verb refuses.
-    """
-    if not endpoint.is_verb:
-        require_user(endpoint.name, at.speaker, trial=getattr(request, "dry_run", False))
-        return endpoint.handler(engine, at, request)
-    caller = replace(at.caller, cwd=getattr(request, "cwd", ""))
-    body = ask_verb(endpoint.handler, engine, caller, request)
-    unwritten = has_change_id(type(body)) and body.change_id is None
-    return Answer(
-        None if endpoint.answer is None else body,
-        status=endpoint.statuses[-1] if unwritten else endpoint.statuses[0],
-        etag="" if endpoint.ends_memory else getattr(body, "etag", ""),
-    )
-
-
-def encoded(answer: Answer[Any], endpoint: Endpoint) -> Answer[Any]:
-    """Return the answer with its body as plain JSON values. Called in the handler's thread, so that the event loop is not blocked."""
-    body = None if answer.body is None else encode(answer.body, endpoint.answer)
-    return replace(answer, body=body, status=answer.status or endpoint.statuses[0])
-
-
 def _response(answer: Answer[Any]) -> Response:
     headers = {"ETag": f'"{answer.etag}"'} if answer.etag else {}
     if answer.events is not None:
@@ -200,54 +167,10 @@ def _checked(request: Request, body: bytes, endpoint: Endpoint, in_path: Mapping
     fields = {name: value for name, value in in_path.items() if name in endpoint.request.model_fields}
     if endpoint.reads == "query":
         values = _query_values(request, endpoint.request)
-        _refuse_path_fields(values, endpoint)
+        refuse_path_fields(values, endpoint)
         return checked_values({**values, **fields}, endpoint)
     _refuse_query(request)
     return checked_body(body or b"{}", endpoint, fields)
-
-
-def checked_values(values: Mapping[str, Any], endpoint: Endpoint) -> BaseModel:
-    """Return the request in the values of a query string.
-
-    Raises:
-        InvalidInput: naming the field and what is expected.
-    """
-    try:
-        return endpoint.request.model_validate(values)
-    except ValidationError as error:
-        raise _invalid(error, endpoint) from error
-
-
-def checked_body(body: bytes, endpoint: Endpoint, in_path: Mapping[str, str]) -> BaseModel:
-    """Return the request in a JSON body and in the parameters of the path.
-
-    Raises:
-        InvalidPayload: if the body is not JSON.
-        InvalidInput: naming the field and what is expected.
-    """
-    try:
-        if in_path:
-            sent: object = from_json(body)
-            if isinstance(sent, dict):
-                values = cast("dict[str, Any]", sent)
-                _refuse_path_fields(values, endpoint)
-                body = to_json({**values, **in_path})
-        return endpoint.request.model_validate_json(body, strict=True)
-    except ValidationError as error:
-        raise _invalid(error, endpoint) from error
-    except ValueError as error:
-        raise InvalidPayload(f"The body is not JSON: {error}.", hint=_ONE_OBJECT) from error
-
-
-def _refuse_path_fields(values: Mapping[str, Any], endpoint: Endpoint) -> None:
-    for name in endpoint.in_path:
-        if name in values:
-            hint = f"Known: {', '.join(_known_names(endpoint)) or 'no fields'}."
-            raise InvalidInput(f"There is no field `{name}`.", hint=hint)
-
-
-def _known_names(endpoint: Endpoint) -> list[str]:
-    return [name for name in endpoint.request.model_fields if name not in endpoint.in_path]
 
 
 def _check_path(values: Mapping[str, str]) -> None:
@@ -303,34 +226,3 @@ async def _body(request: Request, max_bytes: int) -> bytes:
             hint="Send the header `Content-Type: application/json`.",
         )
     return bytes(body)
-
-
-def _invalid(error: ValidationError, endpoint: Endpoint) -> TacitError:
-    first = error.errors(include_url=False, include_input=False)[0]
-    if first["type"] == "json_invalid":
-        return InvalidPayload(f"The body is not JSON: {str(first['msg']).rstrip('.')}.", hint=_ONE_OBJECT)
-    if first["type"] in ("model_type", "dict_type") and not first["loc"]:
-        return InvalidInput("The body is no JSON object.", hint=_ONE_OBJECT)
-    return wrong_value(error, known=_known_names(endpoint))
-
-
-_BY_PATH = {(endpoint.method, endpoint.path): endpoint for endpoint in ENDPOINTS}
-
-
-def ask_endpoint(
-    engine: Engine, speaker: Speaker, method: str, path: str, values: Mapping[str, object]
-) -> Answer[Any]:
-    """Call an endpoint without HTTP, with the authority of `speaker`. `path` has its parameters in braces; `values` holds all fields of the request.
-
-    Raises:
-        TacitError: what the API refuses.
-    """
-    endpoint = _BY_PATH[method, path]
-    given = {name: value for name, value in values.items() if value is not None}
-    in_path = {name: str(given.pop(name)) for name in endpoint.in_path}
-    if endpoint.reads == "query":
-        request = checked_values({**given, **in_path}, endpoint)
-    else:
-        request = checked_body(to_json(given), endpoint, in_path)
-    at = Parameters(values=in_path, caller=replace(PROGRAM, speaker=speaker))
-    return encoded(answer_of(endpoint, engine, at, request), endpoint)

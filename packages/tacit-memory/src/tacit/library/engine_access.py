@@ -76,7 +76,7 @@ class LocalEngine:
 
     def ask(self, method: str, path: str, values: Mapping[str, object] | None = None) -> Any:
         """See `EngineAccess`."""
-        from tacit.api.routes import ask_endpoint  # noqa: PLC0415 - a program on the socket does not load it
+        from tacit.api.asking import ask_endpoint  # noqa: PLC0415 - a program on the socket does not load it
 
         return ask_endpoint(self.engine, self._speaker, method, path, values or {}).body
 

@@ -16,6 +16,8 @@ from tacit.model.scope import MAX_USER_CHARS, USER_FOLDER, Scope, ScopeKind, is_
 from tacit.model.session import SessionKey
 from tacit.verbs.cursors import MAX_CHARS as MAX_CURSOR_CHARS
 
+MAX_IMPORT_BYTES = 32_000_000
+"""The most bytes of an import request; for larger files the request names a `path`."""
 MAX_CONTENT_CHARS = 1_000_000
 MOST_TOKENS = 20_000
 """The largest number of tokens that one answer may be asked for."""

@@ -23,17 +23,13 @@ from tacit.config.home import Home
 from tacit.errors import InvalidInput
 from tacit.session.answer_priority import wait_for_pending_answers
 from tacit.verbs.answers import BackupPath, Copies, Exported, ImportedFile, ImportedFormat
-from tacit.verbs.requests import Folder, NoBody, Place, Request
+from tacit.verbs.requests import MAX_IMPORT_BYTES, Folder, NoBody, Place, Request
 
 
 class Backup(Request):
     """A request to write a backup."""
 
     target: Folder = Field(min_length=1, description="a file that does not exist yet")
-
-
-MAX_IMPORT_BYTES = 32_000_000
-"""The most bytes of an import request; for larger files the request names a `path`."""
 
 
 _UPLOADS = "import-"

@@ -12,8 +12,7 @@ import pytest
 
 from tacit.errors import InvalidInput
 from tacit.model.memory import Speaker
-from tacit.verbs.requests import MAX_CONTENT_CHARS
-from tacit.verbs.transfer import MAX_IMPORT_BYTES
+from tacit.verbs.requests import MAX_CONTENT_CHARS, MAX_IMPORT_BYTES
 from user_voice import client_of
 
 SECRET_FREE = "Amounts are integer cents."

@@ -13,8 +13,9 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 import tacit
+from tacit.api.asking import ask_endpoint
 from tacit.api.endpoints import ENDPOINTS
-from tacit.api.routes import ask_endpoint, build_routes
+from tacit.api.routes import build_routes
 from tacit.app.engine import Engine
 from tacit.app.values import Caller
 from tacit.app.wiring import open_engine, open_injection
