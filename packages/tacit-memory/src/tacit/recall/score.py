@@ -466,7 +466,7 @@ def cover(tools: Tools, state: RecallState) -> Outcome[RecallState]:
     shares = tools.store.search.word_shares(words, among=names, scope=query.scope, kinds=query.kinds)
     if not shares:
         return Outcome(kept=state)
-    covered = dict.fromkeys(names, 0.0) | shares
+    covered = {name: shares.get(name, 0.0) for name in names}
     return Outcome(
         kept=state.changed(shortlist=replace(shortlist, found={**shortlist.found, COVERED: covered}))
     )

@@ -87,17 +87,18 @@ def stored_scopes(connection: sqlite3.Connection, scope: ScopeFilter) -> tuple[S
     rows_of: dict[tuple[str, str], list[tuple[int, int, int, int, int]]] = {}
     for start in range(0, len(names), _BATCH):
         batch = names[start : start + _BATCH]
-        for name, _, *row in connection.execute(
+        rows = connection.execute(
             f"{_COUNTERS} WHERE name IN ({','.join('?' * len(batch))}) ORDER BY number", batch
-        ):
-            rows_of.setdefault((name, ""), []).append(row)
+        )
+        for row in rows:
+            rows_of.setdefault((row[0], ""), []).append(row[2:])
     if scope.lent:
-        for name, lent, *row in connection.execute(f"{_COUNTERS} WHERE {_lent(scope)}"):
-            if name not in names:
-                rows_of[name, lent] = [row]
+        for row in connection.execute(f"{_COUNTERS} WHERE {_lent(scope)}"):
+            if row[0] not in names:
+                rows_of[row[0], row[1]] = [row[2:]]
     stored: list[StoredScope] = []
-    for key, rows in rows_of.items():
-        numbers, changes, moves, totals, actives = zip(*rows, strict=True)
+    for key, found in rows_of.items():
+        numbers, changes, moves, totals, actives = zip(*found, strict=True)
         if any(totals):
             stored.append(
                 StoredScope(

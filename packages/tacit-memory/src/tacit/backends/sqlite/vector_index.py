@@ -351,13 +351,13 @@ class VectorPartitions:
 
 
 def _read_all(
-    connection: sqlite3.Connection, numbers: tuple[int, ...], identity: StoredIdentity
+    connection: sqlite3.Connection, scopes: tuple[int, ...], identity: StoredIdentity
 ) -> tuple[Rows, HalfVectors]:
     cursor = connection.execute(
         "SELECT m.number, m.id, m.valid_from_ms, m.valid_to_ms, m.kind, v.vector FROM memories AS m"
         " JOIN vectors AS v ON v.memory = m.number"
-        f" WHERE m.scope IN ({','.join('?' * len(numbers))}) AND m.status = 'active' AND v.identity = ? AND length(v.vector) = ?",
-        (*numbers, identity.number, 2 * identity.dimensions),
+        f" WHERE m.scope IN ({','.join('?' * len(scopes))}) AND m.status = 'active' AND v.identity = ? AND length(v.vector) = ?",
+        (*scopes, identity.number, 2 * identity.dimensions),
     )
     rows = Rows()
     vector_batches: list[HalfVectors] = [np.empty((0, identity.dimensions), np.float16)]
@@ -379,14 +379,14 @@ def _read_all(
 
 
 def _read_changed(
-    connection: sqlite3.Connection, numbers: tuple[int, ...], identity: StoredIdentity, since: int
+    connection: sqlite3.Connection, scopes: tuple[int, ...], identity: StoredIdentity, since: int
 ) -> tuple[list[int], Rows, HalfVectors]:
     """Return (numbers of all memories of the scope written after `since`, those of them that belong into the index, their vectors)."""
     changed = connection.execute(
         "SELECT m.number, m.id, m.valid_from_ms, m.valid_to_ms, m.status, m.kind, v.vector FROM memories AS m"
         " LEFT JOIN vectors AS v ON v.memory = m.number AND v.identity = ? AND length(v.vector) = ?"
-        f" WHERE m.scope IN ({','.join('?' * len(numbers))}) AND m.change > ? ORDER BY m.change, m.number",
-        (identity.number, 2 * identity.dimensions, *numbers, since),
+        f" WHERE m.scope IN ({','.join('?' * len(scopes))}) AND m.change > ? ORDER BY m.change, m.number",
+        (identity.number, 2 * identity.dimensions, *scopes, since),
     ).fetchall()
     current = [row for row in changed if row[4] == "active" and row[6] is not None]
     rows = Rows()

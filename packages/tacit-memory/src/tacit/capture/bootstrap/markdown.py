@@ -13,12 +13,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Literal, cast
-
-from markdown_it import MarkdownIt
-from markdown_it.rules_core import StateCore
-from markdown_it.token import Token
-from markdown_it.tree import SyntaxTreeNode
+from typing import TYPE_CHECKING, Literal, cast
 
 from tacit.config.yaml_file import parse_settings
 from tacit.errors import InvalidSetting
@@ -32,6 +27,12 @@ from tacit.reading.marks import (
 )
 from tacit.reading.sentences import split_sentences
 from tacit.text.lazy_regex import lazy_regex, wording
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.rules_core import StateCore
+    from markdown_it.token import Token
+    from markdown_it.tree import SyntaxTreeNode
 
 _RULES = wording("rules")
 
@@ -128,6 +129,8 @@ class _StatementReader:
 
 @cache
 def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt  # noqa: PLC0415 - most programs that store a memory read no Markdown
+
     parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
     parser.core.ruler.at("inline", _parse_inline)
     return parser
@@ -183,6 +186,8 @@ class _Place:
 
 
 def _nodes(body: str) -> Sequence[SyntaxTreeNode]:
+    from markdown_it.tree import SyntaxTreeNode  # noqa: PLC0415 - see `_parser`
+
     return SyntaxTreeNode(_parser().parse(body)).children
 
 
