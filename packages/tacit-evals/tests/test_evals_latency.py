@@ -19,6 +19,8 @@ def recall(*, size=10_000, spaces="shipped", slow=100.0):
         alone=[4.0] * 49 + [5.0],
         asked_work=[8.0] * 49 + [16.0],
         alone_work=[4.0] * 50,
+        plain=[8.0] * 50,
+        plain_work=[5.0] * 50,
         starts=[6.0, 8.0, 10.0],
         changed=[12.0],
         resident_mb=150.0,
@@ -72,6 +74,7 @@ def test_ratios_are_to_the_median_of_the_prompts_embedded_alone():
     assert figures["p99_of_pairs"] == 20.0  # 100 / 5: the same prompt
     assert figures["p99_to_p99"] == 20.0
     assert (figures["work_p50_ratio"], figures["work_p99_ratio"]) == (2.0, 4.0)
+    assert (figures["to_plain_p50_ratio"], figures["work_to_plain_p50_ratio"]) == (1.25, 1.6)
     assert figures["start_p50_ratio"] == 2.0
     assert figures["changed_start_p50_ratio"] == 3.0
     assert (figures["within_50_ms"], figures["within_100_ms"]) == (0.98, 1.0)

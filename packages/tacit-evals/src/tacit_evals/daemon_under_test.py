@@ -155,11 +155,11 @@ class DaemonUnderTest:
 
 
 class EmbedAlone:
-    """The embedder alone in a process of its own, asked for one text at a time."""
+    """The embedder alone in a process of its own, asked for one text at a time; with the file of a `store` a plain search in it."""
 
-    def __init__(self, python: Path) -> None:
+    def __init__(self, python: Path, store: Path | None = None) -> None:
         script = Path(__file__).with_name("embed_alone.py")
-        command = [str(python), "-E", "-P", str(script)]
+        command = [str(python), "-E", "-P", str(script), *([str(store)] if store else [])]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     @property
@@ -181,7 +181,7 @@ class EmbedAlone:
         self._process.stdout.close()
 
     def took_ms(self, text: str) -> float:
-        """Milliseconds to embed `text`, measured inside the process."""
+        """Milliseconds to embed or find `text`, measured inside the process."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps(text) + "\n")

@@ -192,7 +192,8 @@ HOOK_YARDSTICK = "import json,socket"
 class RecallTimes:
     """Milliseconds of one case, and what the daemon took of memory. `asked` and `alone` are of the same prompts in order.
 
-    `asked_work` and `alone_work` are the processor time of the same, all threads of the daemon and of the yardstick.
+    `plain` are the same prompts searched by plain FTS5 and the model in one process (`embed_alone`). What ends in `_work` is the processor time
+    of the same, all threads of the process.
     """
 
     case: Case
@@ -200,6 +201,8 @@ class RecallTimes:
     alone: list[float]
     asked_work: list[float]
     alone_work: list[float]
+    plain: list[float]
+    plain_work: list[float]
     starts: list[float]
     changed: list[float]
     resident_mb: float
@@ -218,6 +221,8 @@ class RecallTimes:
             "p99_of_pairs": percentile(pairs, 0.99),
             "work_p50_ratio": ratio(median(self.asked_work), median(self.alone_work)),
             "work_p99_ratio": ratio(percentile(self.asked_work, 0.99), median(self.alone_work)),
+            "to_plain_p50_ratio": ratio(median(self.asked), median(self.plain)),
+            "work_to_plain_p50_ratio": ratio(median(self.asked_work), median(self.plain_work)),
             "p99_to_p99": ratio(percentile(self.asked, 0.99), percentile(self.alone, 0.99)),
             "start_p50_ratio": ratio(median(self.starts), unit),
             "changed_start_p50_ratio": ratio(median(self.changed), unit),
@@ -268,6 +273,12 @@ class RecallTimes:
                 note=f"{median(self.asked_work):.1f} ms to {median(self.alone_work):.1f} ms; p99 {figures['work_p99_ratio']:.2f} x",
             ),
             Row(
+                name=f"prompt recall, ratio to plain FTS5 and MiniLM in process ({name})",
+                value=figures["to_plain_p50_ratio"],
+                unit="x",
+                note=f"{median(self.plain):.1f} ms; processor time {figures['work_to_plain_p50_ratio']:.2f} x",
+            ),
+            Row(
                 name=f"prompt recall, p99 ratio ({name})",
                 value=figures["p99_ratio"],
                 unit="x",
@@ -313,9 +324,16 @@ def measure_recall(bench: Bench, case: Case) -> RecallTimes:
     alone: list[float] = []
     asked_work: list[float] = []
     alone_work: list[float] = []
+    plain: list[float] = []
+    plain_work: list[float] = []
     starts: list[float] = []
     injected = 0
-    with bench.daemon(case) as daemon, EmbedAlone(bench.python) as embed:
+    store = Home(bench.home(case)).database
+    with (
+        bench.daemon(case) as daemon,
+        EmbedAlone(bench.python) as embed,
+        EmbedAlone(bench.python, store) as search,
+    ):
         _warm(bench, daemon)
         for first in range(0, len(PROMPTS), BLOCK):
             block = PROMPTS[first : first + BLOCK]
@@ -331,11 +349,12 @@ def measure_recall(bench: Bench, case: Case) -> RecallTimes:
                 asked.append(reply.took_ms)
                 injected += bool(reply.body)
                 time.sleep(_PAUSE_S)
-            for prompt in block:
-                before = worked_ms(embed.pid)
-                alone.append(embed.took_ms(prompt))
-                alone_work.append(worked_ms(embed.pid) - before)
-                time.sleep(_PAUSE_S)
+            for yardstick, took, work in ((embed, alone, alone_work), (search, plain, plain_work)):
+                for prompt in block:
+                    before = worked_ms(yardstick.pid)
+                    took.append(yardstick.took_ms(prompt))
+                    work.append(worked_ms(yardstick.pid) - before)
+                    time.sleep(_PAUSE_S)
         for number in range(STARTS):
             reply = daemon.hook(bench.started(f"{case.spaces}-{case.preset}-start-{number}"))
             starts.append(reply.took_ms)
@@ -350,6 +369,8 @@ def measure_recall(bench: Bench, case: Case) -> RecallTimes:
         alone=alone,
         asked_work=asked_work,
         alone_work=alone_work,
+        plain=plain,
+        plain_work=plain_work,
         starts=starts,
         changed=changed,
         resident_mb=rss,
@@ -640,6 +661,7 @@ def document(measured: Sequence[RecallTimes], *, settings: Mapping[str, object])
                 "case": recall.case.name,
                 "asked_ms": recall.asked,
                 "alone_ms": recall.alone,
+                "plain_ms": recall.plain,
                 "starts_ms": recall.starts,
                 "changed_ms": recall.changed,
             }
