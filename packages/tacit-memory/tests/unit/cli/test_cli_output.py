@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import tacit.api.routes  # noqa: F401 - loads every module that could define an error
+from tacit.api.endpoints import ENDPOINTS
 from tacit.cli.terminal import output
 from tacit.cli.terminal.output import print_line, print_rows
 from tacit.errors import StoreFull, TacitError, UnknownKind
@@ -19,6 +19,9 @@ from tacit.errors import StoreFull, TacitError, UnknownKind
 HOSTILE = (
     "[red]bold[/red] [link=x]y[/link] \x1b[2J\x1b]0;title\x07 a\x00b \x9b31m \u202egnp.exe \ud800 :smile: \\"
 )
+
+
+LOADED = [endpoint.handler for endpoint in ENDPOINTS]  # with every module that could define an error
 
 
 def every_error(kind=TacitError):
