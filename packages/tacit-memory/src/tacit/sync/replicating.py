@@ -713,10 +713,8 @@ class Replicating:
         """Write the changes to the store in one transaction, with `embed` with new vectors; return False, writing nothing, if a memory was changed meanwhile."""
         memories = [change.memory for change in changes if isinstance(change, Add | Rewrite)]
         made = self._embed(memories) if embed else None
-        if made is None:
-            self._replica.put_fact(
-                VECTORS_DUE, b"1"
-            )  # before the store: after a crash they are made all the same
+        if made is None:  # noted before the store is written: after a crash they are made all the same
+            self._replica.put_fact(VECTORS_DUE, b"1")
         vectors, identity = made if made is not None else (None, None)
         try:
             self._store.apply(
