@@ -227,7 +227,7 @@ def test_a_prompt_that_is_tried_says_what_each_stage_keeps_and_stores_nothing(go
     page.keyboard.press("Control+Enter")
     page.locator(".lane").first.wait_for()
     page.get_by_text("How it was decided").click()
-    page.get_by_text("Trust, validity, freshness").wait_for()
+    page.locator(".stage-list").get_by_text("Checks whether it may come").wait_for()
     page.get_by_role("slider", name="Level that is needed").focus()
     page.keyboard.press("Home")
     page.locator(".gate b").wait_for()
