@@ -14,8 +14,8 @@ from tacit.app.wiring import open_engine
 from tacit.model.changes import Add
 from tacit.model.memory import Memory, Provenance, Relation, TrustTier, Validity
 from tacit.model.scope import UNIVERSAL
-from tacit.state.counted import Record
-from tacit.state.registry import HOLDOUT_SESSIONS
+from tacit.state.counted import DayTokens, Record, Spending, day_of
+from tacit.state.registry import HOLDOUT_SESSIONS, JUDGE_SPENDING
 from transcripts import exchange, write_transcript
 
 pytestmark = pytest.mark.e2e
@@ -58,8 +58,13 @@ def own_home(tmp_path_factory):
             )
             shard = shard_of(name)
             HOLDOUT_SESSIONS.write(store, merged(HOLDOUT_SESSIONS.read(store, shard), {name: record}), shard)
+        past = (DayTokens(day="2026-01-02", tokens=1_000_000, tokens_out=0),)
+        spent = Spending(day=day_of(now_ms), tokens=1200, tokens_out=300, asked=3, past=past)
+        JUDGE_SPENDING.write(store, spent)
     finally:
         engine.close()
+    judge = "provider: openai, endpoint: http://127.0.0.1:9/v1, price_in: 2.0, price_out: 10.0"
+    (home / "config.yaml").write_text(f"recall: {{judge: {{{judge}}}}}\n")
     with served(home) as place:
         yield place
 
@@ -172,6 +177,14 @@ def test_past_sessions_are_shown_then_learned_from(own, own_home, tmp_path):
 
     part.get_by_role("button", name="Show what it would read").click()
     expect(part.get_by_role("button", name="There is nothing new to learn from")).to_be_disabled()
+
+
+def test_what_a_model_costs_stands_on_home_day_by_day(own):
+    part = own("/ui/").get_by_role("region", name="Cost of the model at the prompt")
+    rows = part.get_by_role("table").get_by_role("row")
+    expect(rows.nth(1)).to_contain_text("1,2003000.0054")
+    expect(rows.nth(2)).to_contain_text("2026-01-021,000,00002.0000")
+    expect(part.get_by_role("link")).to_have_attribute("href", "/ui/settings")
 
 
 def test_an_imported_session_is_found_by_its_first_prompt_in_two_clicks(own, own_home, tmp_path):

@@ -47,3 +47,8 @@ export function scopeOf(scope: string): string {
   if (kind === "project") return key.replace(/-[0-9a-f]{6,}$/, "").split("/").at(-1) ?? key;
   return key === "" ? kind : `${kind}: ${key}`;
 }
+
+const SPEAKERS: Record<string, string> = { user: "you", teammate: "a teammate", assistant: "an agent", agent: "an agent", tool: "a tool", import: "an import" };
+
+/** Who said a statement, in the words of every page. */
+export const speakerOf = (name: string): string => SPEAKERS[name] ?? name;

@@ -1,18 +1,17 @@
 import { useMediaQuery } from "@mantine/hooks";
 import { useFacets, type MemoryFilter } from "../../api/queries";
 import type { Facets as Counts } from "../../api/types";
-import { countOf, scopeOf, wordsOf } from "../../ui/words";
+import { countOf, scopeOf, speakerOf, wordsOf } from "../../ui/words";
 
 type Name = keyof Counts;
 
 const STATES: Record<string, string> = { active: "active", quarantined: "waits for review", superseded: "superseded", retired: "forgotten" };
-const TIERS: Record<string, string> = { user: "you", teammate: "a teammate", assistant: "an agent", tool: "a tool", import: "an import" };
 const GROUPS: { name: Name; title: string; say: (value: string) => string }[] = [
   { name: "given", title: "Given", say: (value) => (value === "true" ? "given" : "never given") },
   { name: "used", title: "Used", say: (value) => (value === "true" ? "used" : "never used") },
   { name: "scope", title: "Project", say: scopeOf },
   { name: "kind", title: "Kind", say: wordsOf },
-  { name: "tier", title: "Said by", say: (value) => TIERS[value] ?? value },
+  { name: "tier", title: "Said by", say: speakerOf },
   { name: "status", title: "State", say: (value) => STATES[value] ?? value },
   { name: "sensitivity", title: "Sensitivity", say: wordsOf },
 ];

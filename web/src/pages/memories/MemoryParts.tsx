@@ -7,7 +7,7 @@ import { differencesOf } from "../../ui/differences";
 import { Kind } from "../../ui/Kind";
 import { Pages } from "../../ui/Pages";
 import { SurfaceMark } from "../../ui/SurfaceMark";
-import { percentOf, scopeOf, whenOf, wordsOf } from "../../ui/words";
+import { percentOf, scopeOf, speakerOf, whenOf, wordsOf } from "../../ui/words";
 
 const BREADTH = ["", "few sessions", "some sessions", "almost every session"];
 
@@ -47,9 +47,9 @@ export function About({ memory, open }: { memory: Memory; open: (id: string) => 
           </dd>
         </>
       )}
-      <dt>vouched for by</dt>
+      <dt>said by</dt>
       <dd>
-        {provenance.speaker}
+        {speakerOf(provenance.speaker)}
         {provenance.source !== "" && `, through ${provenance.source}`}
         {provenance.session_id !== "" && (
           <>

@@ -16,11 +16,11 @@ import { briefOf, sayChanged, takeBackLast } from "../../ui/said";
 import { SavedFilters } from "../../ui/SavedFilters";
 import { Origin, ShareMemory } from "../../ui/ShareMemory";
 import { teamOf } from "../../ui/shared";
-import { countOf, dateOf, plural, scopeOf, whenOf, wordsOf } from "../../ui/words";
+import { countOf, dateOf, percentOf, plural, scopeOf, speakerOf, whenOf, wordsOf } from "../../ui/words";
 
 const DONE = { accept: "Accepted", reject: "Rejected; it is not learned again", merge: "Merged into the one on record", keep: "Both are kept" };
 const CAUSES: Record<string, string> = {
-  contradiction: "pair that contradicts each other",
+  contradiction: "pair that may contradict each other",
   agent: "added by an agent",
   import: "imported",
   unconfirmed: "captured, not confirmed",
@@ -45,7 +45,7 @@ export function Component() {
   };
   return (
     <>
-      <Head title="Review" text="Statements that nobody confirmed, and pairs that contradict each other and that no agent settled. You decide." />
+      <Head title="Review" text="Statements that nobody confirmed, and pairs that may contradict each other and that no agent settled." />
       <Answer of={review}>
         {({ pages }) => {
           const { total, waiting, groups } = pages[0]!;
@@ -298,8 +298,9 @@ function Statement({ name, memory }: { name: string; memory: Memory }) {
       </h2>
       <p>{memory.content}</p>
       <p className="faint">
-        {scopeOf(memory.scope)} · said by {memory.provenance.speaker}
-        {memory.provenance.source !== "" && `, through ${memory.provenance.source}`} · confidence {memory.confidence.toFixed(2)}
+        {scopeOf(memory.scope)} · said by {speakerOf(memory.provenance.speaker)}
+        {memory.provenance.source !== "" && memory.provenance.source !== memory.provenance.speaker && `, through ${memory.provenance.source}`}
+        {memory.confidence < 1 && ` · sure of it by ${percentOf(memory.confidence)}`}
       </p>
       <Origin memory={memory} />
       {memory.provenance.span !== "" && memory.provenance.span !== memory.content && <p className="span">“{memory.provenance.span}”</p>}

@@ -8,13 +8,9 @@ import { Kind } from "../../ui/Kind";
 import { Panel } from "../../ui/Panel";
 import { briefOf, sayChanged } from "../../ui/said";
 import { State } from "../../ui/State";
-import { countOf, plural, whenOf } from "../../ui/words";
+import { countOf, plural, speakerOf, whenOf } from "../../ui/words";
 
 const FATES: Record<string, string> = { merged: "merged with what is known", duplicate: "known already" };
-const SPEAKERS: Record<string, string> = {
-  user: "you", teammate: "a teammate", assistant: "the agent", agent: "the agent", tool: "a tool",
-};
-
 /** What the session was about, and what it taught: each statement with its evidence and fate, to accept, edit or drop; requests to a model; what waits. */
 export function LearnedPanel({ session }: { session: string }) {
   return (
@@ -123,7 +119,7 @@ function Statement({ one }: { one: LearnedStatement }) {
       </p>
       {one.evidence.map((said, at) => (
         <p className="faint" key={at}>
-          {SPEAKERS[said.speaker] ?? said.speaker}
+          {speakerOf(said.speaker)}
           {said.turn > 0 && `, turn ${said.turn}`}
           {said.span !== "" && said.span !== memory.content && `: “${said.span}”`}
         </p>

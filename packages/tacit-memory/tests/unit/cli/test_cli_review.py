@@ -299,10 +299,7 @@ def test_what_waits_is_told_where_a_newcomer_looks_for_it(tacit):
     assert "1 waits for you: `tacit review`" in tacit("status").out
     assert tacit("status", "--json").json["here"]["unconfirmed"] == 1
     (entry,) = tacit("review", "--json").json["review"]
-    assert (
-        entry["reason"]
-        == "added by a command or request that did not prove to be yours, not confirmed by you"
-    )
+    assert entry["reason"] == "added by a program or an agent, not confirmed by you"
     assert "1 waiting for you (`tacit review`)" in tacit("status", "--stats").out
     elsewhere = tacit.project.parent / "other"
     elsewhere.mkdir()

@@ -357,7 +357,7 @@ def _source_text(memory: Memory) -> str:
     if provenance.speaker == "agent":
         if provenance.source == BY_TOOL:
             return "added by the agent (memory_add)"
-        return "added by a command or request that did not prove to be yours"
+        return "added by a program or an agent"
     if provenance.tier is TrustTier.IMPORT and provenance.host:
         return f"imported from {provenance.host}"
     return f"said by {provenance.speaker}"
