@@ -83,11 +83,6 @@ export async function signIn(): Promise<boolean> {
   return true;
 }
 
-export async function signOut(): Promise<void> {
-  await fetch("/ui/session", { method: "DELETE" });
-  forgetKey();
-}
-
 /** Drop the key that was refused, unless another tab put a new one in its place meanwhile. */
 export function forgetKey(refused = pageKey()): void {
   if ((pageKey() ?? "") !== (refused ?? "")) return;

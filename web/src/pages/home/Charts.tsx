@@ -29,7 +29,7 @@ export default function Charts({ series, hourly }: { series: Series; hourly: boo
   const { feedback } = series;
   return (
     <div className="overview-grid">
-      <Panel className="wide" title="Given and silent" sub={`of prompts, calls and failures, ${hourly ? "per hour" : "per day"}`} to="/traces" says={`given ${injections} times, ${silences} silences`}>
+      <Panel className="broad" title="Given and silent" sub={`of prompts, calls and failures, ${hourly ? "per hour" : "per day"}`} to="/traces" says={`given ${injections} times, ${silences} silences`}>
         <BarChart
           h={210} data={rows} dataKey="when" type="stacked" withLegend legendProps={{ verticalAlign: "top", height: 28 }} gridAxis="x" tickLine="none" maxBarWidth={34}
           xAxisProps={dates} yAxisProps={axis((one) => one.injections + one.silences)}
@@ -55,7 +55,7 @@ export default function Charts({ series, hourly }: { series: Series; hourly: boo
         )}
         <Bars rows={Object.entries(series.kinds).slice(0, 7).map(([name, value], at) => ({ name: wordsOf(name), value, color: `var(--chart-${(at % 7) + 1})`, to: `/memories?kind=${name}` }))} empty="" />
       </Panel>
-      <Panel className="wide" title="Precision from your feedback" to="/traces?outcome=injected" sub="share of what was injected that you called useful" says={feedback.precision === null ? "no feedback" : percentOf(feedback.precision)}>
+      <Panel className="broad" title="Precision from your feedback" to="/traces?outcome=injected" sub="share of what was injected that you called useful" says={feedback.precision === null ? "no feedback" : percentOf(feedback.precision)}>
         {feedback.precision === null ? (
           <p className="sub">Open a trace and say “was useful” or “should not have been injected”. `tacit config tune` learns the levels from it.</p>
         ) : (

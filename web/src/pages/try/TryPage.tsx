@@ -134,7 +134,7 @@ function Try({ traceId }: { traceId: string | null }) {
       </form>
       {error !== null && <ProblemBox error={error} again={() => ask(typed())} />}
       {asked === undefined && (
-        <Empty title={memoryId === null ? "Try a prompt" : "Which prompt should have been given it?"} text={tries.length > 0 ? "These are your last prompts." : "Type one above."}>
+        <Empty title={memoryId === null ? "Which prompt?" : "Which prompt should have been given it?"} text={tries.length > 0 ? "Type one above, or choose one of your last." : "Type one above."}>
           <div className="chips">
             {tries.map((words) => (
               <button
