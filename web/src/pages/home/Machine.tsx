@@ -66,7 +66,7 @@ export function Machine({ data, latency }: { data: StatusView; latency: Series["
 
 /** One optional model: what it costs day by day, and what came of it. */
 function Model({ told, title, sub, section, children }: { told: ExtractorStatus | NamingStatus; title: string; sub: string; section: string; children: ReactNode }) {
-  const unknown = told.days.length === 0 || told.days.some((day) => day.cost === null);
+  const unknown = told.days.some((day) => day.cost === null);
   return (
     <Panel title={title} sub={`${told.name}: ${sub}`} to="/settings">
       <table className="days">
