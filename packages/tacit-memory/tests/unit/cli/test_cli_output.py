@@ -102,6 +102,7 @@ class Terminal(io.StringIO):
 def narrow(monkeypatch):
     """What a terminal of 40 columns shows while a function runs."""
     monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setenv("LINES", "25")  # else a terminal without abilities has 80 columns
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("TERM", "dumb")
 
@@ -150,5 +151,6 @@ def test_several_long_cells_are_named_and_a_table_that_fits_stays_one(narrow):
 
 def test_a_pipe_gets_whole_lines(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setenv("LINES", "25")  # else a terminal without abilities has 80 columns
     print_line("word " * 30)
     assert capsys.readouterr().out == "word " * 30 + "\n"
