@@ -57,7 +57,8 @@ def by_words(memories: TeamMemories, text: str, **more: object) -> list[str]:
 
 def by_meaning(memories: TeamMemories, *values: float, **more: object) -> dict[str, float]:
     query = QueryVector(vector=unit(*values), identity=EMBEDDER)
-    return dict(memories.search("", query, **{"limit": 99, **more}).meaning)
+    hits = memories.search("", query, **{"limit": 99, **more}).meaning
+    return {hit.memory_id: hit.score for hit in hits}
 
 
 # --- what is written

@@ -16,7 +16,7 @@ NAMES = {
     "id", "session", "preset", "project_id", "injected",
     "situation.actions", "situation.languages",
     "stages.stage", "stages.kept", "stages.drops.memory_id", "stages.drops.why.detail", "stages.losses.source",
-    "candidates.memory_id", "candidates.kind", "candidates.scores",
+    "candidates.memory_id", "candidates.kind", "candidates.scores", "candidates.parts",
     "asked.tool",
 }  # fmt: skip
 """Fields with names of memories, kinds, branches, models and tools, which stay. A new field of a trace is cleaned or stands here."""
