@@ -19,17 +19,20 @@ USUAL = "usual"
 NEEDED = 100
 OTHER = "other"
 """The name of what changed the relevance after the gate: the age of the memory, its uses, a model in the pause."""
+_ALONE = "alone"
 _WORDS: dict[str, tuple[str, str, str]] = {
-    "cosine": ("meaning", "it is near in meaning", "it is far in meaning"),
-    "character": ("spelling", "it is spelled alike", "it is spelled differently"),
-    "rare": ("rare words", "it shares a rare word with the prompt", "it shares no rare word with the prompt"),
-    "covered": ("the prompt's words", "it holds many of the prompt's words", "it holds few of the prompt's words"),
-    "nearness": ("this project", "the prompt is about this project", "the prompt is far from all of this project"),
-    "alone": ("next to the others", "it stands out from the others", "others come nearer"),
+    "cosine": ("meaning", "it is near in meaning", "its meaning is far"),
+    "character": ("similar letters", "it is spelled alike", "it is spelled differently"),
+    "rare": ("rare words in common", "it shares a rare word with the prompt", "it shares no rare word with the prompt"),
+    "covered": ("words in common", "it holds many of the prompt's words", "it holds few of the prompt's words"),
+    "nearness": ("about this project", "the prompt is about this project", "the prompt is not about this project"),
+    _ALONE: ("better than the others", "it is better than the others", "others come nearer"),
     "many": ("many memories", "", "among so many memories more is needed"),
     OTHER: ("age and use", "it was used before", "it is old or was seldom used"),
 }  # fmt: skip
 """By part: its name for people, and what is said where it speaks for a memory, and where it speaks against it."""
+_AGAINST = {_ALONE: "worse than the others", "nearness": "not about this project"}
+"""By part: its name for people where it speaks against a memory, if it has another one there."""
 _LEAST_TOLD = 12
 """Points from which a part is told in a sentence."""
 _MOST_TOLD = 2
@@ -73,7 +76,8 @@ def evidence_of(parts: Parts, relevance: float, threshold: float) -> tuple[Evide
         whole = math.floor(total + 1e-6)  # of the sum so far: rounded one by one they would not add up
         points, reached = int(whole - reached), whole
         if name in _WORDS and (name not in ("many", OTHER) or points):
-            shown.append(EvidencePart(name=name, text=_WORDS[name][0], points=points))
+            text = _AGAINST.get(name, _WORDS[name][0]) if points < 0 else _WORDS[name][0]
+            shown.append(EvidencePart(name=name, text=text, points=points))
     return tuple(shown)
 
 
@@ -82,25 +86,36 @@ def _log_odds(probability: float) -> float:
     return math.log(clamped / (1.0 - clamped))
 
 
-def points_text(evidence: Iterable[EvidencePart]) -> str:
-    """Return the points as a sum in one line, the greatest first: "74 points, 100 are needed: meaning +41, next to the others +33"; "" = nothing was summed."""
+def sum_of(evidence: Iterable[EvidencePart]) -> int:
+    """Return how many points a memory reached."""
+    return sum(part.points for part in evidence)
+
+
+def terms_text(evidence: Iterable[EvidencePart]) -> str:
+    """Return what adds up to the points in one line, the greatest first: "meaning +41, better than the others +33"; "" = nothing was summed."""
     told = sorted(evidence, key=lambda part: -part.points)
-    if not told:
-        return ""
-    terms = ", ".join(f"{part.text} {part.points:+d}" for part in told if part.points)
-    return f"{sum(part.points for part in told)} points, {NEEDED} are needed{f': {terms}' if terms else ''}"
+    return ", ".join(f"{part.text} {part.points:+d}" for part in told if part.points)
 
 
 def common_text(evidence: Iterable[EvidencePart]) -> str:
     """Return in words what speaks most for a memory and what most against it: "it is near in meaning, but others come nearer"; "" = nothing was summed."""
     ordered = sorted(evidence, key=lambda part: -part.points)
-    plus = [_WORDS[part.name][1] for part in ordered if part.points >= _LEAST_TOLD][:_MOST_TOLD]
-    minus = [_WORDS[part.name][2] for part in reversed(ordered) if part.points <= -_LEAST_TOLD][:_MOST_TOLD]
-    return ", but ".join(" and ".join(told) for told in (plus, minus) if told)
+    good = [part.name for part in ordered if part.points >= _LEAST_TOLD][:_MOST_TOLD]
+    bad = [part.name for part in reversed(ordered) if part.points <= -_LEAST_TOLD][:_MOST_TOLD]
+    plus = " and ".join(_WORDS[name][1] for name in good)
+    minus = ", and ".join(_WORDS[name][2] for name in bad)
+    if minus and good == [_ALONE]:  # no praise: the others are further still
+        return f"it is only better than the others: {minus}"
+    return ", but ".join(told for told in (plus, minus) if told)
 
 
-def reached_text(relevance: float, threshold: float) -> str:
-    """Return how far a memory came: "reached 0.12 of the 0.26 that are needed", or "reached 0.61, and 0.26 is needed"."""
+def reached_text(relevance: float, threshold: float, evidence: Iterable[EvidencePart] = ()) -> str:
+    """Return how far a memory came, in points if there are any: "reached 12 of the 100 points that are needed", or "reached 0.61, and 0.26 is needed"."""
+    parts = tuple(evidence)
+    if parts and relevance >= threshold:
+        return f"reached {sum_of(parts)} points, and {NEEDED} are needed"
+    if parts:
+        return f"reached {sum_of(parts)} of the {NEEDED} points that are needed"
     places = 2 if f"{relevance:.2f}" != f"{threshold:.2f}" or relevance == threshold else 4
     reached, needed = f"{relevance:.{places}f}", f"{threshold:.{places}f}"
     if relevance >= threshold:
@@ -122,12 +137,14 @@ def trace_sentence(trace: Trace, silence: str) -> str:
         if best is None or best.relevance < trace.threshold:
             return f"{given}."
         which = "it" if len(trace.injected) == 1 else "the best"
-        return f"{given}; {which} {reached_text(best.relevance, trace.threshold)}."
+        evidence = evidence_of(best.parts, best.relevance, trace.threshold)
+        return f"{given}; {which} {reached_text(best.relevance, trace.threshold, evidence)}."
     gated = any(drop.why.cause is DropCause.BELOW_THRESHOLD for stage in trace.stages for drop in stage.drops)
     if best is None or not gated or best.relevance >= trace.threshold:
         return f"Silent: {silence or 'nothing was given'}."
-    common = common_text(evidence_of(best.parts, best.relevance, trace.threshold))
-    reached = reached_text(best.relevance, trace.threshold)
+    evidence = evidence_of(best.parts, best.relevance, trace.threshold)
+    common = common_text(evidence)
+    reached = reached_text(best.relevance, trace.threshold, evidence)
     best_of = f"the best of {looked}" if looked_at(trace) > 1 else "the only memory looked at"
     return f"Silent: {best_of} {reached}{f'; {common}' if common else ''}."
 

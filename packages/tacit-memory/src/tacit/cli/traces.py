@@ -64,7 +64,7 @@ def why(
         return
     if not answer["traces"]:
         print_line(
-            "Nothing was asked of the memory yet. Start a session, then look again; `tacit doctor` proves the path."
+            "Nothing was asked of the memory yet. Start a session, then look again; `tacit doctor` checks that a memory reaches the agent."
         )
     decided = {replay["trace_id"]: replay for replay in answer.get("replayed", ())}
     for trace in answer["traces"]:
@@ -131,12 +131,13 @@ def print_why_not(answer: dict[str, Any]) -> None:
         first = number == 0
         print_line(f"  {sentence}", style=("green" if answer["given"] else "yellow") if first else "")
         if first and answer["evidence"]:
-            print_line(f"  {points_line(answer['evidence'])}")
+            total, terms = points_of(answer["evidence"])
+            print_line(f"  {total} points: {terms}")
     for detail in answer["details"]:
         print_line(f"  {detail}", style="dim")
     if not answer["remedies"]:
         return
-    print_line("What lets it through; each line was tried:")
+    print_line("If it should have come, this lets it through; each line was tried:")
     for remedy in answer["remedies"]:
         print_line(f"  - {remedy['text']} {remedy['measured']}".rstrip())
         for step in remedy["steps"]:
@@ -161,18 +162,15 @@ def print_trace(trace: dict[str, Any], *, stages: bool) -> None:
     """Print one recall for people: what was asked, what was injected or why nothing, and the best candidates."""
     from tacit.cli.terminal.output import format_count, format_moment, print_line, shorten_line
 
-    session = trace["session"] or "on demand"
-    print_line(
-        f"{format_moment(trace['at_ms'])}  {trace['surface']}  {session}  {trace['took_ms']:.1f} ms",
-        style="bold",
-    )
+    told = (format_moment(trace["at_ms"]), trace["surface"].replace("_", " "), trace["session"])
+    print_line("  ".join((*filter(None, told), f"{trace['took_ms']:.1f} ms")), style="bold")
     if trace["text"]:
         print_line(f"  asked     {shorten_line(trace['text'], 160)}")
     actions = ", ".join(
         f"{name.replace('_', ' ')} {100 * p:.0f} %" for name, p in trace["situation"]["actions"][:4]
     )
     if actions:
-        print_line(f"  expected  {actions}")
+        print_line(f"  guessed task (several can hold): {actions}")
     chosen = set(trace["injected"])
     if trace["decider"] not in (None, "local"):
         from tacit.app.reasons import decider_text
@@ -187,31 +185,38 @@ def print_trace(trace: dict[str, Any], *, stages: bool) -> None:
     else:
         print_line(f"  {trace['sentence']}", style="green")
         print_line(f"  injected  {trace['summary']}, {trace['tokens']} tokens")
-    _print_candidates(trace, chosen)
+    _print_candidates(trace, chosen, stages=stages)
     if stages:
         print_stages(trace)
 
 
-def _print_candidates(trace: dict[str, Any], chosen: set[str]) -> None:
+def _print_candidates(trace: dict[str, Any], chosen: set[str], *, stages: bool) -> None:
+    """Print the best candidates, each with its points, or with its relevance where nothing was summed; with `stages` with both."""
     from tacit.cli.terminal.output import print_line, shorten_line
 
     drops = {drop["memory_id"]: drop for stage in trace["stages"] for drop in stage["drops"]}
     for candidate in trace["candidates"][:SHOWN_CANDIDATES]:
-        name, points = candidate["memory_id"], points_line(candidate["evidence"])
+        name, evidence = candidate["memory_id"], candidate["evidence"]
+        total, terms = points_of(evidence)
         mark = "+" if name in chosen else "-"
-        print_line(f"   {mark} {candidate['relevance']:.2f} {name} {shorten_line(candidate['content'], 80)}")
+        relevance = f"{candidate['relevance']:.2f}"
+        level = f"{total:>4} points" if evidence else relevance
+        print_line(f"   {mark} {level}  {name} {shorten_line(candidate['content'], 80)}")
         drop = drops.get(name) if name not in chosen else None
-        if drop is not None and not (points and drop["why"]["cause"] == "below_threshold"):
+        if drop is not None and not (evidence and drop["why"]["cause"] == "below_threshold"):
             print_line(f"          {drop['reason']}", style="dim")
-        if points or candidate["reasons"]:
-            print_line(f"          {points or '; '.join(candidate['reasons'])}", style="dim")
+        if evidence and stages:
+            terms = f"relevance {relevance}; {terms}"
+        if why := terms or "; ".join(candidate["reasons"]):
+            print_line(f"          {why}", style="dim")
 
 
-def points_line(evidence: list[dict[str, Any]]) -> str:
-    """Return what adds up to a relevance, in one line: "74 points, 100 are needed: meaning +41, ..."; "" = nothing was summed."""
-    from tacit.app.evidence import EvidencePart, points_text
+def points_of(evidence: list[dict[str, Any]]) -> tuple[int, str]:
+    """Return how many points a memory reached, and what adds up to them: "meaning +41, ..."; "" = nothing was summed."""
+    from tacit.app.evidence import EvidencePart, sum_of, terms_text
 
-    return points_text(EvidencePart(**part) for part in evidence)
+    parts = [EvidencePart(**part) for part in evidence]
+    return sum_of(parts), terms_text(parts)
 
 
 def print_stages(trace: dict[str, Any]) -> None:

@@ -165,8 +165,12 @@ class Provenance:
     @property
     def by_user(self) -> bool:
         """Whether the user said the statement themselves: no agent handed it in, and it was read from no file."""
-        from_file = "." in self.source or "/" in self.source
-        return self.tier is TrustTier.USER and not self.by_agent and not from_file
+        return self.tier is TrustTier.USER and not self.by_agent and not self.from_file
+
+    @property
+    def from_file(self) -> bool:
+        """Whether the statement was read from a file, such as a rule file."""
+        return "." in self.source or "/" in self.source
 
     @property
     def own_note(self) -> bool:

@@ -31,6 +31,8 @@ CALL_PREFIX = "call:"
 KEY_PREFIX = "key:"
 """Prefix of the keys of signals. With such a key a host that keeps its blocks itself can ask again for a lost answer."""
 LASTING = ("start", "refresh")
+SAID_HERE = "you said it earlier in this session"
+"""Why a statement of the user's is in context that the session learned itself."""
 
 
 def why_in_context(
@@ -49,7 +51,9 @@ def why_in_context(
         if entry.surface is Surface.HOST:
             if surface is Surface.ACTION:
                 return None
-            return DropReason(cause=DropCause.IN_CONTEXT, detail="the host's rule file")
+            from_file = memory.provenance.from_file
+            detail = "it stands in a file that the agent reads itself" if from_file else SAID_HERE
+            return DropReason(cause=DropCause.IN_CONTEXT, detail=detail)
         if reinject_after and state.turn - entry.turn >= reinject_after:
             return None
         return DropReason(cause=DropCause.IN_CONTEXT, detail=f"turn {entry.turn}, {entry.surface.value}")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TypedDict
 
 from tacit.app.delivery_texts import use_counts
-from tacit.app.evidence import EvidencePart, common_text, evidence_of, reached_text
+from tacit.app.evidence import EvidencePart, common_text, evidence_of, reached_text, sum_of
 from tacit.app.maintenance.lazy_writing import LazyWriting
 from tacit.app.projects import ProjectRegistry
 from tacit.app.queries.store_copies import MOST_COPIED, TrialStore
@@ -661,12 +661,28 @@ _STAGES = {
     "retrieve": "when memories are looked for",
     "fuse": "when the nearest are picked",
     "score": "when relevance is judged",
-    "guard": "by the checks of trust, age and relevance",
+    "guard": "when what was found is checked",
     "dedupe": "for what the session holds already",
     "budget": "for want of room",
     "render": "when the block is written",
     "deliver": "when the block is handed over",
 }
+_CHECKS: dict[DropCause, str] = {
+    DropCause.NOT_VALID: "what still holds",
+    DropCause.ENDED: "what still holds",
+    DropCause.QUARANTINED: "trust",
+    DropCause.UNTRUSTED: "trust",
+    DropCause.SENSITIVE: "sensitivity",
+    DropCause.OTHER_BRANCH: "branches",
+    DropCause.REPLACED_ON_BRANCH: "branches",
+    DropCause.TOO_OLD: "age",
+    DropCause.CODE_GONE: "the code that it speaks of",
+    DropCause.BELOW_THRESHOLD: "relevance",
+    DropCause.BELOW_IMPORTANCE: "importance",
+    DropCause.BELOW_SIMILARITY: "similarity",
+    DropCause.FAR_BELOW_BEST: "relevance",
+}
+"""By cause of the guard: which of its checks left the memory out."""
 _NEEDS_NOTHING = (
     DropCause.COPY,
     DropCause.UNCHANGED,
@@ -714,9 +730,15 @@ def evidence(answer: WhyNot) -> tuple[EvidencePart, ...]:
 
 def details(answer: WhyNot) -> tuple[str, ...]:
     """Tell what only some want to know: the stage, and the place of the memory by each measure."""
-    stage = (f"It is left out {_STAGES[answer.absence.stage]}.",) if answer.absence is not None else ()
-    ranks = (_rank_sentence(rank) for rank in answer.numbers.spaces if rank.rank is not None or rank.proposes)
-    return (*stage, *ranks)
+    stage = (f"It is left out {_stage_text(answer.absence)}.",) if answer.absence is not None else ()
+    judged = answer.numbers.relevance is not None
+    ranks = () if judged else map(_rank_sentence, answer.numbers.spaces)
+    return (*stage, *filter(None, ranks))
+
+
+def _stage_text(absence: Absence) -> str:
+    check = _CHECKS.get(absence.why.cause) if absence.stage == "guard" and absence.why is not None else None
+    return f"by the check of {check}" if check else _STAGES[absence.stage]
 
 
 def _recorded_sentence(answer: WhyNot) -> str:
@@ -733,8 +755,9 @@ def _recorded_sentence(answer: WhyNot) -> str:
 def _cause(absence: Absence, answer: WhyNot) -> str:
     why = absence.why
     if why is not None and why.cause is DropCause.BELOW_THRESHOLD and why.value is not None:
-        common = common_text(evidence(answer))
-        return f"it {reached_text(why.value, why.bound or 0.0)}{f'; {common}' if common else ''}"
+        parts = evidence(answer) if why.value == answer.numbers.relevance else ()
+        common = common_text(parts)
+        return f"it {reached_text(why.value, why.bound or 0.0, parts)}{f'; {common}' if common else ''}"
     if why is not None:
         return reason_text(why)
     return silence_reason_text(absence.silence) if absence.silence is not None else "it was left out"
@@ -744,7 +767,7 @@ def _standing(answer: WhyNot) -> str:
     numbers = answer.numbers
     if numbers.relevance is None or answer.surface is Surface.START:
         return ""
-    return f": it {reached_text(numbers.relevance, numbers.threshold)}"
+    return f": it {reached_text(numbers.relevance, numbers.threshold, evidence(answer))}"
 
 
 def _explained(absence: Absence, answer: WhyNot) -> list[str]:
@@ -759,6 +782,10 @@ def _explained(absence: Absence, answer: WhyNot) -> list[str]:
         )
     told = [_EXPLAINED[why.cause]] if why.cause in _EXPLAINED else []
     match why.cause:
+        case DropCause.BELOW_THRESHOLD:
+            parts = evidence(answer)
+            if parts and sum_of(parts) <= 0:
+                told.append("If the prompt has nothing to do with it, this silence is right.")
         case DropCause.OUT_OF_SCOPE:
             told.append(_SEEN_BY[answer.memory.scope.kind])
         case DropCause.NO_ROOM:
@@ -781,8 +808,8 @@ def _rank_sentence(rank: SpaceRank) -> str:
     space = SPACES.get(rank.space)
     measure = f"By {space.summary}" if space is not None else f"By the {rank.space}"
     if rank.rank is None:
-        return f"{measure} it is not found."
-    looked = f"; the first {rank.proposes} are looked at" if rank.proposes else ""
+        return f"{measure} it is not found." if rank.proposes else ""
+    looked = f", and only the first {rank.proposes} are looked at" if 0 < rank.proposes < rank.rank else ""
     return f"{measure} it is number {rank.rank} of {rank.of}{looked}."
 
 
@@ -804,8 +831,8 @@ def _without_remedy(absence: Absence, answer: WhyNot) -> str:
     )
     if cause in _CONDITIONS:
         words = f'write into it the words that you use when you need it (`tacit edit {name} --content "..."`)'
-        return f"You can {words}{f', or {pin}' if pin else ''}. The agent also finds it when it searches."
-    return f"{f'You can {pin}. ' if pin else ''}The agent also finds it when it searches."
+        return f"If it should have come: {words}{f', or {pin}' if pin else ''}. The agent also finds it when it searches."
+    return f"{f'If it should have come: {pin}. ' if pin else ''}The agent also finds it when it searches."
 
 
 def step_text(step: RemedyStep) -> str:
