@@ -68,7 +68,7 @@ function Standing({ data }: { data: StatusView }) {
     <section className={`panel verdict ${data.ok ? "ok" : "bad"}`} aria-label="Does it work">
       <h2>
         {data.ok ? <IconCircleCheck size={20} aria-hidden /> : <IconCircleX size={20} aria-hidden />}
-        {data.ok ? "It works" : plural(failed.length, "thing wants a look", "things want a look")}
+        {data.ok ? "Tacit works" : plural(failed.length, "thing wants a look", "things want a look")}
       </h2>
       {failed.map((check) => (
         <p key={check.name} className="failed">

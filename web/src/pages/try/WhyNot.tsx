@@ -43,7 +43,7 @@ function Told({ reply, again }: { reply: Reply; again: () => void }) {
       ))}
       {remedies.length > 0 && (
         <>
-          <h3>What lets it through</h3>
+          <h3>If it should have come, this lets it through</h3>
           <ul>
             {remedies.map((remedy) => (
               <li key={remedy.text}>

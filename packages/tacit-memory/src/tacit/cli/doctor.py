@@ -1,4 +1,4 @@
-"""`doctor`: a checklist that proves the path on this machine, with what to do for each point that fails.
+"""`doctor`: a checklist of what brings a memory to an agent on this machine, with what to do for each point that fails.
 
 In: the command_context. Out: findings as they are made, or one JSON object; exit code 10 when a check failed.
 """
@@ -38,7 +38,7 @@ def doctor(
     ] = None,
     hosts: Annotated[
         bool,
-        typer.Option("--hosts/--no-hosts", help="Run the agents against a stub model to prove the path."),
+        typer.Option("--hosts/--no-hosts", help="Run the agents against a fake model."),
     ] = True,
     reindex: Annotated[
         bool, typer.Option("--reindex", help="Only renew the vectors that belong to another embedder.")
@@ -46,7 +46,7 @@ def doctor(
     cwd: Here = Path(),
     as_json: AsJson = False,
 ) -> None:
-    """Check the whole path to the model, and say how to fix problems."""
+    """Check that a memory reaches the agent; say how to fix problems."""
     from dataclasses import asdict
 
     from tacit.cli.terminal.output import SOME_PROBLEM, print_json, print_line

@@ -97,8 +97,10 @@ app = typer.Typer(
     name="tacit",
     cls=GroupedCommands,
     help="Tacit gives a coding agent a memory that works without being asked.",
-    epilog="Every command takes --json and --help, which ends with an example. Further commands: "
-    "purge, backup, restore, stop, mcp, token, logout, devices, key, get, proxy, eval.",
+    epilog="All take --json and --help, which ends with an example. Further commands: "
+    "backup, restore, stop, mcp, token, login, logout, devices, key, get, proxy, eval. "
+    "Off for a prompt: `#notacit` in it; for a session: `tacit sessions --mute`; "
+    "for a project: `tacit config set recall.enabled false --project`.",
     no_args_is_help=True,
     rich_markup_mode=None,  # rich help costs 700 ms
     pretty_exceptions_enable=False,
@@ -141,6 +143,7 @@ _PANELS: dict[str, dict[str, Any]] = {
         "show": memories.show,
         "edit": memories.edit,
         "forget": memories.forget,
+        "purge": purge.purge,
         "undo": review.undo,
         "review": review.review,
     },
@@ -153,7 +156,6 @@ _PANELS: dict[str, dict[str, Any]] = {
         "import": importing.import_,
         "export": exporting.export,
         "share": team.share,
-        "login": sync.login,
     },
     "Settings and checks": {
         "config": config.config,
@@ -164,12 +166,12 @@ _PANELS: dict[str, dict[str, Any]] = {
 }
 """The commands under each heading of `--help`."""
 _FURTHER: dict[str, Any] = {
-    "purge": purge.purge,
     "backup": service.backup,
     "restore": service.restore,
     "stop": service.stop,
     "mcp": service.mcp,
     "token": token.token,
+    "login": sync.login,
     "logout": sync.logout,
     "devices": sync.devices,
     "key": sync.key,

@@ -249,7 +249,7 @@ def recall(
             names[m["id"]],
             f"{m['relevance']:.2f}",
             m["kind"],
-            days_held(m["validity"]),
+            "waits for you" if m["status"] == "quarantined" else days_held(m["validity"]),
             shorten_line(m["text"], 200) + (f" ({branch})" if (branch := branch_of(m)) else ""),
         )
         for m in answer["memories"]

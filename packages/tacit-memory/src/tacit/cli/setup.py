@@ -25,9 +25,11 @@ MOST_RULES_SHOWN = 40
 
 NEXT_STEPS = """
 Installed. What happens next:
-1. In your project, run `tacit init`: it takes in CLAUDE.md, AGENTS.md and the like as your rules.
-2. Start your agent anew and work as always. Say "remember that ...", and the next session knows it.
-3. `tacit status` shows whether it works, `tacit ui` what it knows and why it spoke; `tacit doctor` proves the path."""
+1. Restart your agent: an agent that was running does not have Tacit yet.
+2. In your project, run `tacit init`: it takes in CLAUDE.md, AGENTS.md and the like as your rules.
+3. Work as always. Say "remember that ...", and the next session knows it.
+4. `tacit status` shows whether it works, `tacit ui` what it knows and why it spoke.
+   `tacit doctor` checks that a memory reaches the agent."""
 """What `tacit install` ends with."""
 
 WRITER_SETTING = "capture.extractor.provider"

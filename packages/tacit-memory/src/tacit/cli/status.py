@@ -327,6 +327,10 @@ def _host_line(facts: HostFacts) -> str:
             return f"not connected: `tacit install {facts['host']}`"
         case "installed":
             return "in place, but see below" if facts["problems"] else "connected"
+        case "outdated":
+            return "connected by an older version; `tacit install` renews it"
+        case "partial":
+            return "connected in part; `tacit install` completes it"
         case other:
             return other
 
@@ -346,14 +350,12 @@ def _size_of(path: Path) -> int:
 def _print(facts: StatusFacts) -> None:
     from tacit.cli.terminal.output import print_line, print_rows
 
-    rows = [
-        ("home", facts["home"]),
-        ("daemon", _daemon_line(facts["daemon"])),
-        ("preset", _preset_line(facts)),
-        *_engine_rows(facts),
-    ]
-    if facts["store_bytes"]:
-        rows.append(("backup", _backup_line(facts["backup_at_ms"])))
+    verdict, works = verdict_of(facts)
+    print_line(verdict[0], style="bold green" if works else "bold yellow")
+    for line in verdict[1:]:
+        print_line(f"  {line}", style="yellow")
+    print_line()
+    rows = _engine_rows(facts)
     if facts["waiting"]:
         rows.append(("waiting", f"{facts['waiting']} hook events, for the next daemon"))
     rows += [
@@ -369,6 +371,15 @@ def _print(facts: StatusFacts) -> None:
             )
         )
     rows += [("proxy", _proxy_line(proxy)) for proxy in facts["proxies"]]
+    if facts["store_bytes"]:
+        rows.append(("backup", _backup_line(facts["backup_at_ms"])))
+    rows += [
+        ("home", facts["home"]),
+        ("daemon", _daemon_line(facts["daemon"])),
+        ("preset", _preset_line(facts)),
+    ]
+    if facts["engine"] is not None:
+        rows.append(("embedder", facts["engine"]["embedder"]))
     print_rows("", ("tacit", facts["version"]), rows, empty="")
     if facts["prompts"]:
         print_line("\nLast prompts (explained by `tacit why`)", style="bold")
@@ -387,6 +398,64 @@ def _print(facts: StatusFacts) -> None:
         print_line(f"! {problem}", style="yellow")
     for warning in facts["warnings"]:
         print_line(f"! {warning}", style="yellow")
+
+
+def verdict_of(facts: StatusFacts) -> tuple[list[str], bool]:
+    """Return whether Tacit works in lines, the first of which tells it all, and whether it does: by the checks that the page's Home shows.
+
+    The lines after the first say what is wrong and what to do. Warnings are printed at the end, so the check of them is not told twice.
+    """
+    import time
+
+    from tacit.cli.terminal.output import format_count
+
+    connected = [host["host"] for host in facts["hosts"] if host["state"] not in ("absent", "not connected")]
+    engine = facts["engine"]
+    failed = [check for check in engine["checks"] if not check["ok"]] if engine is not None else []
+    wrong = [f"{check['detail']} {check['hint']}".rstrip() for check in failed if check["name"] != "warnings"]
+    if engine is None and not connected:
+        wrong.append(
+            "No agent is connected, so nothing is noted and nothing given. `tacit install` connects yours."
+        )
+    if not facts["recall_enabled"] and not any(check["name"] == "recall" for check in failed):
+        wrong.append(
+            "Nothing is given in this folder: recall.enabled is off. `tacit config get recall.enabled` says where."
+        )
+    if facts["shadow"] and not any(check["name"] == "shadow" for check in failed):
+        wrong.append(
+            "Nothing is given in this folder: recall.shadow is on. `tacit config get recall.shadow` says where."
+        )
+    problems = [problem for host in facts["hosts"] for problem in host["problems"]]
+    below = len(facts["warnings"]) + len(problems) + bool(facts["hook_failures"])
+    if wrong or below:
+        rest = (
+            [f'{"More" if wrong else "It"} stands at the end, after "!".']
+            if facts["warnings"] or problems
+            else []
+        )
+        return [
+            f"{format_count(len(wrong) + below, 'thing wants', 'things want')} a look:",
+            *wrong,
+            *rest,
+        ], False
+    agents = (
+        f"{' and '.join(connected)} {'is' if len(connected) == 1 else 'are'} connected" if connected else ""
+    )
+    if engine is None:
+        return [f"Tacit rests until the next session or command: {agents}."], True
+    prompts = facts["prompts"]
+    seconds = max(0, int(time.time() - prompts[0]["at_ms"] / 1000)) if prompts else 0
+    last = f"last prompt {format_age(seconds)} ago" if prompts else "no prompt seen yet: start a session"
+    return [f"Tacit works: {', '.join(filter(None, (agents, last)))}."], True
+
+
+def format_age(seconds: int) -> str:
+    """Return a length of time for people, such as `11 s`, `5 min`, `3 h` or `2 days`."""
+    if seconds < 60:
+        return f"{seconds} s"
+    if seconds < 3600:
+        return f"{seconds // 60} min"
+    return f"{seconds // 3600} h" if seconds < 48 * 3600 else f"{seconds // 86_400} days"
 
 
 def _noted_line(visible: VisibleMemories) -> str:
@@ -440,7 +509,6 @@ def _engine_rows(facts: StatusFacts) -> list[tuple[str, str]]:
         ),
         *([("noted", _noted_line(visible))] if visible["noted"] else []),
         *([("review", waiting_line(visible["unconfirmed"]))] if visible["unconfirmed"] else []),
-        ("embedder", engine["embedder"]),
         *week_rows(facts["week"]),
     ]
     if engine["sync"] and engine["sync"]["logged_in"]:
@@ -536,18 +604,29 @@ def week_rows(week: dict[str, Any] | None) -> list[tuple[str, str]]:
     def count(name: str, *surfaces: str) -> int:
         return sum(at[surface][name] for surface in surfaces if surface in at)
 
-    calls = ("action", "failure")
     used = week["used"]
+    prompts, starts = count("recalls", "prompt"), count("recalls", "start")
+    calls = count("recalls", "action", "failure")
+    fetched = count("memories", "on_demand")
     rows = [
         f"{format_count(week['noted'])} noted",
-        f"given before {count('injections', 'prompt')} of {format_count(count('recalls', 'prompt'), 'prompt', 'prompts')}",
-        f"at {count('injections', *calls)} of {format_count(count('recalls', *calls), 'call or failure', 'calls and failures')}",
-        f"{format_count(count('injections', 'start'), 'start pack', 'start packs')}",
-        f"{count('memories', 'on_demand')} fetched by agents",
-        f"used {used['used']} of {used['shown']}" if used["shown"] else "use not known yet",
+        f"given before {count('injections', 'prompt')} of {format_count(prompts, 'prompt', 'prompts')}"
+        if prompts
+        else "no prompt seen",
+        f"at {count('injections', 'start')} of {format_count(starts, 'session start', 'session starts')}"
+        if starts
+        else "no session start seen",
+        f"at {count('injections', 'action', 'failure')} of {format_count(calls, 'tool call or failure', 'tool calls and failures')}"
+        if calls
+        else "",
+        f"{format_count(fetched)} fetched by agents" if fetched else "",
+        f"{used['used']} of {format_count(used['shown'])} used" if used["shown"] else "",
     ]
     silences = [f"{one['count']} x {one['reason']}" for one in week["silences"][:MOST_CAUSES]]
-    return [("last 7 days", f"in all projects: {'; '.join(rows)}"), *(("silent", line) for line in silences)]
+    return [
+        ("last 7 days", f"in all projects: {'; '.join(filter(None, rows))}"),
+        *(("silent because", line) for line in silences),
+    ]
 
 
 def _extractor_line(extractor: dict[str, Any]) -> str:

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from tacit.app.evidence import common_text, evidence_of, points_text, reached_text
+from tacit.app.evidence import common_text, evidence_of, reached_text, sum_of, terms_text
 
 NEEDED = 0.25
 USUAL = math.log(NEEDED / (1 - NEEDED)) - 2.0
@@ -42,12 +42,23 @@ def test_where_rules_decide_or_nothing_is_needed_nothing_is_summed():
     assert evidence_of((), 0.5, NEEDED) == ()
     assert evidence_of((("usual", USUAL), ("cosine", 1.0)), 0.5, 0.0) == ()
     assert evidence_of((("usual", 0.0), ("cosine", 1.0)), 0.5, NEEDED) == ()
-    assert points_text(()) == common_text(()) == ""
+    assert terms_text(()) == common_text(()) == ""
 
 
 def test_the_sum_is_told_in_one_line_the_greatest_first():
-    told = points_text(evidence(rare=-0.1, cosine=1.0, covered=0.0, alone=0.5))
-    assert told == "70 points, 100 are needed: meaning +50, next to the others +25, rare words -5"
+    summed = evidence(rare=-0.1, cosine=1.0, covered=0.0, alone=0.5)
+    assert sum_of(summed) == 70
+    assert terms_text(summed) == "meaning +50, better than the others +25, rare words in common -5"
+
+
+def test_a_part_that_compares_is_named_by_its_outcome():
+    assert (
+        terms_text(evidence(alone=-0.5, nearness=-0.2))
+        == "not about this project -10, worse than the others -25"
+    )
+    assert (
+        terms_text(evidence(alone=0.5, nearness=0.2)) == "better than the others +25, about this project +10"
+    )
 
 
 @pytest.mark.parametrize(
@@ -56,7 +67,15 @@ def test_the_sum_is_told_in_one_line_the_greatest_first():
         ({"cosine": 1.0, "alone": -1.0}, "it is near in meaning, but others come nearer"),
         (
             {"cosine": -1.0, "rare": -0.5, "alone": 0.1},
-            "it is far in meaning and it shares no rare word with the prompt",
+            "its meaning is far, and it shares no rare word with the prompt",
+        ),
+        (
+            {"cosine": -1.0, "nearness": -0.5, "alone": 0.9},
+            "it is only better than the others: its meaning is far, and the prompt is not about this project",
+        ),
+        (
+            {"rare": 0.5, "nearness": -0.5, "alone": 0.9},
+            "it is better than the others and it shares a rare word with the prompt, but the prompt is not about this project",
         ),
         ({"cosine": 0.1, "alone": -0.1}, ""),
     ],
@@ -69,3 +88,15 @@ def test_numbers_that_look_alike_get_more_places():
     assert reached_text(0.121, 0.26) == "reached 0.12 of the 0.26 that are needed"
     assert reached_text(0.2571, 0.2604) == "reached 0.2571 of the 0.2604 that are needed"
     assert reached_text(1.0, 0.5) == "reached 1.00, and 0.50 is needed"
+
+
+def test_where_there_are_points_they_alone_tell_how_far_a_memory_came():
+    low, high = {"cosine": -1.0, "alone": 0.5}, {"cosine": 2.0, "alone": 0.5}
+    assert (
+        reached_text(odds(*low.values()), NEEDED, evidence(**low))
+        == "reached -25 of the 100 points that are needed"
+    )
+    assert (
+        reached_text(odds(*high.values()), NEEDED, evidence(**high))
+        == "reached 125 points, and 100 are needed"
+    )

@@ -47,7 +47,10 @@ def test_status_tells_counts_here_and_why_it_was_silent(tacit):
     assert said.code == 0
     assert "1 memory: 1 preference" in said.out
     assert "1 x the prompt asks for no work" in said.out
-    assert "given before 0 of 1 prompt;" in " ".join(said.out.split())
+    told = " ".join(said.out.split())
+    assert "given before 0 of 1 prompt; at 1 of 1 session start" in told
+    assert "fetched" not in told
+    assert said.out.startswith("Tacit works: last prompt ")
     facts = tacit("status", "--json").json
     assert facts["here"]["kinds"] == {"preference": 1}
     assert facts["prompts"][0]["silence"] == "the prompt asks for no work, such as thanks or a greeting"

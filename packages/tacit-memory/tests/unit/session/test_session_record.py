@@ -23,6 +23,7 @@ from tacit.session import ledger
 from tacit.session.transitions import apply_signal, open_session, record_signal, was_handled
 
 KEY = SessionKey(host="plain", session_id="s1")
+SAID = replace(memory().provenance, source="session")
 
 
 def start(source="startup", key="start"):
@@ -113,6 +114,14 @@ def test_host_rules_come_back_only_at_the_action():
     state = ledger.expose_host_rules(state_after(start()), [memory()], at_ms=NOW_MS)
     assert ledger.why_in_context(state, memory(), surface=Surface.PROMPT, reinject_after=0)
     assert ledger.why_in_context(state, memory(), surface=Surface.ACTION, reinject_after=0) is None
+    from_file = replace(memory().provenance, source="AGENTS.md")
+    for provenance, told in (
+        (from_file, "it stands in a file that the agent reads itself"),
+        (SAID, ledger.SAID_HERE),
+    ):
+        known = replace(memory(), provenance=provenance)
+        why = ledger.why_in_context(state, known, surface=Surface.PROMPT, reinject_after=0)
+        assert why == DropReason(cause=DropCause.IN_CONTEXT, detail=told)
     assert len(ledger.expose_host_rules(state, [memory()], at_ms=NOW_MS).ledger) == 1
 
 

@@ -52,7 +52,7 @@ def purge(
     cwd: Here = Path(),
     as_json: AsJson = False,
 ) -> None:
-    """Remove memories for good, from tables, indexes, history, traces, logs, backups and exports. This cannot be undone."""
+    """Remove memories for good. They go from tables, indexes, history, traces, logs, backups and exports. This cannot be undone."""
     from tacit.cli.connection import ask_with_progress
     from tacit.cli.terminal.interaction import confirm
     from tacit.cli.terminal.output import SOME_PROBLEM, print_json

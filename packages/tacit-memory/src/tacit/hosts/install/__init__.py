@@ -32,6 +32,7 @@ from tacit.hosts.install.files import (
     INSTALL_VERSION,
     STAMP,
     TOOLS,
+    TOOLS_TOLD,
     FileEdit,
     HookSettings,
     InstallPlan,
@@ -297,7 +298,7 @@ def _permitted(
         user_home=place.user_home,
         project_root=place.project_root,
         earlier_in=earlier_in,
-        hint=f"{BUILT_IN[host].title} asks before each call of {' and '.join(TOOLS)}; {change} changes that",
+        hint=f"{BUILT_IN[host].title} asks before each call of {TOOLS_TOLD}; {change} changes that",
     )
     return replace(place, rules=permission.rules, earlier=permission.earlier), permission
 

@@ -537,6 +537,7 @@ def _calls_launcher(command: object) -> bool:
 
 
 TOOLS = ("memory_get", "memory_add")
+TOOLS_TOLD = "memory_get (read a memory whole) and memory_add (note something)"
 """The memory tools that an agent calls by itself in an ordinary session, for which hosts ask or take a rule."""
 
 
