@@ -11316,7 +11316,7 @@ export interface operations {
                      *             "semantic": 0.3376,
                      *             "character": 0.3273,
                      *             "recent": 1,
-                     *             "covered": 0.320499986410141
+                     *             "covered": 0.3205
                      *           },
                      *           "reasons": [
                      *             "nearer in spelling than most",
@@ -11456,7 +11456,7 @@ export interface operations {
                      *             "evidence": [
                      *               {
                      *                 "name": "character",
-                     *                 "text": "spelling",
+                     *                 "text": "similar letters",
                      *                 "points": 27
                      *               },
                      *               {
@@ -11496,7 +11496,7 @@ export interface operations {
                      *             "evidence": [
                      *               {
                      *                 "name": "character",
-                     *                 "text": "spelling",
+                     *                 "text": "similar letters",
                      *                 "points": 6
                      *               },
                      *               {
@@ -11532,7 +11532,7 @@ export interface operations {
                      *         },
                      *         "why": null,
                      *         "decider": "local",
-                     *         "sentence": "Given: 1 of 3 memories looked at; it reached 0.35, and 0.25 is needed.",
+                     *         "sentence": "Given: 1 of 3 memories looked at; it reached 132 points, and 100 are needed.",
                      *         "silence": "",
                      *         "cause": null,
                      *         "stats": {
@@ -11776,13 +11776,13 @@ export interface operations {
                      *       "recorded_given": null,
                      *       "recorded": null,
                      *       "sentences": [
-                     *         "It is not given before this prompt: it reached 0.01 of the 0.25 that are needed; it is far in meaning and others come nearer.",
-                     *         "You can write into it the words that you use when you need it (`tacit edit mem_0000000000000010 --content \"...\"`). The agent also finds it when it searches."
+                     *         "It is not given before this prompt: it reached -155 of the 100 points that are needed; its meaning is far, and others come nearer.",
+                     *         "If the prompt has nothing to do with it, this silence is right."
                      *       ],
                      *       "evidence": [
                      *         {
                      *           "name": "character",
-                     *           "text": "spelling",
+                     *           "text": "similar letters",
                      *           "points": -26
                      *         },
                      *         {
@@ -11792,8 +11792,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "details": [
-                     *         "It is left out by the checks of trust, age and relevance.",
-                     *         "By meaning of the whole text it is number 3 of 3; the first 32 are looked at."
+                     *         "It is left out by the check of relevance."
                      *       ]
                      *     }
                      */
@@ -12157,7 +12156,7 @@ export interface operations {
                      *             "evidence": [
                      *               {
                      *                 "name": "character",
-                     *                 "text": "spelling",
+                     *                 "text": "similar letters",
                      *                 "points": 27
                      *               },
                      *               {
@@ -12197,7 +12196,7 @@ export interface operations {
                      *             "evidence": [
                      *               {
                      *                 "name": "character",
-                     *                 "text": "spelling",
+                     *                 "text": "similar letters",
                      *                 "points": 6
                      *               },
                      *               {
@@ -12233,7 +12232,7 @@ export interface operations {
                      *         },
                      *         "why": null,
                      *         "decider": "local",
-                     *         "sentence": "Given: 1 of 3 memories looked at; it reached 0.35, and 0.25 is needed.",
+                     *         "sentence": "Given: 1 of 3 memories looked at; it reached 132 points, and 100 are needed.",
                      *         "silence": "",
                      *         "cause": null,
                      *         "stats": {
@@ -15387,7 +15386,9 @@ export interface operations {
                      *               "model": "",
                      *               "endpoint": "",
                      *               "api_key_env": "",
-                     *               "tokens_per_day": 300000
+                     *               "tokens_per_day": 300000,
+                     *               "price_in": null,
+                     *               "price_out": null
                      *             },
                      *             "judge": {
                      *               "provider": "off",
@@ -15395,6 +15396,8 @@ export interface operations {
                      *               "endpoint": "",
                      *               "api_key_env": "",
                      *               "tokens_per_day": 300000,
+                     *               "price_in": null,
+                     *               "price_out": null,
                      *               "deadline_ms": 1500,
                      *               "sure": 0.42,
                      *               "least": 0.3
@@ -15584,7 +15587,9 @@ export interface operations {
                      *             "model": "",
                      *             "endpoint": "",
                      *             "api_key_env": "",
-                     *             "tokens_per_day": 300000
+                     *             "tokens_per_day": 300000,
+                     *             "price_in": null,
+                     *             "price_out": null
                      *           },
                      *           "judge": {
                      *             "provider": "off",
@@ -15592,6 +15597,8 @@ export interface operations {
                      *             "endpoint": "",
                      *             "api_key_env": "",
                      *             "tokens_per_day": 300000,
+                     *             "price_in": null,
+                     *             "price_out": null,
                      *             "deadline_ms": 1500,
                      *             "sure": 0.42,
                      *             "least": 0.3
@@ -16072,25 +16079,11 @@ export interface operations {
                      *         "handovers_pending": 0,
                      *         "vectors": 10,
                      *         "vectors_missing": 0,
-                     *         "size_bytes": 2533808,
+                     *         "size_bytes": 2472008,
                      *         "schema_version": 1
                      *       },
                      *       "embedder": "all-minilm-l6-v2-int8@1/384",
                      *       "warnings": [],
-                     *       "silences": [
-                     *         {
-                     *           "surface": "prompt",
-                     *           "cause": "not_relevant",
-                     *           "count": 2
-                     *         },
-                     *         {
-                     *           "surface": "action",
-                     *           "cause": "in_context",
-                     *           "count": 1
-                     *         }
-                     *       ],
-                     *       "injections": 3,
-                     *       "recent": 6,
                      *       "sessions_cached": 2,
                      *       "recall_enabled": true,
                      *       "shadow": false,
