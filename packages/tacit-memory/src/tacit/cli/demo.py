@@ -249,15 +249,11 @@ def _print(report: dict[str, Any]) -> None:
 
 def _print_given(step: dict[str, Any]) -> None:
     from tacit.cli.terminal.output import print_line
+    from tacit.cli.traces import points_of
 
     trace = step["trace"]
     if not step["given"]:
-        reason = trace["silence"] if trace else "nothing was asked"
-        best = max((c["relevance"] for c in trace["candidates"]), default=0.0) if trace else 0.0
-        print_line(
-            f"  silence: {reason} (best relevance {best:.2f}, needed {trace['threshold'] if trace else 0:.2f})",
-            style="yellow",
-        )
+        print_line(f"  {trace['sentence'] if trace else 'Silent: nothing was asked.'}", style="yellow")
         return
     for line in step["given"].splitlines():
         print_line(f"    {line}", style="green")
@@ -265,9 +261,6 @@ def _print_given(step: dict[str, Any]) -> None:
         return
     for candidate in trace["candidates"]:
         if candidate["memory_id"] in trace["injected"] and candidate["reasons"]:
-            because = ", ".join(candidate["reasons"])
-            print_line(
-                f"  because: relevance {candidate['relevance']:.2f}, needed {trace['threshold']:.2f} ({because}); "
-                f"{trace['took_ms']:.0f} ms",
-                style="dim",
-            )
+            total, terms = points_of(candidate["evidence"])
+            why = f"{total} points: {terms}" if terms else ", ".join(candidate["reasons"])
+            print_line(f"  because: {why}; {trace['took_ms']:.0f} ms", style="dim")

@@ -62,8 +62,8 @@ def test_the_demo_reads_well_and_keeps_its_home_on_request(tacit):
     assert "action:" not in said.out
     for words in (
         "said by user",
-        "silence: ",
-        "because: relevance",
+        "Silent: the best of ",
+        " points: better than the others ",
         "Fixed by editing",
         "retrieve",
         "tacit install",
