@@ -44,6 +44,12 @@ def statuses(tacit):
     return {memory["content"]: memory["status"] for memory in found}
 
 
+def test_a_search_says_what_waits_and_does_not_say_that_it_holds(tacit, pair):
+    said = tacit("recall", NEW)
+    assert said.out.count("waits for you") == 1
+    assert said.out.count("since ") == len(said.out.splitlines()) - 2
+
+
 def test_nothing_waits_at_first(tacit):
     assert "Nothing waits for you." in tacit("review", "list").out
 

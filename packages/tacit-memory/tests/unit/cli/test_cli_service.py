@@ -22,6 +22,7 @@ def session(tacit, name="s1", prompt="thanks!"):
 def test_status_without_a_daemon_starts_none_and_writes_nothing(tacit):
     said = tacit("status")
     assert said.code == 0
+    assert said.out.startswith("1 thing wants a look:\n  No agent is connected")
     assert "not running" in said.out
     assert tacit.daemon.starts == 0
     assert not tacit.place.home.root.exists()
@@ -71,9 +72,20 @@ def test_status_counts_silences_by_cause_and_start_packs_apart_from_prompts(taci
     assert "start" in counts
 
 
+@pytest.mark.parametrize("setting", ["recall.enabled=false", "recall.shadow=true"])
+def test_status_begins_with_what_keeps_memories_from_the_agent_in_this_folder(tacit, setting):
+    session(tacit, prompt="hello")
+    assert tacit("config", "set", *setting.split("="), "--project").code == 0
+    said = " ".join(tacit("status").out.split())
+    name, _, value = setting.partition("=")
+    assert said.startswith("1 thing wants a look: Nothing is given in this folder: ")
+    assert f"{name} is {'on' if value == 'true' else 'off'}." in said
+
+
 def test_status_says_in_words_that_nothing_was_asked_yet(tacit):
     tacit.daemon.ensure_running()
     said = tacit("status")
+    assert said.out.startswith("Tacit works: no prompt seen yet: start a session.")
     assert "no session has asked the memory" in said.out
     assert "0 of 0" not in said.out
 
