@@ -44,10 +44,10 @@ class Waiting:
         self.who = Principal(account=self.account, device=self.key.device)
         until(lambda: news.listening)
 
-    def ask(self, **asked: int) -> dict:
+    def ask(self, **asked: float) -> dict:
         return self.client.get("/sync/v1/heads", params=asked, headers=self.headers).json()
 
-    def woken_by(self, work: Callable[[], object], **asked: int) -> dict:
+    def woken_by(self, work: Callable[[], object], **asked: float) -> dict:
         """The answer to a device that waits while `work` is done elsewhere. Without a notification it says what was known before."""
         with ThreadPoolExecutor(1) as pool:
             answer = pool.submit(lambda: self.ask(wait=WAIT, **asked))
@@ -83,6 +83,18 @@ def waiting() -> Iterator[Waiting]:
 
 def test_a_push_through_another_process_wakes_the_devices_of_the_account(waiting):
     assert waiting.woken_by(waiting.push, known=0)["heads"] == {waiting.key.device: 1}
+
+
+def test_while_nothing_changes_the_logs_of_a_device_that_waits_are_read_once(waiting, monkeypatch):
+    read, reads = PostgresLogs.heads, []
+    monkeypatch.setattr(PostgresLogs, "heads", lambda logs, who: reads.append(who) or read(logs, who))
+    for _ in range(3):
+        assert waiting.ask(wait=0.05, known=0)["heads"] == {}
+    assert len(reads) == 1
+    assert waiting.woken_by(waiting.push, known=0)["heads"] == {waiting.key.device: 1}
+    assert len(reads) == 2
+    waiting.ask()
+    assert len(reads) == 3, "who does not wait gets what is stored now"
 
 
 def test_a_team_that_a_person_joins_and_a_memory_that_it_shares_wake_their_devices(waiting):

@@ -256,25 +256,36 @@ class ServerBench:
                 )
                 answer.raise_for_status()
 
-            for device in devices:  # what the server reads once of an account does not count
-                await wait(device, 0)
             used, served = self.postgres_s(), used_s(self._server.pid)
             await asyncio.sleep(IDLE_S)
-            idle, idly_served = self.postgres_s(), used_s(self._server.pid)
-            began = time.monotonic()
-            await asyncio.gather(*(wait(device, seconds) for device in devices))
-            waited_s = time.monotonic() - began
-            parts = {
-                "PostgreSQL": ((idle - used) / IDLE_S, self.postgres_s() - idle),
-                "tacit-server": ((idly_served - served) / IDLE_S, used_s(self._server.pid) - idly_served),
-            }
+            idle_s = (self.postgres_s() - used) / IDLE_S, (used_s(self._server.pid) - served) / IDLE_S
+
+            async def stay(device: LoggedDevice, begins_s: float) -> None:
+                await asyncio.sleep(begins_s)
+                while True:
+                    await wait(device, seconds)
+
+            staying = [
+                asyncio.create_task(stay(device, seconds * index / len(devices)))
+                for index, device in enumerate(devices)
+            ]
+            await asyncio.sleep(seconds + 1)  # all of them wait now
+            used, served, began = self.postgres_s(), used_s(self._server.pid), time.monotonic()
+            await asyncio.sleep(seconds)  # each of them asks once more
+            took_s = time.monotonic() - began
+            busy_s = (self.postgres_s() - used) / took_s, (used_s(self._server.pid) - served) / took_s
+            failed = [task for task in staying if task.done()]
+            for task in staying:
+                task.cancel()
+            await asyncio.gather(*staying, return_exceptions=True)
+            assert not failed, f"{len(failed)} devices were refused: {failed[0]}"
         unit = "ms of a processor a second"
-        for name, (idle_s, busy_s) in parts.items():
-            self.note(f"nobody asks, {name}", idle_s * 1000, unit)
-            # Each device asks once in `seconds`. On a busy machine this took longer, and would look cheaper.
-            cost_s = (busy_s - idle_s * waited_s) / seconds
-            self.note(f"a device that waits for news, {name}", cost_s / len(devices) * 1000, unit)
-            self.note(f"{len(devices)} devices that wait for news, {name}", cost_s * 100, "% of a processor")
+        for name, idle, busy in zip(("PostgreSQL", "tacit-server"), idle_s, busy_s, strict=True):
+            self.note(f"nobody asks, {name}", idle * 1000, unit)
+            self.note(f"a device that waits for news, {name}", (busy - idle) / len(devices) * 1000, unit)
+            self.note(
+                f"{len(devices)} devices that wait for news, {name}", (busy - idle) * 100, "% of a processor"
+            )
 
     def _pushes(
         self, client: httpx.Client, url: str, devices: Sequence[LoggedDevice], seconds: float

@@ -228,7 +228,9 @@ class _SyncEndpoints:
         with self._news.watching(tenants) as told, self._service.metrics.waiting.track_inprogress():
             while True:
                 told.clear()
-                heads, shared = await run_in_threadpool(lambda: (self._logs.heads(who), self._look(who)[1]))
+                heads, shared = await run_in_threadpool(
+                    lambda: (self._heads(who, waits=wait_s > 0), self._look(who)[1])
+                )
                 left_s = until - time.monotonic()
                 news = sum(heads.values()) != known or (seen >= 0 and shared != seen)
                 if news or left_s <= 0 or self._news.stopped or await request.is_disconnected():
@@ -239,6 +241,13 @@ class _SyncEndpoints:
                 if listening and not told.is_set():
                     break  # nothing changed
         return as_json({"heads": heads, "shared": shared})
+
+    def _heads(self, who: Principal, *, waits: bool) -> Mapping[str, int]:
+        return (
+            self._watched.heads(who, self._logs.heads, waits=waits)
+            if self._watched
+            else self._logs.heads(who)
+        )
 
     def _look(self, who: Principal) -> tuple[tuple[int, ...], int]:
         return self._watched.look(who) if self._watched else ((), 0)

@@ -261,6 +261,7 @@ class WatchedTeams:
         self._news = news
         self._teams: dict[int, Mapping[str, int]] = {}
         self._changes: dict[int, int] = {}
+        self._heads: dict[int, Mapping[str, int]] = {}
         self._drops = 0
         self._lock = Lock()
         news.heard = self._drop
@@ -274,6 +275,16 @@ class WatchedTeams:
             for team, tenant in teams.items()
         ]
         return (account, *teams.values()), len(teams) + sum(changes)
+
+    def heads(
+        self, who: Principal, read: Callable[[Principal], Mapping[str, int]], *, waits: bool
+    ) -> Mapping[str, int]:
+        """Return what `read` reads: the heads of the logs of the principal's account.
+
+        A device that waits is told of a push by a notification, so that it may get what was read before; any other one gets what is stored now.
+        """
+        account = self._members.access.connections.find(account_tenant(who.account))
+        return self._kept(self._heads, account, lambda: read(who)) if waits and account else read(who)
 
     def _listed(self, who: Principal) -> Mapping[str, int]:
         find = self._members.access.connections.find
@@ -301,7 +312,7 @@ class WatchedTeams:
         """Forget what was read of `tenant`; None = of all tenants."""
         with self._lock:
             self._drops += 1
-            for kept in (self._teams, self._changes):
+            for kept in (self._teams, self._changes, self._heads):
                 if tenant is None:
                     kept.clear()
                 else:
