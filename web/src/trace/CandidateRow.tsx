@@ -5,6 +5,7 @@ import { useSpaces } from "../api/queries";
 import type { Verdict } from "../api/types";
 import { wordsOf } from "../ui/words";
 import { EvidenceBars } from "./EvidenceBars";
+import { NEEDED, pointsOf } from "./points";
 import { STAGES, STAGE_WORDS, type Track } from "./reading";
 
 interface Props {
@@ -56,6 +57,7 @@ function Why({ track }: { track: Track }) {
 
 function Relevance({ track, threshold, was }: Props) {
   const relevance = track.candidate?.relevance;
+  const points = track.candidate === undefined ? undefined : pointsOf(track.candidate.evidence);
   return (
     <div className="relevance">
       <span className="relevance-track" aria-hidden>
@@ -63,7 +65,9 @@ function Relevance({ track, threshold, was }: Props) {
         <span className="relevance-gate" style={{ left: `${threshold * 100}%` }} />
         {relevance !== undefined && <span className="relevance-bar" data-over={relevance >= threshold || undefined} style={{ width: `${Math.max(0.6, relevance * 100)}%` }} />}
       </span>
-      <span className="relevance-number num">{relevance === undefined ? "" : relevance.toFixed(2)}</span>
+      <span className="relevance-number num" title={points === undefined ? undefined : `${points} of ${NEEDED} points; relevance ${relevance?.toFixed(2)}`}>
+        {points ?? relevance?.toFixed(2)}
+      </span>
     </div>
   );
 }

@@ -4,6 +4,7 @@ import type { Replayed, Trace, Verdict } from "../api/types";
 import { ProblemBox } from "../ui/Answer";
 import { msOf, plural } from "../ui/words";
 import { CandidateRow } from "./CandidateRow";
+import { NEEDED } from "./points";
 import { STAGE_WORDS, stagesOf, type StageView, type Track } from "./reading";
 
 const FIRST = 8;
@@ -79,13 +80,13 @@ export function Candidates(props: Props) {
   );
 }
 
-function Gate({ trace, threshold, setThreshold, replayed, replaying, problem }: Props) {
+function Gate({ trace, tracks, threshold, setThreshold, replayed, replaying, problem }: Props) {
   const moved = Math.abs(threshold - trace.threshold) > 0.005;
   return (
     <div className="gate" aria-live="polite">
       {!moved && (
         <span className="faint">
-          {trace.threshold.toFixed(2)} is needed. <span className="wide">Drag the level, or press [ and ], to see what another level would give. This changes no setting.</span>
+          {tracks.some(({ candidate }) => candidate !== undefined && candidate.evidence.length > 0) ? `${NEEDED} points are needed: a relevance of ${trace.threshold.toFixed(2)}.` : `${trace.threshold.toFixed(2)} is needed.`} <span className="wide">Drag the level, or press [ and ], to see what another level would give. This changes no setting.</span>
         </span>
       )}
       {moved && (

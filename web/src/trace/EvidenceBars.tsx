@@ -1,11 +1,10 @@
 import type { Evidence } from "../api/types";
-
-const NEEDED = 100;
+import { NEEDED, pointsOf } from "./points";
 
 /** What adds up to a memory's relevance: a bar for each part, to the right what speaks for it, to the left what speaks against it, and their sum. */
 export function EvidenceBars({ evidence }: { evidence: readonly Evidence[] }) {
-  if (evidence.length === 0) return null;
-  const sum = evidence.reduce((all, part) => all + part.points, 0);
+  const sum = pointsOf(evidence);
+  if (sum === undefined) return null;
   const most = Math.max(NEEDED, ...evidence.map((part) => Math.abs(part.points)));
   return (
     <table className="evidence">
