@@ -326,7 +326,7 @@ def _host_line(facts: HostFacts) -> str:
         case "not connected":
             return f"not connected: `tacit install {facts['host']}`"
         case "installed":
-            return "in place, but see below" if facts["problems"] else "connected"
+            return "in place, but see above" if facts["problems"] else "connected"
         case "outdated":
             return "connected by an older version; `tacit install` renews it"
         case "partial":
@@ -353,7 +353,7 @@ def _print(facts: StatusFacts) -> None:
     verdict, works = verdict_of(facts)
     print_line(verdict[0], style="bold green" if works else "bold yellow")
     for line in verdict[1:]:
-        print_line(f"  {line}", style="yellow")
+        print_line(f"! {line}", style="yellow")
     print_line()
     rows = _engine_rows(facts)
     if facts["waiting"]:
@@ -390,20 +390,17 @@ def _print(facts: StatusFacts) -> None:
             empty="",
         )
     if trouble := facts["hook_failures"]:
-        trouble_text = ", ".join(f"{name} ({n})" for name, n in trouble.items())
+        told = ", ".join(f"{name} ({n})" for name, n in trouble.items())
         print_line(
-            f"\nHooks that stayed silent: {trouble_text}. `tacit doctor` tests the path.", style="yellow"
+            f"\nHooks that stayed silent: {told}. `tacit doctor` checks that a memory reaches the agent.",
+            style="yellow",
         )
-    for problem in (p for host in facts["hosts"] for p in host["problems"]):
-        print_line(f"! {problem}", style="yellow")
-    for warning in facts["warnings"]:
-        print_line(f"! {warning}", style="yellow")
 
 
 def verdict_of(facts: StatusFacts) -> tuple[list[str], bool]:
     """Return whether Tacit works in lines, the first of which tells it all, and whether it does: by the checks that the page's Home shows.
 
-    The lines after the first say what is wrong and what to do. Warnings are printed at the end, so the check of them is not told twice.
+    The lines after the first say what is wrong and what to do.
     """
     import time
 
@@ -425,19 +422,10 @@ def verdict_of(facts: StatusFacts) -> tuple[list[str], bool]:
         wrong.append(
             "Nothing is given in this folder: recall.shadow is on. `tacit config get recall.shadow` says where."
         )
-    problems = [problem for host in facts["hosts"] for problem in host["problems"]]
-    below = len(facts["warnings"]) + len(problems) + bool(facts["hook_failures"])
-    if wrong or below:
-        rest = (
-            [f'{"More" if wrong else "It"} stands at the end, after "!".']
-            if facts["warnings"] or problems
-            else []
-        )
-        return [
-            f"{format_count(len(wrong) + below, 'thing wants', 'things want')} a look:",
-            *wrong,
-            *rest,
-        ], False
+    wrong += [problem for host in facts["hosts"] for problem in host["problems"]]
+    wrong += facts["warnings"]  # those of the engine too: its check of warnings would tell them twice
+    if wrong:
+        return [f"{format_count(len(wrong), 'thing wants', 'things want')} a look:", *wrong], False
     agents = (
         f"{' and '.join(connected)} {'is' if len(connected) == 1 else 'are'} connected" if connected else ""
     )

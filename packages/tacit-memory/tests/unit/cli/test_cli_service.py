@@ -22,7 +22,7 @@ def session(tacit, name="s1", prompt="thanks!"):
 def test_status_without_a_daemon_starts_none_and_writes_nothing(tacit):
     said = tacit("status")
     assert said.code == 0
-    assert said.out.startswith("1 thing wants a look:\n  No agent is connected")
+    assert said.out.startswith("1 thing wants a look:\n! No agent is connected")
     assert "not running" in said.out
     assert tacit.daemon.starts == 0
     assert not tacit.place.home.root.exists()
@@ -78,7 +78,7 @@ def test_status_begins_with_what_keeps_memories_from_the_agent_in_this_folder(ta
     assert tacit("config", "set", *setting.split("="), "--project").code == 0
     said = " ".join(tacit("status").out.split())
     name, _, value = setting.partition("=")
-    assert said.startswith("1 thing wants a look: Nothing is given in this folder: ")
+    assert said.startswith("1 thing wants a look: ! Nothing is given in this folder: ")
     assert f"{name} is {'on' if value == 'true' else 'off'}." in said
 
 
