@@ -224,13 +224,12 @@ class _SyncEndpoints:
         known = read_number(request, "known", -1, least=-1)
         seen = read_number(request, "shared", -1, least=-1)
         until = time.monotonic() + wait_s
-        tenants, _ = await run_in_threadpool(self._look, who)
+        changes = self._news.changes
+        tenants, heads, shared = await run_in_threadpool(self._read, who, wait_s > 0)
         with self._news.watching(tenants) as told, self._service.metrics.waiting.track_inprogress():
+            if self._news.changes != changes:
+                told.set()  # perhaps one of these tenants changed before anybody watched: read again
             while True:
-                told.clear()
-                heads, shared = await run_in_threadpool(
-                    lambda: (self._heads(who, waits=wait_s > 0), self._look(who)[1])
-                )
                 left_s = until - time.monotonic()
                 news = sum(heads.values()) != known or (seen >= 0 and shared != seen)
                 if news or left_s <= 0 or self._news.stopped or await request.is_disconnected():
@@ -240,17 +239,16 @@ class _SyncEndpoints:
                     await asyncio.wait_for(told.wait(), left_s if listening else min(left_s, POLL_S))
                 if listening and not told.is_set():
                     break  # nothing changed
+                told.clear()
+                _, heads, shared = await run_in_threadpool(self._read, who, wait_s > 0)
         return as_json({"heads": heads, "shared": shared})
 
-    def _heads(self, who: Principal, *, waits: bool) -> Mapping[str, int]:
-        return (
-            self._watched.heads(who, self._logs.heads, waits=waits)
-            if self._watched
-            else self._logs.heads(who)
-        )
-
-    def _look(self, who: Principal) -> tuple[tuple[int, ...], int]:
-        return self._watched.look(who) if self._watched else ((), 0)
+    def _read(self, who: Principal, waits: bool) -> tuple[tuple[int, ...], Mapping[str, int], int]:
+        """Return the tenants whose changes concern a device, the heads of its account, and the number of changes of its teams."""
+        if self._watched is None:
+            return (), self._logs.heads(who), 0
+        tenants, shared = self._watched.look(who)
+        return tenants, self._watched.heads(who, self._logs.heads, waits=waits), shared
 
     async def entries(self, request: Request) -> Response:
         who = await self._service.device(request)

@@ -27,6 +27,8 @@ class News:
         """Listen on the database `dsn`; "" = never listen."""
         self.listening = False
         self.stopped = False
+        self.changes = 0
+        """How many notifications came."""
         self.heard: Callable[[int | None], None] = _ignore
         """Called with the tenant of each notification, before anybody is woken; None = any tenant may have changed."""
         self._dsn = dsn
@@ -48,6 +50,7 @@ class News:
 
     def tell(self, tenant: int | None) -> None:
         """Wake those who wait for `tenant`; None = wake everybody."""
+        self.changes += 1
         self.heard(tenant)
         for told in self._waiting.get(tenant, ()) if tenant is not None else self._everybody():
             told.set()
