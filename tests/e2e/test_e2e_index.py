@@ -137,9 +137,9 @@ def test_the_model_fetches_by_a_short_id(person, host):
     assert [len(second.find(text)) for text in (LINT, HEADLINE)] == [1, 1]
     assert [RULE in turn.text for turn in second.turns if turn.role == "tool"] == [True], "it reads it"
     wait_for(lambda: one.fetched(session) == [one.rule])
-    fetched = sandbox.tacit("why").stdout.partition("on_demand")[2].partition("asked")[2]
+    fetched = sandbox.tacit("why").stdout.partition("  on demand  ")[2].partition("asked")[2]
     assert fetched.lstrip().startswith(f"memory_get {one.rule[-4:]}")
-    assert f"+ 1.00 {one.rule}" in fetched
+    assert f"+ 1.00  {one.rule}" in fetched
 
     one.ask("and on", session)
     request = stub.agent_requests[-1]

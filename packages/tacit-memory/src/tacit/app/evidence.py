@@ -134,7 +134,7 @@ def trace_sentence(trace: Trace, silence: str) -> str:
     best = max(trace.candidates, key=lambda candidate: candidate.relevance, default=None)
     if trace.injected:
         given = f"Given: {len(trace.injected)} of {looked} looked at"
-        if best is None or best.relevance < trace.threshold:
+        if best is None or best.relevance < trace.threshold or not trace.threshold:  # 0 = it was named
             return f"{given}."
         which = "it" if len(trace.injected) == 1 else "the best"
         evidence = evidence_of(best.parts, best.relevance, trace.threshold)
