@@ -1,12 +1,13 @@
 """The logs that a device knows, its own and those of others: a database of its own, `sync.db` in the home. In: entries. Out: entries, heads.
 
-Entries are checked before they are stored and never changed, but for a purge, which removes bodies. Opens no memory and reads no clock. One
+Entries are checked before they are stored and never changed, but for a purge, which removes bodies. Opens no memory. One
 process writes at a time (the daemon).
 """
 
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ from tacit.model.memory import Relation, RelationType
 from tacit.sync.entry import Entry, EntryKind, why_invalid
 
 SCHEMA_VERSION = 1
+WAIT_S = 30.0
+"""Most seconds to wait for another user of the file."""
 _TABLES = (
     """CREATE TABLE entries (
         device TEXT NOT NULL, number INTEGER NOT NULL, id TEXT NOT NULL UNIQUE, previous TEXT NOT NULL, kind TEXT NOT NULL,
@@ -80,7 +83,7 @@ class Replica:
             StoreError: if it cannot be opened, or a newer version wrote it.
         """
         try:
-            self._base = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=30.0)
+            self._base = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=WAIT_S)
             self._base.execute("PRAGMA journal_mode = WAL")
             self._base.execute("PRAGMA synchronous = FULL")
             self._base.execute("PRAGMA secure_delete = ON")
@@ -293,8 +296,20 @@ class Replica:
         self._base.execute("DELETE FROM awaited WHERE source = ?1 OR target = ?1", (memory_id,))
 
     def clear_log(self) -> None:
-        """Empty SQLite's write-ahead log, so that no purged body stays in it. Call it outside of a transaction."""
-        self._base.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        """Empty SQLite's write-ahead log, so that no purged body stays in it. Call it outside of a transaction.
+
+        Waits for up to `WAIT_S` while another thread reads with this connection, which SQLite refuses instead of waiting.
+        """
+        until = time.monotonic() + WAIT_S
+        while True:
+            try:
+                self._base.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode != sqlite3.SQLITE_LOCKED or time.monotonic() > until:
+                    raise
+                time.sleep(0.005)
+            else:
+                return
 
     def is_purged(self, memory_id: str) -> bool:
         """Whether a memory was purged."""

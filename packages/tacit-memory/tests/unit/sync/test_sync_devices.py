@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from threading import Timer
 
 import pytest
 
@@ -14,6 +15,7 @@ from tacit.model.memory import Memory, Relation, Sensitivity
 from tacit.model.scope import project_scope
 from tacit.sync.entry import StateBody, append_entry, open_entry, why_invalid
 from tacit.sync.keys import AccountKey, DeviceKey
+from tacit.sync.replica import Replica
 from tacit.sync.replicating import VECTORS_DUE
 from unit.sync.devices import NOW, Device, Logs, settle
 
@@ -462,3 +464,17 @@ def test_entries_without_the_form_of_one_are_refused(field):
         StateBody(memory=memory("mem_1", "x")), number=1, previous="", device=device, account=account
     )
     assert "form" in why_invalid(replace(entry, **field), previous="")
+
+
+def test_a_log_is_emptied_after_another_thread_has_read(tmp_path):
+    replica = Replica(tmp_path / "sync.db")
+    for name in ("a", "b", "c"):
+        replica.put_fact(name, b"x")
+    reading = replica._base.execute("SELECT name FROM facts")
+    next(reading)
+    timer = Timer(0.1, reading.close)
+    timer.start()
+    replica.clear_log()
+    timer.join()
+    assert (tmp_path / "sync.db-wal").stat().st_size == 0
+    replica.close()
