@@ -246,7 +246,9 @@ class ServerBench:
     async def _waiting(self, url: str, devices: Sequence[LoggedDevice], seconds: float) -> None:
         """Measure devices that wait for changes, as every device does while it is online."""
         assert self._server is not None
-        limits = httpx.Limits(max_connections=len(devices))
+        limits = httpx.Limits(
+            max_connections=len(devices), keepalive_expiry=1.0
+        )  # the server ends idle ones after 5 s
         async with httpx.AsyncClient(timeout=300, limits=limits) as client:
 
             async def wait(device: LoggedDevice, seconds: float) -> None:
