@@ -4,8 +4,8 @@ It starts PostgreSQL and one process of `tacit-server serve`, and fills both thr
 indexes, after a vacuum. Processor time is that of all processes of PostgreSQL, and of the server's process, read from /proc. The database does not wait for
 its disk, so times are of processors and not of disks. A device pushes real encrypted entries of 120 characters, one at a time, and reads the heads after
 each push as a syncing device does. `--waiting` devices wait for news for `--seconds`; use 50 to measure what real devices cost, which ask again after that time. What both
-processes use while nobody asks is measured before, and does not count as a cost of these devices. `--new-device 5000` measures the first sync of a home instead. Its statements are random letters and have three times as many tokens as real ones;
-with `--real` they are those of `packages/tacit-evals/searches`, each with a number.
+processes use while nobody asks is measured before, and does not count as a cost of these devices. `--new-device 5000` measures the first sync of a home instead: of statements of
+random letters, which have three times as many tokens as real ones, or with `--real` of those in `packages/tacit-evals/searches`, each with a number.
 """
 
 from __future__ import annotations
@@ -246,9 +246,8 @@ class ServerBench:
     async def _waiting(self, url: str, devices: Sequence[LoggedDevice], seconds: float) -> None:
         """Measure devices that wait for changes, as every device does while it is online."""
         assert self._server is not None
-        limits = httpx.Limits(
-            max_connections=len(devices), keepalive_expiry=1.0
-        )  # the server ends idle ones after 5 s
+        # The server ends idle connections after 5 s.
+        limits = httpx.Limits(max_connections=len(devices), keepalive_expiry=1.0)
         async with httpx.AsyncClient(timeout=300, limits=limits) as client:
 
             async def wait(device: LoggedDevice, seconds: float) -> None:

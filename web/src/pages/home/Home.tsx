@@ -125,7 +125,7 @@ function Numbers({ series, hourly }: { series: Series; hourly: boolean }) {
         <Kpi name="Given before prompts" value={`${countOf(prompt.injections)} of ${countOf(prompt.recalls)}`} note={each(prompt)} to="/traces?surface=prompt" strong />
         <Kpi name="At calls and failures" value={`${countOf(call.injections + failure.injections)} of ${countOf(call.recalls + failure.recalls)}`} note={each({ tokens: call.tokens + failure.tokens, injections: call.injections + failure.injections })} to="/traces?surface=action" />
         <Kpi name="Start packs" value={countOf(start.injections)} note={each(start)} to="/traces?surface=start" />
-        <Kpi name="Fetched by agents" value={countOf(asked.memories)} note={plural(asked.recalls, "question")} to="/traces?surface=on_demand" />
+        <Kpi name="Fetched on demand" value={countOf(asked.memories)} note={plural(asked.recalls, "question")} to="/traces?surface=on_demand" />
         <Kpi name="Used afterwards" value={used.rate === null ? "–" : percentOf(used.rate)} note={used.rate === null ? "not known yet" : `${countOf(used.used)} of ${countOf(used.shown)}${used.baseline === null ? "" : `; ${percentOf(used.baseline)} by chance`}`} to="/memories?order=used&ascending=yes" />
       </dl>
       <p className="sub judged">

@@ -222,12 +222,6 @@ class Product:
             self._daemon.wait_warm()
             yield self
 
-    @contextmanager
-    def running_unwarmed(self) -> Iterator[Product]:
-        """With a daemon that was just started."""
-        with self._daemon:
-            yield self
-
     def settle(self) -> None:
         """Wait until the daemon has written what it knows: nothing new for a second."""
         last, since = -1, time.monotonic()

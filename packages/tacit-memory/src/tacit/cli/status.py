@@ -20,7 +20,7 @@ from tacit.presets import preset_of
 SHOWN_NOTES = 3
 MOST_COUNTED = 500
 MOST_CAUSES = 4
-"""The most causes of silence shown for each surface; --json has all."""
+"""The most causes of silence shown; --json has all."""
 TIMEOUT_S = 10.0
 DAY_MS = 86_400_000
 SOON_MS = 7 * DAY_MS
@@ -493,7 +493,11 @@ def _engine_rows(facts: StatusFacts) -> list[tuple[str, str]]:
             "here",
             (f"{total}+ memories" if visible["more"] else format_count(total))
             + (f": {kinds}" if kinds else "")
-            + (", as none is of this project or of all" if not total and store["memories_active"] else ""),
+            + (
+                ": none belongs to this project or to all projects"
+                if not total and store["memories_active"]
+                else ""
+            ),
         ),
         *([("noted", _noted_line(visible))] if visible["noted"] else []),
         *([("review", waiting_line(visible["unconfirmed"]))] if visible["unconfirmed"] else []),
@@ -518,12 +522,8 @@ def _sync_line(sync: dict[str, Any]) -> str:
 
     from tacit.cli.terminal.output import format_count
 
-    minutes = max(0, int(time.time() - sync["synced_at_ms"] / 1000)) // 60
-    age = (
-        f"synced {format_count(minutes, 'minute', 'minutes')} ago"
-        if sync["synced_at_ms"]
-        else "not synced yet"
-    )
+    seconds = max(0, int(time.time() - sync["synced_at_ms"] / 1000))
+    age = f"synced {format_age(seconds)} ago" if sync["synced_at_ms"] else "not synced yet"
     waiting = format_count(sync["waiting"], "entry waits", "entries wait") if sync["waiting"] else ""
     waiting = waiting or ("changes wait" if sync["changed"] else "nothing waits")
     error = f". The last sync failed: {sync['error']}" if sync["error"] else ""
@@ -607,7 +607,7 @@ def week_rows(week: dict[str, Any] | None) -> list[tuple[str, str]]:
         f"at {count('injections', 'action', 'failure')} of {format_count(calls, 'tool call or failure', 'tool calls and failures')}"
         if calls
         else "",
-        f"{format_count(fetched)} fetched by agents" if fetched else "",
+        f"{format_count(fetched)} fetched on demand" if fetched else "",
         f"{used['used']} of {format_count(used['shown'])} used" if used["shown"] else "",
     ]
     silences = [f"{one['count']} x {one['reason']}" for one in week["silences"][:MOST_CAUSES]]

@@ -26,7 +26,7 @@ from tacit.system.processes import end_process, is_running
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DaemonFacts:
-    """What `run/daemon.json` says of the running daemon. `token` opens its loopback port, when it has one; `born_at` as of `born`."""
+    """What `run/daemon.json` says of the running daemon. `token` opens its loopback port, when it has one; `born_at` says when the process began (see `born`)."""
 
     pid: int
     version: str

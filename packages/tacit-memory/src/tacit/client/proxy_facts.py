@@ -24,7 +24,7 @@ class ProxyFacts:
     """The facts of a running proxy, as its file `run/proxy-PORT.json` holds them.
 
     Attributes:
-        pid: id of its process, which began at `born_at` (as of `born`).
+        pid: id of its process, which began at `born_at` (see `born`).
         port: port on 127.0.0.1.
         version: version of Tacit.
         project: the folder of the project of its conversations.

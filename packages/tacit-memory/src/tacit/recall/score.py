@@ -509,8 +509,8 @@ FITTED_STORE_SIZE = 140
 USUAL_SHARE_TERM = SHARE_WEIGHT * math.log(0.25 + LEAST_SHARE)
 """The term for the share of one of four that come equally near: no evidence for it, and none against it."""
 PARTS: tuple[str, ...] = ("usual", *EVIDENCE, "alone", "many")
-"""What adds up to the log odds of a memory: those of one with usual evidence, what each column of the evidence adds, how it stands out in the list (`with_share`), and
-how many memories are in scope."""
+"""The parts of the log odds of a memory: what any memory starts from, what each column of the evidence adds or takes, how it compares with the others in the
+list (`with_share`), and how many memories are in scope."""
 STORE_SIZE_PENALTY = 0.9
 """Among many memories the best of them look good by chance: this times ln(memories / `FITTED_STORE_SIZE`) goes from the logit.
 

@@ -213,7 +213,7 @@ def up_to_fork(state: SessionState, *, copied: Mapping[str, str], turns_back: in
 
 
 def expose_host_rules(state: SessionState, memories: Sequence[Memory], *, at_ms: int) -> SessionState:
-    """Return the record with these memories as exposed in this epoch: the host itself loaded the rule files they came from."""
+    """Return the record with these memories as exposed in this epoch, without Tacit's doing: the host loaded the files that they came from, or the user said them in a prompt."""
     exposed = {(e.memory_id, e.content_hash) for e in state.ledger if e.epoch == state.epoch}
     entries = tuple(
         Exposure(

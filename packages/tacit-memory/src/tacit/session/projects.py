@@ -319,9 +319,9 @@ def _settings_of(file: Path, _changed_ns: int, _size: int) -> tuple[tuple[str, s
 
 
 def remote_url(common: Path) -> str:
-    """Return the URL of `origin`, else of the remote whose name sorts first, after git's `insteadOf` rules.
+    """Return the URL of `origin`, else of the remote whose name sorts first; "" = no remote, or git's configuration cannot be read.
 
-    `common` is git's common folder. "" = no remote, or git's configuration cannot be read.
+    A URL that names its host is returned as it is written, any other one after git's `insteadOf` rules. `common` is git's common folder.
     """
     settings = list(_settings(common / "config"))
     urls: dict[str, str] = {}

@@ -710,7 +710,7 @@ class Replicating:
         *,
         embed: bool,
     ) -> bool:
-        """Write the changes to the store in one transaction, with `embed` with new vectors; return False, writing nothing, if a memory was changed meanwhile."""
+        """Write the changes to the store in one transaction, and if `embed` with new vectors; return False, writing nothing, if a memory was changed meanwhile."""
         memories = [change.memory for change in changes if isinstance(change, Add | Rewrite)]
         made = self._embed(memories) if embed else None
         if made is None:  # noted before the store is written: after a crash they are made all the same

@@ -95,11 +95,10 @@ class ListMemories(Request):
 def list_memories(engine: Engine, caller: Caller, request: ListMemories) -> ListedMemories:
     """List memories, newest first unless ordered otherwise; `next_cursor` and `next_offset` are null at the end.
 
-    Filters are combined: each narrows the list. With `text` the list holds the memories found, best first
-    unless `order` is set: results are ranked by words, which may be misspelled, and by meaning, and the two
-    rankings are combined. `hits` tells the places of each. `total` counts all memories that match, not only those
-    of this page. A search ends after the best 200, and its `total` is never greater; those that have every word
-    of it come first, and `matched` counts them. Recalls are not affected: nothing is injected or traced.
+    Each filter narrows the list. With `text` the list holds what a search finds by words, even misspelled ones, and by
+    meaning; `hits` tells the place of each memory in both rankings. Memories that have every word come first, and
+    `matched` counts them; then the best first, unless `order` is set. A search ends after the best 200. `total` counts
+    all memories that match, not only those of this page. The search changes no session: nothing is injected or traced.
     """
     where = MemoryFilter(
         kinds=request.kind or None,

@@ -23,7 +23,7 @@ NAMES = {
 
 
 def filled(kind: Any) -> Any:
-    """A value of the type, with `SECRET` wherever it holds a text of no closed set."""
+    """Make a value of the type, with `SECRET` as every text that is not one of a fixed set."""
     if kind is str:
         return SECRET
     if is_dataclass(kind):

@@ -108,7 +108,7 @@ def test_status_tells_what_is_here_from_what_other_folders_hold(tacit, tmp_path)
     tacit("remember", "Run make lint before every commit.")
     said = tacit("status", "--cwd", tmp_path).out
     assert "1 memory of 1 project" in said
-    assert "0 memories, as none is of this project or of all" in said
+    assert "0 memories: none belongs to this project or to all projects" in said
 
 
 def test_stop_says_whether_one_ran(tacit):

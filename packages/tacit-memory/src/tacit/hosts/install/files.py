@@ -537,8 +537,9 @@ def _calls_launcher(command: object) -> bool:
 
 
 TOOLS = ("memory_get", "memory_add")
-TOOLS_TOLD = "memory_get (read a memory whole) and memory_add (note something)"
 """The memory tools that an agent calls by itself in an ordinary session, for which hosts ask or take a rule."""
+TOOLS_TOLD = "memory_get (read a memory whole) and memory_add (note something)"
+"""`TOOLS`, and what they are for."""
 
 
 Word = Literal["allow", "ask", "deny"]
