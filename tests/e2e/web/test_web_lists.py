@@ -210,7 +210,8 @@ def test_traces_of_a_time_and_of_a_memory(go, web_home):
 
 def test_why_nothing_came_is_read_in_three_clicks_as_one_sentence_with_its_numbers(go, web_home):
     rows = web_home.api("/v1/traces?outcome=silent&surface=prompt&limit=50")["recalls"]
-    row = next(one for one in rows if one["cause"] == "not_relevant" and one["best_relevance"] is not None)
+    silent = [one for one in rows if one["cause"] == "not_relevant" and one["best_relevance"] is not None]
+    row = min(silent, key=lambda one: one["best_relevance"])  # what other tests note does not let it through
     page = go("/ui/")
     page.get_by_role("link", name="Given before prompts").click()
     page.get_by_text("Silence", exact=True).first.click()

@@ -8745,7 +8745,7 @@ export interface components {
     };
     responses: {
         /** @description The request is no valid HTTP, or its body is not JSON. */
-        BadRequest: {
+        Status400: {
             headers: {
                 [name: string]: unknown;
             };
@@ -8754,7 +8754,7 @@ export interface components {
             };
         };
         /** @description On the loopback port: neither the token nor a signed-in page. */
-        Unauthorized: {
+        Status401: {
             headers: {
                 [name: string]: unknown;
             };
@@ -8763,7 +8763,7 @@ export interface components {
             };
         };
         /** @description On the loopback port: a page of another origin asks. */
-        Forbidden: {
+        Status403: {
             headers: {
                 [name: string]: unknown;
             };
@@ -8772,7 +8772,7 @@ export interface components {
             };
         };
         /** @description It was changed since the version in `If-Match`. */
-        PreconditionFailed: {
+        Status412: {
             headers: {
                 [name: string]: unknown;
             };
@@ -8781,7 +8781,7 @@ export interface components {
             };
         };
         /** @description The body is larger than 4,500,000 bytes. */
-        RequestEntityTooLarge: {
+        Status413: {
             headers: {
                 [name: string]: unknown;
             };
@@ -8790,7 +8790,7 @@ export interface components {
             };
         };
         /** @description The body is not declared as `application/json`. */
-        UnsupportedMediaType: {
+        Status415: {
             headers: {
                 [name: string]: unknown;
             };
@@ -8799,7 +8799,7 @@ export interface components {
             };
         };
         /** @description On the loopback port: the header `Host` names no loopback address. */
-        MisdirectedRequest: {
+        Status421: {
             headers: {
                 [name: string]: unknown;
             };
@@ -8808,7 +8808,7 @@ export interface components {
             };
         };
         /** @description A value cannot be used; `detail` names it. */
-        UnprocessableEntity: {
+        Status422: {
             headers: {
                 [name: string]: unknown;
             };
@@ -8817,7 +8817,7 @@ export interface components {
             };
         };
         /** @description Tacit or its store failed; `code` says how. */
-        InternalServerError: {
+        Status500: {
             headers: {
                 [name: string]: unknown;
             };
@@ -8826,7 +8826,7 @@ export interface components {
             };
         };
         /** @description The daemon is busy or the store is locked; try again after `Retry-After` seconds. */
-        ServiceUnavailable: {
+        Status503: {
             headers: {
                 [name: string]: unknown;
             };
@@ -8835,7 +8835,7 @@ export interface components {
             };
         };
         /** @description No space is left on the device. */
-        InsufficientStorage: {
+        Status507: {
             headers: {
                 [name: string]: unknown;
             };
@@ -9011,12 +9011,12 @@ export interface operations {
                     "application/json": components["schemas"]["ListedMemories"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            401: components["responses"]["Status401"];
+            403: components["responses"]["Status403"];
+            421: components["responses"]["Status421"];
+            422: components["responses"]["Status422"];
+            500: components["responses"]["Status500"];
+            503: components["responses"]["Status503"];
         };
     };
     remember: {
@@ -9133,8 +9133,8 @@ export interface operations {
                     "application/json": components["schemas"]["Changed"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
+            400: components["responses"]["Status400"];
+            401: components["responses"]["Status401"];
             /** @description The statement holds a secret; nothing was stored. An agent asks where `privacy.incognito` is on. On the loopback port: a page of another origin asks. */
             403: {
                 headers: {
@@ -9162,9 +9162,9 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
+            413: components["responses"]["Status413"];
+            415: components["responses"]["Status415"];
+            421: components["responses"]["Status421"];
             /** @description A value cannot be used; `detail` names it. Or the `Idempotency-Key` came with another request before. */
             422: {
                 headers: {
@@ -9174,9 +9174,9 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            500: components["responses"]["Status500"];
+            503: components["responses"]["Status503"];
+            507: components["responses"]["Status507"];
         };
     };
     get_memory: {
@@ -9514,8 +9514,8 @@ export interface operations {
                     "application/json": components["schemas"]["ShownMemory"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
+            401: components["responses"]["Status401"];
+            403: components["responses"]["Status403"];
             /** @description No memory has this id. */
             404: {
                 headers: {
@@ -9534,10 +9534,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            421: components["responses"]["Status421"];
+            422: components["responses"]["Status422"];
+            500: components["responses"]["Status500"];
+            503: components["responses"]["Status503"];
         };
     };
     forget_memory: {
@@ -9654,8 +9654,8 @@ export interface operations {
                     "application/json": components["schemas"]["OneMemory"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
+            400: components["responses"]["Status400"];
+            401: components["responses"]["Status401"];
             /** @description An agent may not forget this memory. On the loopback port: a page of another origin asks. */
             403: {
                 headers: {
@@ -9683,12 +9683,12 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            412: components["responses"]["PreconditionFailed"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            412: components["responses"]["Status412"];
+            421: components["responses"]["Status421"];
+            422: components["responses"]["Status422"];
+            500: components["responses"]["Status500"];
+            503: components["responses"]["Status503"];
+            507: components["responses"]["Status507"];
         };
     };
     edit_memory: {
@@ -9873,8 +9873,8 @@ export interface operations {
                     "application/json": components["schemas"]["Edited"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
+            400: components["responses"]["Status400"];
+            401: components["responses"]["Status401"];
             /** @description The text holds a secret. Only the user can change memories. On the loopback port: a page of another origin asks. */
             403: {
                 headers: {
@@ -9902,10 +9902,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            412: components["responses"]["PreconditionFailed"];
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
+            412: components["responses"]["Status412"];
+            413: components["responses"]["Status413"];
+            415: components["responses"]["Status415"];
+            421: components["responses"]["Status421"];
             /** @description A value cannot be used; `detail` names it. Or the `Idempotency-Key` came with another request before. */
             422: {
                 headers: {
@@ -9915,9 +9915,9 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            500: components["responses"]["Status500"];
+            503: components["responses"]["Status503"];
+            507: components["responses"]["Status507"];
         };
     };
     rate_memory: {
@@ -10029,8 +10029,8 @@ export interface operations {
                     "application/json": components["schemas"]["Rated"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
+            400: components["responses"]["Status400"];
+            401: components["responses"]["Status401"];
             /** @description An agent asks where nothing is noted. On the loopback port: a page of another origin asks. */
             403: {
                 headers: {
@@ -10058,13 +10058,13 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            413: components["responses"]["Status413"];
+            415: components["responses"]["Status415"];
+            421: components["responses"]["Status421"];
+            422: components["responses"]["Status422"];
+            500: components["responses"]["Status500"];
+            503: components["responses"]["Status503"];
+            507: components["responses"]["Status507"];
         };
     };
     list_exposures: {
@@ -10126,8 +10126,8 @@ export interface operations {
                     "application/json": components["schemas"]["ExposurePage"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
+            401: components["responses"]["Status401"];
+            403: components["responses"]["Status403"];
             /** @description No memory has this id. */
             404: {
                 headers: {
@@ -10146,10 +10146,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            421: components["responses"]["Status421"];
+            422: components["responses"]["Status422"];
+            500: components["responses"]["Status500"];
+            503: components["responses"]["Status503"];
         };
     };
     list_changes: {
@@ -10498,8 +10498,8 @@ export interface operations {
                     "application/json": components["schemas"]["ChangeLog"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
+            401: components["responses"]["Status401"];
+            403: components["responses"]["Status403"];
             /** @description No memory has this id. */
             404: {
                 headers: {
@@ -10518,10 +10518,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            421: components["responses"]["Status421"];
+            422: components["responses"]["Status422"];
+            500: components["responses"]["Status500"];
+            503: components["responses"]["Status503"];
         };
     };
     undo_change: {
@@ -10630,8 +10630,8 @@ export interface operations {
                     "application/json": components["schemas"]["Changed"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
+            400: components["responses"]["Status400"];
+            401: components["responses"]["Status401"];
             /** @description Only the user can take changes back. On the loopback port: a page of another origin asks. */
             403: {
                 headers: {
@@ -10659,13 +10659,13 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            413: components["responses"]["Status413"];
+            415: components["responses"]["Status415"];
+            421: components["responses"]["Status421"];
+            422: components["responses"]["Status422"];
+            500: components["responses"]["Status500"];
+            503: components["responses"]["Status503"];
+            507: components["responses"]["Status507"];
         };
     };
     purge_memories: {
@@ -10714,8 +10714,8 @@ export interface operations {
                     "application/json": components["schemas"]["Purged"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
+            400: components["responses"]["Status400"];
+            401: components["responses"]["Status401"];
             /** @description Only the user can remove memories for good. On the loopback port: a page of another origin asks. */
             403: {
                 headers: {
@@ -10734,13 +10734,13 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            413: components["responses"]["Status413"];
+            415: components["responses"]["Status415"];
+            421: components["responses"]["Status421"];
+            422: components["responses"]["Status422"];
+            500: components["responses"]["Status500"];
+            503: components["responses"]["Status503"];
+            507: components["responses"]["Status507"];
         };
     };
     list_review: {
@@ -10981,12 +10981,12 @@ export interface operations {
                     "application/json": components["schemas"]["ReviewQueue"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            401: components["responses"]["Status401"];
+            403: components["responses"]["Status403"];
+            421: components["responses"]["Status421"];
+            422: components["responses"]["Status422"];
+            500: components["responses"]["Status500"];
+            503: components["responses"]["Status503"];
         };
     };
     decide_reviews: {
@@ -11094,8 +11094,8 @@ export interface operations {
                     "application/json": components["schemas"]["Decided"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
+            400: components["responses"]["Status400"];
+            401: components["responses"]["Status401"];
             /** @description `content` holds a secret. Only the user can decide what waits for review. On the loopback port: a page of another origin asks. */
             403: {
                 headers: {
@@ -11123,9 +11123,9 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
+            413: components["responses"]["Status413"];
+            415: components["responses"]["Status415"];
+            421: components["responses"]["Status421"];
             /** @description One of several `ids` belongs to a pair. A value cannot be used; `detail` names it. */
             422: {
                 headers: {
@@ -11135,9 +11135,9 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            500: components["responses"]["Status500"];
+            503: components["responses"]["Status503"];
+            507: components["responses"]["Status507"];
         };
     };
     list_kinds: {
@@ -11200,12 +11200,12 @@ export interface operations {
                     "application/json": components["schemas"]["Kinds"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            401: components["responses"]["Status401"];
+            403: components["responses"]["Status403"];
+            421: components["responses"]["Status421"];
+            422: components["responses"]["Status422"];
+            500: components["responses"]["Status500"];
+            503: components["responses"]["Status503"];
         };
     };
     recall: {
@@ -11556,9 +11556,9 @@ export interface operations {
                     "application/json": components["schemas"]["RecalledView"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
+            400: components["responses"]["Status400"];
+            401: components["responses"]["Status401"];
+            403: components["responses"]["Status403"];
             /** @description No session or preset has this name. */
             404: {
                 headers: {
@@ -11568,9 +11568,9 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
+            413: components["responses"]["Status413"];
+            415: components["responses"]["Status415"];
+            421: components["responses"]["Status421"];
             /** @description No kind has this name. A value cannot be used; `detail` names it. */
             422: {
                 headers: {
@@ -11580,9 +11580,9 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            500: components["responses"]["Status500"];
+            503: components["responses"]["Status503"];
+            507: components["responses"]["Status507"];
         };
     };
     fetch_memories: {
@@ -11616,12 +11616,12 @@ export interface operations {
                     "application/json": components["schemas"]["Got"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
+            400: components["responses"]["Status400"];
+            401: components["responses"]["Status401"];
+            403: components["responses"]["Status403"];
+            413: components["responses"]["Status413"];
+            415: components["responses"]["Status415"];
+            421: components["responses"]["Status421"];
             /** @description No id is given. A value cannot be used; `detail` names it. */
             422: {
                 headers: {
@@ -11631,9 +11631,9 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            500: components["responses"]["Status500"];
+            503: components["responses"]["Status503"];
+            507: components["responses"]["Status507"];
         };
     };
     why_not: {
@@ -11799,9 +11799,9 @@ export interface operations {
                     "application/json": components["schemas"]["WhyNotView"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
+            400: components["responses"]["Status400"];
+            401: components["responses"]["Status401"];
+            403: components["responses"]["Status403"];
             /** @description No memory or recorded recall has this id. */
             404: {
                 headers: {
@@ -11820,13 +11820,13 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            413: components["responses"]["Status413"];
+            415: components["responses"]["Status415"];
+            421: components["responses"]["Status421"];
+            422: components["responses"]["Status422"];
+            500: components["responses"]["Status500"];
+            503: components["responses"]["Status503"];
+            507: components["responses"]["Status507"];
         };
     };
     inject: {
@@ -11867,9 +11867,9 @@ export interface operations {
                     "application/json": components["schemas"]["Injected"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
+            400: components["responses"]["Status400"];
+            401: components["responses"]["Status401"];
+            403: components["responses"]["Status403"];
             /** @description done */
             408: {
                 headers: {
@@ -11879,10 +11879,10 @@ export interface operations {
                     "application/json": components["schemas"]["Injected"];
                 };
             };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
+            413: components["responses"]["Status413"];
+            415: components["responses"]["Status415"];
+            421: components["responses"]["Status421"];
+            422: components["responses"]["Status422"];
             /** @description done */
             500: {
                 headers: {
@@ -11893,8 +11893,8 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            503: components["responses"]["Status503"];
+            507: components["responses"]["Status507"];
         };
     };
     list_traces: {
@@ -11960,12 +11960,12 @@ export interface operations {
                     "application/json": components["schemas"]["TracePage"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            401: components["responses"]["Status401"];
+            403: components["responses"]["Status403"];
+            421: components["responses"]["Status421"];
+            422: components["responses"]["Status422"];
+            500: components["responses"]["Status500"];
+            503: components["responses"]["Status503"];
         };
     };
     stream_traces: {
@@ -11991,12 +11991,12 @@ export interface operations {
                     "text/event-stream": string;
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            401: components["responses"]["Status401"];
+            403: components["responses"]["Status403"];
+            421: components["responses"]["Status421"];
+            422: components["responses"]["Status422"];
+            500: components["responses"]["Status500"];
+            503: components["responses"]["Status503"];
         };
     };
     get_trace: {
@@ -12257,8 +12257,8 @@ export interface operations {
                     "application/json": components["schemas"]["OneTrace"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
+            401: components["responses"]["Status401"];
+            403: components["responses"]["Status403"];
             /** @description No trace has this id, or it is no longer kept. */
             404: {
                 headers: {
@@ -12268,10 +12268,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            421: components["responses"]["Status421"];
+            422: components["responses"]["Status422"];
+            500: components["responses"]["Status500"];
+            503: components["responses"]["Status503"];
         };
     };
     tune: {
@@ -12347,9 +12347,9 @@ export interface operations {
                     "application/json": components["schemas"]["TuneReport"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
+            400: components["responses"]["Status400"];
+            401: components["responses"]["Status401"];
+            403: components["responses"]["Status403"];
             /** @description The stored vectors belong to another embedder. */
             409: {
                 headers: {
@@ -12359,13 +12359,13 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            413: components["responses"]["Status413"];
+            415: components["responses"]["Status415"];
+            421: components["responses"]["Status421"];
+            422: components["responses"]["Status422"];
+            500: components["responses"]["Status500"];
+            503: components["responses"]["Status503"];
+            507: components["responses"]["Status507"];
         };
     };
     list_sessions: {
@@ -12449,12 +12449,12 @@ export interface operations {
                     "application/json": components["schemas"]["SessionPage"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            401: components["responses"]["Status401"];
+            403: components["responses"]["Status403"];
+            421: components["responses"]["Status421"];
+            422: components["responses"]["Status422"];
+            500: components["responses"]["Status500"];
+            503: components["responses"]["Status503"];
         };
     };
     get_session: {
@@ -12639,8 +12639,8 @@ export interface operations {
                     "application/json": components["schemas"]["OneSession"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
+            401: components["responses"]["Status401"];
+            403: components["responses"]["Status403"];
             /** @description No session has this name. */
             404: {
                 headers: {
@@ -12650,10 +12650,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            421: components["responses"]["Status421"];
+            422: components["responses"]["Status422"];
+            500: components["responses"]["Status500"];
+            503: components["responses"]["Status503"];
         };
     };
     mute_session: {
@@ -12695,9 +12695,9 @@ export interface operations {
                     "application/json": components["schemas"]["Muted"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
+            400: components["responses"]["Status400"];
+            401: components["responses"]["Status401"];
+            403: components["responses"]["Status403"];
             /** @description No session has this name. */
             404: {
                 headers: {
@@ -12707,13 +12707,13 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            413: components["responses"]["Status413"];
+            415: components["responses"]["Status415"];
+            421: components["responses"]["Status421"];
+            422: components["responses"]["Status422"];
+            500: components["responses"]["Status500"];
+            503: components["responses"]["Status503"];
+            507: components["responses"]["Status507"];
         };
     };
     list_digests: {
@@ -12855,8 +12855,8 @@ export interface operations {
                     "application/json": components["schemas"]["DigestPage"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
+            401: components["responses"]["Status401"];
+            403: components["responses"]["Status403"];
             /** @description No session begins with this name. */
             404: {
                 headers: {
@@ -12875,10 +12875,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            421: components["responses"]["Status421"];
+            422: components["responses"]["Status422"];
+            500: components["responses"]["Status500"];
+            503: components["responses"]["Status503"];
         };
     };
     list_transcripts: {
@@ -12934,8 +12934,8 @@ export interface operations {
                     "application/json": components["schemas"]["Transcripts"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
+            401: components["responses"]["Status401"];
+            403: components["responses"]["Status403"];
             /** @description There is nothing at one of the paths. */
             404: {
                 headers: {
@@ -12945,10 +12945,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            421: components["responses"]["Status421"];
+            422: components["responses"]["Status422"];
+            500: components["responses"]["Status500"];
+            503: components["responses"]["Status503"];
         };
     };
     import_transcripts: {
@@ -12995,8 +12995,8 @@ export interface operations {
                     "application/json": components["schemas"]["CaptureReport"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
+            400: components["responses"]["Status400"];
+            401: components["responses"]["Status401"];
             /** @description Only the user can have past sessions learned from, since they count as your words. On the loopback port: a page of another origin asks. */
             403: {
                 headers: {
@@ -13015,11 +13015,11 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
+            413: components["responses"]["Status413"];
+            415: components["responses"]["Status415"];
+            421: components["responses"]["Status421"];
+            422: components["responses"]["Status422"];
+            500: components["responses"]["Status500"];
             /** @description The OpenCode server cannot be reached. */
             502: {
                 headers: {
@@ -13029,8 +13029,8 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            503: components["responses"]["Status503"];
+            507: components["responses"]["Status507"];
         };
     };
     write_up_session: {
@@ -13066,8 +13066,8 @@ export interface operations {
                     "application/json": components["schemas"]["WrittenUp"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
+            400: components["responses"]["Status400"];
+            401: components["responses"]["Status401"];
             /** @description Only the user can have sessions sent to a language model. On the loopback port: a page of another origin asks. */
             403: {
                 headers: {
@@ -13077,13 +13077,13 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            413: components["responses"]["Status413"];
+            415: components["responses"]["Status415"];
+            421: components["responses"]["Status421"];
+            422: components["responses"]["Status422"];
+            500: components["responses"]["Status500"];
+            503: components["responses"]["Status503"];
+            507: components["responses"]["Status507"];
         };
     };
     list_projects: {
@@ -13173,12 +13173,12 @@ export interface operations {
                     "application/json": components["schemas"]["Projects"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            401: components["responses"]["Status401"];
+            403: components["responses"]["Status403"];
+            421: components["responses"]["Status421"];
+            422: components["responses"]["Status422"];
+            500: components["responses"]["Status500"];
+            503: components["responses"]["Status503"];
         };
     };
     put_folder_project: {
@@ -13223,8 +13223,8 @@ export interface operations {
                     "application/json": components["schemas"]["FolderProject"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
+            400: components["responses"]["Status400"];
+            401: components["responses"]["Status401"];
             /** @description Only the user can decide which folders share a project. On the loopback port: a page of another origin asks. */
             403: {
                 headers: {
@@ -13234,9 +13234,9 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
+            413: components["responses"]["Status413"];
+            415: components["responses"]["Status415"];
+            421: components["responses"]["Status421"];
             /** @description With `joined`, no other project is known that the folder could belong to; without it, it shares with none. A value cannot be used; `detail` names it. */
             422: {
                 headers: {
@@ -13246,9 +13246,9 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            500: components["responses"]["Status500"];
+            503: components["responses"]["Status503"];
+            507: components["responses"]["Status507"];
         };
     };
     import_project_rules: {
@@ -13437,8 +13437,8 @@ export interface operations {
                     "application/json": components["schemas"]["Imported"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
+            400: components["responses"]["Status400"];
+            401: components["responses"]["Status401"];
             /** @description An agent asks where `privacy.incognito` is on. On the loopback port: a page of another origin asks. */
             403: {
                 headers: {
@@ -13448,13 +13448,13 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            413: components["responses"]["Status413"];
+            415: components["responses"]["Status415"];
+            421: components["responses"]["Status421"];
+            422: components["responses"]["Status422"];
+            500: components["responses"]["Status500"];
+            503: components["responses"]["Status503"];
+            507: components["responses"]["Status507"];
         };
     };
     get_repository_team: {
@@ -13515,12 +13515,12 @@ export interface operations {
                     "application/json": components["schemas"]["TeamView"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            401: components["responses"]["Status401"];
+            403: components["responses"]["Status403"];
+            421: components["responses"]["Status421"];
+            422: components["responses"]["Status422"];
+            500: components["responses"]["Status500"];
+            503: components["responses"]["Status503"];
         };
     };
     put_repository_team: {
@@ -13579,8 +13579,8 @@ export interface operations {
                     "application/json": components["schemas"]["TeamView"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
+            400: components["responses"]["Status400"];
+            401: components["responses"]["Status401"];
             /** @description Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
             403: {
                 headers: {
@@ -13590,13 +13590,13 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            413: components["responses"]["Status413"];
+            415: components["responses"]["Status415"];
+            421: components["responses"]["Status421"];
+            422: components["responses"]["Status422"];
+            500: components["responses"]["Status500"];
+            503: components["responses"]["Status503"];
+            507: components["responses"]["Status507"];
         };
     };
     share_memory: {
@@ -13637,8 +13637,8 @@ export interface operations {
                     "application/json": components["schemas"]["SharedView"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
+            400: components["responses"]["Status400"];
+            401: components["responses"]["Status401"];
             /** @description The server does not know this device. The role of the user in the team does not allow it. The memory is restricted, or belongs to one session. The memory holds a secret. Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
             403: {
                 headers: {
@@ -13666,13 +13666,13 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            413: components["responses"]["Status413"];
+            415: components["responses"]["Status415"];
+            421: components["responses"]["Status421"];
+            422: components["responses"]["Status422"];
+            500: components["responses"]["Status500"];
+            503: components["responses"]["Status503"];
+            507: components["responses"]["Status507"];
         };
     };
     list_teams: {
@@ -13722,7 +13722,7 @@ export interface operations {
                     "application/json": components["schemas"]["TeamsView"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
+            401: components["responses"]["Status401"];
             /** @description The server does not know this device. On the loopback port: a page of another origin asks. */
             403: {
                 headers: {
@@ -13732,10 +13732,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            421: components["responses"]["Status421"];
+            422: components["responses"]["Status422"];
+            500: components["responses"]["Status500"];
+            503: components["responses"]["Status503"];
         };
     };
     add_team: {
@@ -13786,8 +13786,8 @@ export interface operations {
                     "application/json": components["schemas"]["TeamsView"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
+            400: components["responses"]["Status400"];
+            401: components["responses"]["Status401"];
             /** @description The server does not know this device. The role of the user in the team does not allow it. Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
             403: {
                 headers: {
@@ -13815,13 +13815,13 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            413: components["responses"]["Status413"];
+            415: components["responses"]["Status415"];
+            421: components["responses"]["Status421"];
+            422: components["responses"]["Status422"];
+            500: components["responses"]["Status500"];
+            503: components["responses"]["Status503"];
+            507: components["responses"]["Status507"];
         };
     };
     change_team: {
@@ -13877,8 +13877,8 @@ export interface operations {
                     "application/json": components["schemas"]["TeamsView"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
+            400: components["responses"]["Status400"];
+            401: components["responses"]["Status401"];
             /** @description The server does not know this device. The role of the user in the team does not allow it. Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
             403: {
                 headers: {
@@ -13906,13 +13906,13 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            413: components["responses"]["Status413"];
+            415: components["responses"]["Status415"];
+            421: components["responses"]["Status421"];
+            422: components["responses"]["Status422"];
+            500: components["responses"]["Status500"];
+            503: components["responses"]["Status503"];
+            507: components["responses"]["Status507"];
         };
     };
     list_members: {
@@ -13968,7 +13968,7 @@ export interface operations {
                     "application/json": components["schemas"]["MembersView"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
+            401: components["responses"]["Status401"];
             /** @description The server does not know this device. On the loopback port: a page of another origin asks. */
             403: {
                 headers: {
@@ -13987,10 +13987,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            421: components["responses"]["Status421"];
+            422: components["responses"]["Status422"];
+            500: components["responses"]["Status500"];
+            503: components["responses"]["Status503"];
         };
     };
     put_member: {
@@ -14033,8 +14033,8 @@ export interface operations {
                     "application/json": components["schemas"]["MemberPut"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
+            400: components["responses"]["Status400"];
+            401: components["responses"]["Status401"];
             /** @description The server does not know this device. The role of the user in the team does not allow it. Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
             403: {
                 headers: {
@@ -14062,13 +14062,13 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            413: components["responses"]["Status413"];
+            415: components["responses"]["Status415"];
+            421: components["responses"]["Status421"];
+            422: components["responses"]["Status422"];
+            500: components["responses"]["Status500"];
+            503: components["responses"]["Status503"];
+            507: components["responses"]["Status507"];
         };
     };
     list_share_requests: {
@@ -14135,7 +14135,7 @@ export interface operations {
                     "application/json": components["schemas"]["ShareRequestsView"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
+            401: components["responses"]["Status401"];
             /** @description The server does not know this device. On the loopback port: a page of another origin asks. */
             403: {
                 headers: {
@@ -14154,10 +14154,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            421: components["responses"]["Status421"];
+            422: components["responses"]["Status422"];
+            500: components["responses"]["Status500"];
+            503: components["responses"]["Status503"];
         };
     };
     decide_share_request: {
@@ -14202,8 +14202,8 @@ export interface operations {
                     "application/json": components["schemas"]["ShareRequestView"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
+            400: components["responses"]["Status400"];
+            401: components["responses"]["Status401"];
             /** @description The server does not know this device. The role of the user in the team does not allow it. Only the user can decide what is shared with a team, and which team is believed. On the loopback port: a page of another origin asks. */
             403: {
                 headers: {
@@ -14231,13 +14231,13 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            413: components["responses"]["Status413"];
+            415: components["responses"]["Status415"];
+            421: components["responses"]["Status421"];
+            422: components["responses"]["Status422"];
+            500: components["responses"]["Status500"];
+            503: components["responses"]["Status503"];
+            507: components["responses"]["Status507"];
         };
     };
     list_audit: {
@@ -14294,7 +14294,7 @@ export interface operations {
                     "application/json": components["schemas"]["AuditView"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
+            401: components["responses"]["Status401"];
             /** @description The server does not know this device. The role of the user in the team does not allow it. On the loopback port: a page of another origin asks. */
             403: {
                 headers: {
@@ -14313,10 +14313,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            421: components["responses"]["Status421"];
+            422: components["responses"]["Status422"];
+            500: components["responses"]["Status500"];
+            503: components["responses"]["Status503"];
         };
     };
     get_sync: {
@@ -14386,7 +14386,7 @@ export interface operations {
                     "application/json": components["schemas"]["SyncView"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
+            401: components["responses"]["Status401"];
             /** @description `devices` are asked for, and the server does not know this device. On the loopback port: a page of another origin asks. */
             403: {
                 headers: {
@@ -14396,10 +14396,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            421: components["responses"]["Status421"];
+            422: components["responses"]["Status422"];
+            500: components["responses"]["Status500"];
+            503: components["responses"]["Status503"];
         };
     };
     log_in: {
@@ -14434,8 +14434,8 @@ export interface operations {
                     "application/json": components["schemas"]["LoggedInView"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
+            400: components["responses"]["Status400"];
+            401: components["responses"]["Status401"];
             /** @description The code is wrong, used or expired. Only the user can decide which devices share this memory. On the loopback port: a page of another origin asks. */
             403: {
                 headers: {
@@ -14445,13 +14445,13 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            413: components["responses"]["Status413"];
+            415: components["responses"]["Status415"];
+            421: components["responses"]["Status421"];
+            422: components["responses"]["Status422"];
+            500: components["responses"]["Status500"];
+            503: components["responses"]["Status503"];
+            507: components["responses"]["Status507"];
         };
     };
     sync: {
@@ -14500,8 +14500,8 @@ export interface operations {
                     "application/json": components["schemas"]["SyncedView"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
+            400: components["responses"]["Status400"];
+            401: components["responses"]["Status401"];
             /** @description The server does not know this device. Only the user can decide which devices share this memory. On the loopback port: a page of another origin asks. */
             403: {
                 headers: {
@@ -14520,13 +14520,13 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            413: components["responses"]["Status413"];
+            415: components["responses"]["Status415"];
+            421: components["responses"]["Status421"];
+            422: components["responses"]["Status422"];
+            500: components["responses"]["Status500"];
+            503: components["responses"]["Status503"];
+            507: components["responses"]["Status507"];
         };
     };
     log_out: {
@@ -14567,7 +14567,7 @@ export interface operations {
                     "application/json": components["schemas"]["SyncView"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
+            401: components["responses"]["Status401"];
             /** @description Only the user can decide which devices share this memory. On the loopback port: a page of another origin asks. */
             403: {
                 headers: {
@@ -14577,11 +14577,11 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            421: components["responses"]["Status421"];
+            422: components["responses"]["Status422"];
+            500: components["responses"]["Status500"];
+            503: components["responses"]["Status503"];
+            507: components["responses"]["Status507"];
         };
     };
     sign_in: {
@@ -14618,8 +14618,8 @@ export interface operations {
                     "application/json": components["schemas"]["SignInView"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
+            400: components["responses"]["Status400"];
+            401: components["responses"]["Status401"];
             /** @description The provider or the server refused the user. It took too long. Only the user can decide which devices share this memory. On the loopback port: a page of another origin asks. */
             403: {
                 headers: {
@@ -14629,13 +14629,13 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            413: components["responses"]["Status413"];
+            415: components["responses"]["Status415"];
+            421: components["responses"]["Status421"];
+            422: components["responses"]["Status422"];
+            500: components["responses"]["Status500"];
+            503: components["responses"]["Status503"];
+            507: components["responses"]["Status507"];
         };
     };
     change_devices: {
@@ -14686,8 +14686,8 @@ export interface operations {
                     "application/json": components["schemas"]["DevicesView"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
+            400: components["responses"]["Status400"];
+            401: components["responses"]["Status401"];
             /** @description The server does not know this device. Only the user can decide which devices share this memory. On the loopback port: a page of another origin asks. */
             403: {
                 headers: {
@@ -14697,13 +14697,13 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            413: components["responses"]["Status413"];
+            415: components["responses"]["Status415"];
+            421: components["responses"]["Status421"];
+            422: components["responses"]["Status422"];
+            500: components["responses"]["Status500"];
+            503: components["responses"]["Status503"];
+            507: components["responses"]["Status507"];
         };
     };
     put_item: {
@@ -14746,8 +14746,8 @@ export interface operations {
                     "application/json": components["schemas"]["OneItem"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
+            400: components["responses"]["Status400"];
+            401: components["responses"]["Status401"];
             /** @description An agent asks where `privacy.incognito` is on. On the loopback port: a page of another origin asks. */
             403: {
                 headers: {
@@ -14757,13 +14757,13 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            413: components["responses"]["Status413"];
+            415: components["responses"]["Status415"];
+            421: components["responses"]["Status421"];
+            422: components["responses"]["Status422"];
+            500: components["responses"]["Status500"];
+            503: components["responses"]["Status503"];
+            507: components["responses"]["Status507"];
         };
     };
     delete_item: {
@@ -14796,13 +14796,13 @@ export interface operations {
                 };
                 content?: never;
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            401: components["responses"]["Status401"];
+            403: components["responses"]["Status403"];
+            421: components["responses"]["Status421"];
+            422: components["responses"]["Status422"];
+            500: components["responses"]["Status500"];
+            503: components["responses"]["Status503"];
+            507: components["responses"]["Status507"];
         };
     };
     search_items: {
@@ -14849,16 +14849,16 @@ export interface operations {
                     "application/json": components["schemas"]["ItemList"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            400: components["responses"]["Status400"];
+            401: components["responses"]["Status401"];
+            403: components["responses"]["Status403"];
+            413: components["responses"]["Status413"];
+            415: components["responses"]["Status415"];
+            421: components["responses"]["Status421"];
+            422: components["responses"]["Status422"];
+            500: components["responses"]["Status500"];
+            503: components["responses"]["Status503"];
+            507: components["responses"]["Status507"];
         };
     };
     get_settings: {
@@ -15005,12 +15005,12 @@ export interface operations {
                     "application/json": components["schemas"]["SettingsAnswer"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            401: components["responses"]["Status401"];
+            403: components["responses"]["Status403"];
+            421: components["responses"]["Status421"];
+            422: components["responses"]["Status422"];
+            500: components["responses"]["Status500"];
+            503: components["responses"]["Status503"];
         };
     };
     change_settings: {
@@ -15157,17 +15157,17 @@ export interface operations {
                     "application/json": components["schemas"]["SettingsAnswer"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            412: components["responses"]["PreconditionFailed"];
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            400: components["responses"]["Status400"];
+            401: components["responses"]["Status401"];
+            403: components["responses"]["Status403"];
+            412: components["responses"]["Status412"];
+            413: components["responses"]["Status413"];
+            415: components["responses"]["Status415"];
+            421: components["responses"]["Status421"];
+            422: components["responses"]["Status422"];
+            500: components["responses"]["Status500"];
+            503: components["responses"]["Status503"];
+            507: components["responses"]["Status507"];
         };
     };
     try_model: {
@@ -15205,8 +15205,8 @@ export interface operations {
                     "application/json": components["schemas"]["ModelTest"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
+            400: components["responses"]["Status400"];
+            401: components["responses"]["Status401"];
             /** @description Only the user can have a language model asked. On the loopback port: a page of another origin asks. */
             403: {
                 headers: {
@@ -15216,13 +15216,13 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            413: components["responses"]["Status413"];
+            415: components["responses"]["Status415"];
+            421: components["responses"]["Status421"];
+            422: components["responses"]["Status422"];
+            500: components["responses"]["Status500"];
+            503: components["responses"]["Status503"];
+            507: components["responses"]["Status507"];
         };
     };
     list_agents: {
@@ -15412,12 +15412,12 @@ export interface operations {
                     "application/json": components["schemas"]["Agents"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            401: components["responses"]["Status401"];
+            403: components["responses"]["Status403"];
+            421: components["responses"]["Status421"];
+            422: components["responses"]["Status422"];
+            500: components["responses"]["Status500"];
+            503: components["responses"]["Status503"];
         };
     };
     change_agent: {
@@ -15611,17 +15611,17 @@ export interface operations {
                     "application/json": components["schemas"]["OneAgent"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            412: components["responses"]["PreconditionFailed"];
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            400: components["responses"]["Status400"];
+            401: components["responses"]["Status401"];
+            403: components["responses"]["Status403"];
+            412: components["responses"]["Status412"];
+            413: components["responses"]["Status413"];
+            415: components["responses"]["Status415"];
+            421: components["responses"]["Status421"];
+            422: components["responses"]["Status422"];
+            500: components["responses"]["Status500"];
+            503: components["responses"]["Status503"];
+            507: components["responses"]["Status507"];
         };
     };
     export_memories: {
@@ -15654,16 +15654,16 @@ export interface operations {
                     "application/json": components["schemas"]["Exported"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            400: components["responses"]["Status400"];
+            401: components["responses"]["Status401"];
+            403: components["responses"]["Status403"];
+            413: components["responses"]["Status413"];
+            415: components["responses"]["Status415"];
+            421: components["responses"]["Status421"];
+            422: components["responses"]["Status422"];
+            500: components["responses"]["Status500"];
+            503: components["responses"]["Status503"];
+            507: components["responses"]["Status507"];
         };
     };
     import_memories: {
@@ -15715,8 +15715,8 @@ export interface operations {
                     "application/json": components["schemas"]["ImportedFile"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
+            400: components["responses"]["Status400"];
+            401: components["responses"]["Status401"];
             /** @description Only the user can import memories. On the loopback port: a page of another origin asks. */
             403: {
                 headers: {
@@ -15744,12 +15744,12 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            415: components["responses"]["Status415"];
+            421: components["responses"]["Status421"];
+            422: components["responses"]["Status422"];
+            500: components["responses"]["Status500"];
+            503: components["responses"]["Status503"];
+            507: components["responses"]["Status507"];
         };
     };
     list_backups: {
@@ -15782,12 +15782,12 @@ export interface operations {
                     "application/json": components["schemas"]["Copies"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            401: components["responses"]["Status401"];
+            403: components["responses"]["Status403"];
+            421: components["responses"]["Status421"];
+            422: components["responses"]["Status422"];
+            500: components["responses"]["Status500"];
+            503: components["responses"]["Status503"];
         };
     };
     create_backup: {
@@ -15817,15 +15817,15 @@ export interface operations {
                     "application/json": components["schemas"]["BackupPath"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            400: components["responses"]["Status400"];
+            401: components["responses"]["Status401"];
+            403: components["responses"]["Status403"];
+            413: components["responses"]["Status413"];
+            415: components["responses"]["Status415"];
+            421: components["responses"]["Status421"];
+            422: components["responses"]["Status422"];
+            500: components["responses"]["Status500"];
+            503: components["responses"]["Status503"];
             /** @description There is no room for the copy. No space is left on the device. */
             507: {
                 headers: {
@@ -15867,8 +15867,8 @@ export interface operations {
                     "application/json": components["schemas"]["StoreRestored"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
+            400: components["responses"]["Status400"];
+            401: components["responses"]["Status401"];
             /** @description Only the user can replace your store by another one. On the loopback port: a page of another origin asks. */
             403: {
                 headers: {
@@ -15896,9 +15896,9 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
+            413: components["responses"]["Status413"];
+            415: components["responses"]["Status415"];
+            421: components["responses"]["Status421"];
             /** @description The file holds no Tacit store. A value cannot be used; `detail` names it. */
             422: {
                 headers: {
@@ -15908,9 +15908,9 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            500: components["responses"]["Status500"];
+            503: components["responses"]["Status503"];
+            507: components["responses"]["Status507"];
         };
     };
     rescan: {
@@ -15945,16 +15945,16 @@ export interface operations {
                     "application/json": components["schemas"]["Rescan"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            400: components["responses"]["Status400"];
+            401: components["responses"]["Status401"];
+            403: components["responses"]["Status403"];
+            413: components["responses"]["Status413"];
+            415: components["responses"]["Status415"];
+            421: components["responses"]["Status421"];
+            422: components["responses"]["Status422"];
+            500: components["responses"]["Status500"];
+            503: components["responses"]["Status503"];
+            507: components["responses"]["Status507"];
         };
     };
     list_jobs: {
@@ -15992,12 +15992,12 @@ export interface operations {
                     "application/json": components["schemas"]["JobList"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            401: components["responses"]["Status401"];
+            403: components["responses"]["Status403"];
+            421: components["responses"]["Status421"];
+            422: components["responses"]["Status422"];
+            500: components["responses"]["Status500"];
+            503: components["responses"]["Status503"];
         };
     };
     begin_job: {
@@ -16037,16 +16037,16 @@ export interface operations {
                     "application/json": components["schemas"]["OneJob"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            413: components["responses"]["RequestEntityTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
-            507: components["responses"]["InsufficientStorage"];
+            400: components["responses"]["Status400"];
+            401: components["responses"]["Status401"];
+            403: components["responses"]["Status403"];
+            413: components["responses"]["Status413"];
+            415: components["responses"]["Status415"];
+            421: components["responses"]["Status421"];
+            422: components["responses"]["Status422"];
+            500: components["responses"]["Status500"];
+            503: components["responses"]["Status503"];
+            507: components["responses"]["Status507"];
         };
     };
     get_status: {
@@ -16126,12 +16126,12 @@ export interface operations {
                     "application/json": components["schemas"]["StatusView"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            401: components["responses"]["Status401"];
+            403: components["responses"]["Status403"];
+            421: components["responses"]["Status421"];
+            422: components["responses"]["Status422"];
+            500: components["responses"]["Status500"];
+            503: components["responses"]["Status503"];
         };
     };
     get_stats: {
@@ -16326,12 +16326,12 @@ export interface operations {
                     "application/json": components["schemas"]["Stats"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            401: components["responses"]["Status401"];
+            403: components["responses"]["Status403"];
+            421: components["responses"]["Status421"];
+            422: components["responses"]["Status422"];
+            500: components["responses"]["Status500"];
+            503: components["responses"]["Status503"];
         };
     };
     get_metrics: {
@@ -16357,12 +16357,12 @@ export interface operations {
                     "text/plain": string;
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            401: components["responses"]["Status401"];
+            403: components["responses"]["Status403"];
+            421: components["responses"]["Status421"];
+            422: components["responses"]["Status422"];
+            500: components["responses"]["Status500"];
+            503: components["responses"]["Status503"];
         };
     };
     get_openapi: {
@@ -16397,12 +16397,12 @@ export interface operations {
                     "application/json": components["schemas"]["Document"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            422: components["responses"]["UnprocessableEntity"];
-            500: components["responses"]["InternalServerError"];
-            503: components["responses"]["ServiceUnavailable"];
+            401: components["responses"]["Status401"];
+            403: components["responses"]["Status403"];
+            421: components["responses"]["Status421"];
+            422: components["responses"]["Status422"];
+            500: components["responses"]["Status500"];
+            503: components["responses"]["Status503"];
         };
     };
     report_event: {
@@ -16451,9 +16451,9 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
+            401: components["responses"]["Status401"];
+            403: components["responses"]["Status403"];
+            421: components["responses"]["Status421"];
             /** @description The event failed. There is no body: go on without memory. */
             500: {
                 headers: {
@@ -16520,9 +16520,9 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
+            401: components["responses"]["Status401"];
+            403: components["responses"]["Status403"];
+            421: components["responses"]["Status421"];
             /** @description The event failed. There is no body: go on without memory. */
             500: {
                 headers: {

@@ -12,7 +12,7 @@ export function isWriting(target: EventTarget | null): boolean {
 /** `g` and a letter goes to a page, `/` to the search field, `?` shows all. Never while somebody writes. */
 export function useShortcuts(openHelp: () => void) {
   const navigate = useNavigate();
-  const goneMs = useRef(-Infinity);
+  const going = useRef(false);
   useEffect(() => {
     const listen = (event: KeyboardEvent) => {
       if (event.ctrlKey || event.metaKey || event.altKey || isWriting(event.target)) return;
@@ -23,13 +23,12 @@ export function useShortcuts(openHelp: () => void) {
         if (field === null) return;
         event.preventDefault();
         field.focus();
-      } else if (event.key === "g" && event.timeStamp - goneMs.current > 1500) goneMs.current = event.timeStamp;
-      else if (event.timeStamp - goneMs.current < 1500) {
+      } else if (going.current) {
         const place = PLACES.find((one) => one.key === event.key);
-        goneMs.current = -Infinity;
+        going.current = false;
         event.stopImmediatePropagation(); // the letter means a page now, not what it means on this one
         if (place !== undefined) void navigate(place.to);
-      }
+      } else if (event.key === "g") going.current = true;
     };
     window.addEventListener("keydown", listen, true);
     return () => window.removeEventListener("keydown", listen, true);

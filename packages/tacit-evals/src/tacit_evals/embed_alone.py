@@ -15,6 +15,7 @@ import sqlite3
 import sys
 import time
 from collections.abc import Callable
+from contextlib import closing
 
 import numpy as np
 
@@ -24,7 +25,7 @@ MOST = 10
 
 def plain_search(file: str, embed: Callable[[str], np.ndarray]) -> Callable[[str], list[int]]:
     """Return a function that finds the rows of the active memories in the store `file` that match a text best."""
-    with sqlite3.connect(f"file:{file}?mode=ro", uri=True) as store:
+    with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as store:
         rows = store.execute(
             "SELECT json_extract(m.body, '$.content'), v.vector FROM memories AS m JOIN vectors AS v ON v.memory = m.number"
             " WHERE m.status = 'active'"

@@ -10,7 +10,6 @@ import re
 import sys
 from collections.abc import Mapping, Sequence
 from functools import cache
-from http import HTTPStatus
 from pathlib import Path
 from typing import Any, cast
 
@@ -93,7 +92,7 @@ def openapi_document() -> dict[str, Any]:
                     "description": "`token` of run/daemon.json; not asked for on the Unix socket",
                 }
             },
-            "responses": {_phrase(status): _problem(about) for status, about in GENERAL.items()},
+            "responses": {f"Status{status}": _problem(about) for status, about in GENERAL.items()},
         },
     }
 
@@ -244,12 +243,8 @@ def _response(endpoint: Endpoint, answer: Mapping[str, Any] | None) -> dict[str,
 def _refusal(status: int, about: str) -> dict[str, Any]:
     """Return the OpenAPI response for a refusal; a reference to a shared one if it has the general reasons only."""
     if GENERAL.get(status) == about:
-        return {"$ref": f"#/components/responses/{_phrase(status)}"}
+        return {"$ref": f"#/components/responses/Status{status}"}
     return _problem(about)
-
-
-def _phrase(status: int) -> str:
-    return HTTPStatus(status).phrase.replace(" ", "")
 
 
 def _problem(about: str) -> dict[str, Any]:

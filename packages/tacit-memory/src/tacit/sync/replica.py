@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
+import weakref
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -84,6 +85,7 @@ class Replica:
         """
         try:
             self._base = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=WAIT_S)
+            weakref.finalize(self, self._base.close)
             self._base.execute("PRAGMA journal_mode = WAL")
             self._base.execute("PRAGMA synchronous = FULL")
             self._base.execute("PRAGMA secure_delete = ON")

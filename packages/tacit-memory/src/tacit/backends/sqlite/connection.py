@@ -18,6 +18,7 @@ import shutil
 import sqlite3
 import threading
 import time
+import weakref
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
@@ -576,7 +577,7 @@ class Database:
 
 
 class TemporaryDatabase(Database):
-    """A database in memory with the interface of `Database`; it is gone when it is closed. Thread-safe: threads take turns."""
+    """A database in memory with the interface of `Database`; it is gone when it is closed or no longer used. Thread-safe: threads take turns."""
 
     def __init__(self, *, step: Step = no_step) -> None:
         self.path = Path(":memory:")
@@ -587,6 +588,7 @@ class TemporaryDatabase(Database):
         self._writer = sqlite3.connect(
             ":memory:", isolation_level=None, check_same_thread=False, cached_statements=256
         )
+        weakref.finalize(self, self._writer.close)
         self._writer.deserialize(empty_database())
         _prepare(self._writer)
         self._durable: bool | None = False

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+import weakref
 import zlib
 from collections import OrderedDict
 from collections.abc import Generator, Iterable, Mapping, Sequence
@@ -256,6 +257,7 @@ class Stemmer:
         self._lock = threading.Lock()
         self._known: dict[str, tuple[str, ...]] = {}
         self._scratch = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        weakref.finalize(self, self._scratch.close)
         self._scratch.execute(
             f"CREATE VIRTUAL TABLE scratch USING fts5 (word, tokenize = '{_TOKENIZER[index]}')"
         )
