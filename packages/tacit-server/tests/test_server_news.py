@@ -47,6 +47,10 @@ class Waiting:
     def ask(self, **asked: float) -> dict:
         return self.client.get("/sync/v1/heads", params=asked, headers=self.headers).json()
 
+    def waits(self) -> int:
+        """The status of a short request that waits for changes."""
+        return self.client.get("/sync/v1/heads?wait=0.05&known=0", headers=self.headers).status_code
+
     def woken_by(self, work: Callable[[], object], **asked: float) -> dict:
         """The answer to a device that waits while `work` is done elsewhere. Without a notification it says what was known before."""
         with ThreadPoolExecutor(1) as pool:
@@ -95,6 +99,46 @@ def test_while_nothing_changes_the_logs_of_a_device_that_waits_are_read_once(wai
     assert len(reads) == 2
     waiting.ask()
     assert len(reads) == 3, "who does not wait gets what is stored now"
+
+
+def test_who_waits_is_read_once_and_refused_when_another_process_revokes_it(waiting, monkeypatch):
+    read, reads = PostgresLogs.principal, []
+    monkeypatch.setattr(
+        PostgresLogs,
+        "principal",
+        lambda logs, token, *, now_ms: reads.append(token) or read(logs, token, now_ms=now_ms),
+    )
+
+    assert [waiting.waits() for _ in range(3)] == [200, 200, 200]
+    assert len(reads) == 1
+    waiting.ask()
+    assert len(reads) == 2, "a request that does not wait is checked each time"
+    waiting.logs.revoke(waiting.who, waiting.key.device, now_ms=NOW)
+    until(lambda: waiting.waits() == 401)
+
+
+@pytest.mark.parametrize("ended", ["removed", "new secret"])
+def test_a_device_that_waits_is_refused_when_its_account_is(waiting, ended):
+    assert waiting.waits() == 200
+    if ended == "removed":
+        waiting.logs.remove_account(waiting.account)
+    else:
+        other = waiting.logs.renew(
+            waiting.who, (device := DeviceKey.new()).device, device.sign(device.device.encode()), now_ms=NOW
+        )
+        who = waiting.logs.principal(other.token, now_ms=NOW)
+        waiting.logs.rotate(who, AccountKey.new().account, now_ms=NOW)
+    until(lambda: waiting.waits() == 401)
+
+
+def test_while_no_notification_can_arrive_each_request_that_waits_is_checked(waiting):
+    assert waiting.waits() == 200
+    waiting.news.listening = False
+    waiting.news.heard(None)
+    waiting.news.heard = lambda tenant: None
+    assert waiting.waits() == 200
+    waiting.logs.revoke(waiting.who, waiting.key.device, now_ms=NOW)
+    assert waiting.waits() == 401
 
 
 def test_a_team_that_a_person_joins_and_a_memory_that_it_shares_wake_their_devices(waiting):

@@ -28,7 +28,7 @@ from tacit_server.logs import MAX_LOGS, MAX_NUMBER, Login, Logs, Principal, is_d
 from tacit_server.news import News
 from tacit_server.service import SSO_PREFIX, Handler, Service, as_json, read_body, read_limit, read_number
 from tacit_server.teams import Teams
-from tacit_server.teams.endpoints import TEAM_PREFIX, TeamEndpoints, WatchedTeams
+from tacit_server.teams.endpoints import TEAM_PREFIX, TeamEndpoints, Watched
 
 if TYPE_CHECKING:
     from tacit_server.postgres.connection import Connections
@@ -116,7 +116,7 @@ def make_app(
         counts=SharedCounts(database, now_s=now_s) if database else None,
         now_s=now_s,
     )
-    watched = WatchedTeams(teams, told) if teams else None
+    watched = Watched(teams, told) if teams else None
     sync = _SyncEndpoints(logs, service, now_ms=now_ms, news=told, watched=watched)
     found = [(f"{PREFIX}{path}", method, handler) for method, path, handler in sync.paths()]
     if teams is not None:
@@ -182,7 +182,7 @@ class _SyncEndpoints:
         *,
         now_ms: Callable[[], int],
         news: News,
-        watched: WatchedTeams | None,
+        watched: Watched | None,
     ) -> None:
         self._logs = logs
         self._service = service
@@ -219,8 +219,8 @@ class _SyncEndpoints:
         With `wait` (seconds), this answers as soon as the sum of the heads is not `known`, the number is not `shared`, the time is over, or the
         server stops.
         """
-        who = await self._service.device(request)
         wait_s = min(read_number(request, "wait", 0), MAX_WAIT_S)
+        who = await self._service.device(request, known=self._device if wait_s > 0 else None)
         known = read_number(request, "known", -1, least=-1)
         seen = read_number(request, "shared", -1, least=-1)
         until = time.monotonic() + wait_s
@@ -242,6 +242,14 @@ class _SyncEndpoints:
                 told.clear()
                 _, heads, shared = await run_in_threadpool(self._read, who, wait_s > 0)
         return as_json({"heads": heads, "shared": shared})
+
+    def _device(self, token: str) -> Principal:
+        """Return the device that waits with a token."""
+
+        def read(token: str) -> Principal:
+            return self._logs.principal(token, now_ms=self._now_ms())
+
+        return self._watched.device(token, read) if self._watched else read(token)
 
     def _read(self, who: Principal, waits: bool) -> tuple[tuple[int, ...], Mapping[str, int], int]:
         """Return the tenants whose changes concern a device, the heads of its account, and the number of changes of its teams."""

@@ -169,6 +169,7 @@ class PostgresLogs:
             for statement in _REMOVE_ACCOUNT:
                 transaction.execute(statement)
             transaction.execute(_SET_KEY, {"key": _REMOVED})
+            transaction.tell()
             return count
 
         return database.writing(remove, alone=True)
@@ -333,6 +334,7 @@ class PostgresLogs:
                 raise unknown_device(device)
             transaction.execute(_REVOKE, {"device": device, "now_ms": now_ms})
             transaction.execute(_DROP_INVITES)  # nobody knows which of them the device made
+            transaction.tell()
 
         self._writing(who, refuse)
 
@@ -377,6 +379,7 @@ def _end_old_secret(transaction: Transaction, *, stays: str, now_ms: int) -> Non
     for statement in (_DROP_ENTRIES, _DROP_LOGS, _DROP_INVITES):
         transaction.execute(statement)
     transaction.execute(_REVOKE_OTHERS, {"device": stays, "now_ms": now_ms})
+    transaction.tell()
 
 
 def _heads(transaction: Transaction) -> dict[str, int]:

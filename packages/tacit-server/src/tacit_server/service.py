@@ -194,14 +194,14 @@ class Service:
         """Count events of `key` in all processes, and return how many there were in this minute."""
         return await run_in_threadpool(self._counts.add, key, count)
 
-    async def device(self, request: Request) -> Principal:
-        """Return the device that sent the request.
+    async def device(self, request: Request, *, known: WhoIs | None = None) -> Principal:
+        """Return the device that sent the request. `known` looks up its token instead of what the service was made with.
 
         Raises:
             NotLoggedIn: the token does not belong to a device.
             TooManyRequests: the device has reached its limit.
         """
-        return await self._who(_token(request), self._devices)
+        return await self._who(_token(request), known or self._devices)
 
     async def principal(self, request: Request) -> Principal:
         """Return the device or the service account that sent the request.

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from threading import Lock
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -16,7 +16,7 @@ from starlette.responses import Response
 
 from tacit.errors import NotFound
 from tacit.model.shared import Decision, SharedStatement
-from tacit_server.logs import MAX_NUMBER, Principal
+from tacit_server.logs import MAX_NUMBER, Principal, account_of, hash_of
 from tacit_server.news import News
 from tacit_server.postgres.connection import TenantUnseen
 from tacit_server.postgres_logs import account_tenant
@@ -249,29 +249,41 @@ def _done(work: Callable[[Principal, _T], object], who: Principal, asked: _T) ->
         raise NotFound("You are not in this team any more.", hint="`tacit team` lists yours.") from error
 
 
-class WatchedTeams:
-    """Tells which tenants a waiting device watches, and whether its teams changed.
+class Watched:
+    """Tells who a waiting device is, which tenants it watches, and what changed there.
 
-    What was read is kept until a notification says that it changed. It is kept only while this process listens for notifications.
+    What was read of a tenant is kept until a notification says that the tenant changed, and only while this process listens for notifications.
     """
 
     def __init__(self, teams: Teams, news: News) -> None:
         """Read the changes of `teams`, and drop what was read as `news` tells."""
         self._members = teams.members
+        self._find = teams.members.access.connections.find
         self._news = news
-        self._teams: dict[int, Mapping[str, int]] = {}
-        self._changes: dict[int, int] = {}
-        self._heads: dict[int, Mapping[str, int]] = {}
+        self._read: dict[int, dict[str, Any]] = {}
+        """What was read of each tenant, by a name for it."""
         self._drops = 0
         self._lock = Lock()
         news.heard = self._drop
 
+    def device(self, token: str, read: Callable[[str], Principal]) -> Principal:
+        """Return the device that `read` finds for the token of a device that waits.
+
+        A device that is revoked, and one of an account that is removed or has a new secret, is refused when the notification arrives. One that did not sync
+        for half a year may go on to wait. It is not for requests that do more than wait.
+
+        Raises:
+            NotLoggedIn: the token does not belong to a device.
+        """
+        account = self._account(account_of(token, "."))
+        return self._kept(account, f"token {hash_of(token)}", lambda: read(token))
+
     def look(self, who: Principal) -> tuple[tuple[int, ...], int]:
         """Return the tenants whose changes concern a principal, and a number that changes when a memory of their teams changes, or when they join or leave a team."""
-        account = self._members.access.connections.find(account_tenant(who.account)) or 0
-        teams = self._kept(self._teams, account, lambda: self._listed(who))
+        account = self._account(who.account)
+        teams = self._kept(account, "teams", lambda: self._listed(who))
         changes = [
-            self._kept(self._changes, tenant, lambda team=team: self._change(team))
+            self._kept(tenant, "changes", lambda team=team: self._change(team))
             for team, tenant in teams.items()
         ]
         return (account, *teams.values()), len(teams) + sum(changes)
@@ -283,12 +295,14 @@ class WatchedTeams:
 
         A device that waits is told of a push by a notification, so that it may get what was read before; any other one gets what is stored now.
         """
-        account = self._members.access.connections.find(account_tenant(who.account))
-        return self._kept(self._heads, account, lambda: read(who)) if waits and account else read(who)
+        return self._kept(self._account(who.account), "heads", lambda: read(who)) if waits else read(who)
+
+    def _account(self, account: str) -> int:
+        """Return the number of the tenant of an account; 0 = there is none."""
+        return self._find(account_tenant(account)) or 0
 
     def _listed(self, who: Principal) -> Mapping[str, int]:
-        find = self._members.access.connections.find
-        return {team: find(team_tenant(team)) or 0 for team in self._members.listed(who)}
+        return {team: self._find(team_tenant(team)) or 0 for team in self._members.listed(who)}
 
     def _change(self, team: str) -> int:
         try:
@@ -296,24 +310,25 @@ class WatchedTeams:
         except NotFound:
             return 0
 
-    def _kept(self, kept: dict[int, _T], tenant: int, find: Callable[[], _T]) -> _T:
+    def _kept(self, tenant: int, name: str, find: Callable[[], _T]) -> _T:
+        """Return what is kept of a tenant under a name, or what `find` finds, which is then kept."""
         with self._lock:
-            if tenant in kept:
-                return kept[tenant]
+            known = self._read.get(tenant, {})
+            if name in known:
+                return cast("_T", known[name])
             drops = self._drops
         found = find()
         with self._lock:
             # Not if something changed in the meantime: it may have been read before the change.
-            if self._news.listening and drops == self._drops:
-                kept[tenant] = found
+            if tenant and self._news.listening and drops == self._drops:
+                self._read.setdefault(tenant, {})[name] = found
         return found
 
     def _drop(self, tenant: int | None) -> None:
         """Forget what was read of `tenant`; None = of all tenants."""
         with self._lock:
             self._drops += 1
-            for kept in (self._teams, self._changes, self._heads):
-                if tenant is None:
-                    kept.clear()
-                else:
-                    kept.pop(tenant, None)
+            if tenant is None:
+                self._read.clear()
+            else:
+                self._read.pop(tenant, None)
