@@ -22,8 +22,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from tacit import __version__
 from tacit.cli.context import CommandContext, Daemon
+from tacit.cli.status import ask_week, week_rows
+from tacit.cli.terminal.output import format_count, format_moment
+from tacit.config.environment import secret
 from tacit.config.home import Home, chosen_transport
 from tacit.errors import StoreError, TacitError
+from tacit.hosts.registry import BUILT_IN
 from tacit.system.files import rights_of_others
 
 if TYPE_CHECKING:
@@ -192,15 +196,12 @@ def _store(check: dict[str, Any], engine: dict[str, Any]) -> CheckResult:
             detail="; ".join(problems),
             advice="`tacit stop`: the next start recovers what can be read into a new store.",
         )
-    from tacit.cli.terminal.output import format_count
-
     store = engine["store"]
     counts = f"{format_count(store['memories_active'])} of {format_count(store['projects'], 'project', 'projects')}"
     return CheckResult(name="store", state="ok", detail=f"sound, {counts}")
 
 
 def _backup(home: Home) -> CheckResult:
-    from tacit.cli.terminal.output import format_moment
     from tacit.config.layers import read_settings
     from tacit.upkeep.backups import newest_backup
 
@@ -237,8 +238,6 @@ def _notes_of_hooks(failures: dict[str, int], home: Home) -> CheckResult:
 
 
 def _recalls() -> CheckResult:
-    from tacit.cli.status import ask_week, week_rows
-
     week = ask_week()
     if not week["recalls"]:
         return CheckResult(
@@ -265,7 +264,6 @@ def _copy_embedder(source: Home, target: Home) -> None:
 
 def _embed_error(home: Home) -> TacitError | None:
     """Embed a text with the settings of `home` and return the error; None = it worked. Storing a memory works without an embedder, so no other check would notice."""
-    from tacit.config.environment import secret
     from tacit.config.layers import read_settings
     from tacit.providers.embedding import make_embedder
 
@@ -432,7 +430,6 @@ def check_host(
         named: the host was named, so that its absence is a failure.
     """
     from tacit.hosts.install import CLIENTS, detect, installed_for, rulings
-    from tacit.hosts.registry import BUILT_IN
 
     status = installed_for(host, user_home=place.user_home, project_root=project, home=place.home)
     programs = {program.name: program for program in detect(place.user_home, place.search_path)}
@@ -492,7 +489,6 @@ def _permission(
 ) -> CheckResult:
     """Check whether the host calls the memory tools without asking: by its rules, and by the answers that it gave in the proof."""
     from tacit.hosts.install import TOOLS
-    from tacit.hosts.registry import BUILT_IN
 
     known = BUILT_IN[host]
     name, title = f"{host} tools", known.title
@@ -536,7 +532,6 @@ def _prove(
     from tacit.hosts.install import TOOLS
     from tacit.hosts.probe import ProofJob
     from tacit.hosts.probe.stub_model import CallTool
-    from tacit.hosts.registry import BUILT_IN
 
     name = f"{host} proof"
     calls: tuple[CallTool, ...] = ()
@@ -573,7 +568,6 @@ def _prove_command(place: CommandContext, host: str, files: list[Path], scratch:
     """Run the command in the client's file as the client does, and check that its answer holds the nonce. For clients that cannot be run here."""
     from tacit.hosts.install import CLIENTS
     from tacit.hosts.probe import ProofJob, prove_server
-    from tacit.hosts.registry import BUILT_IN
 
     name = f"{host} proof"
     job = ProofJob(

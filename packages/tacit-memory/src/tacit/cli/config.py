@@ -6,13 +6,21 @@ serves while no daemon runs or can run; a running one follows within a second. O
 
 from __future__ import annotations
 
+import json
+import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
+from tacit.cli.connection import ask_all
+from tacit.cli.context import current_context
 from tacit.cli.terminal.arguments import AsJson, Here
+from tacit.cli.terminal.output import print_json, print_line, print_rows, print_warning
+from tacit.cli.tuning import tune
+from tacit.errors import InvalidInput
 
 if TYPE_CHECKING:
     from tacit.config.describe import Described
@@ -96,8 +104,6 @@ def config(
         case "reset":
             _reset(key, place(), everything=everything, agent=agent, cwd=cwd, as_json=as_json)
         case "tune":
-            from tacit.cli.tuning import tune
-
             tune(bound, apply=apply, as_json=as_json)
         case "get" if agents:
             _list_agents(as_json=as_json)
@@ -114,7 +120,6 @@ def config(
 
 
 def _get(key: str, agent: str, cwd: Path, *, as_json: bool) -> None:
-    from tacit.cli.terminal.output import print_json, print_line
     from tacit.config.design_names import own_key
 
     key = own_key(key)
@@ -130,8 +135,6 @@ def _get(key: str, agent: str, cwd: Path, *, as_json: bool) -> None:
 
 
 def _set(key: str, value: list[str], place: SettingsTarget, *, agent: str, cwd: Path, as_json: bool) -> None:
-    from tacit.cli.context import current_context
-    from tacit.cli.terminal.output import print_json, print_line
     from tacit.config.describe import describe_settings
     from tacit.config.design_names import own_key
     from tacit.config.fields import unknown_setting
@@ -171,7 +174,6 @@ def _set(key: str, value: list[str], place: SettingsTarget, *, agent: str, cwd: 
 
 
 def _explain(key: str, agent: str, cwd: Path, *, as_json: bool) -> None:
-    from tacit.cli.terminal.output import print_json, print_line, print_rows
     from tacit.config.describe import describe_settings
     from tacit.config.design_names import own_key
     from tacit.config.layers import LayerName
@@ -204,8 +206,6 @@ def _explain(key: str, agent: str, cwd: Path, *, as_json: bool) -> None:
 
 
 def _list_changed(agent: str, cwd: Path, *, as_json: bool) -> None:
-    from tacit.cli.terminal.output import print_json, print_rows
-
     report = _report(cwd, agent, warn=not as_json)
     changed = {key: report.origins[key] for key in report.changed()}
     if as_json:
@@ -225,12 +225,9 @@ def _list_changed(agent: str, cwd: Path, *, as_json: bool) -> None:
 def _reset(
     key: str, place: SettingsTarget, *, everything: bool, agent: str, cwd: Path, as_json: bool
 ) -> None:
-    from tacit.cli.context import current_context
-    from tacit.cli.terminal.output import print_json, print_line
     from tacit.config.design_names import own_key
     from tacit.config.fields import nearest_key, unknown_setting
     from tacit.config.overrides import reset_values
-    from tacit.errors import InvalidInput
 
     if bool(key) == everything:
         raise InvalidInput("Name a setting, or use --all.", hint="`tacit config` lists what is set.")
@@ -249,9 +246,6 @@ def _reset(
 
 
 def _list_agents(*, as_json: bool) -> None:
-    from tacit.cli.connection import ask_all
-    from tacit.cli.terminal.output import print_json, print_rows
-
     listed: list[dict[str, Any]] = ask_all("/v1/agents", "agents")["agents"]
     if as_json:
         print_json(listed)
@@ -273,8 +267,6 @@ def _list_agents(*, as_json: bool) -> None:
 
 
 def _print_schema() -> None:
-    import sys
-
     from tacit.config.reference import schema_text
 
     sys.stdout.write(schema_text())
@@ -290,8 +282,6 @@ def _root(cwd: Path) -> Path:
 
 
 def _report(cwd: Path, agent: str, *, warn: bool = False) -> SettingsReport:
-    from tacit.cli.context import current_context
-    from tacit.cli.terminal.output import print_warning
     from tacit.config.layers import read_settings
 
     report = read_settings(current_context().home, _root(cwd), agent=agent)
@@ -304,7 +294,6 @@ def _report(cwd: Path, agent: str, *, warn: bool = False) -> SettingsReport:
 
 def _place(cwd: Path, *, user: bool, agent: str, project: bool, project_file: bool) -> SettingsTarget:
     from tacit.config.overrides import SettingsTarget
-    from tacit.errors import InvalidInput
 
     if sum((user, bool(agent), project, project_file)) > 1:
         raise InvalidInput(
@@ -355,8 +344,6 @@ def _value(about: Described | None, words: Sequence[str]) -> Any:
 
 
 def _text(origin: Origin) -> str:
-    import json
-
     plain = origin.plain
     return plain if isinstance(plain, str) and plain else json.dumps(plain, ensure_ascii=False)
 
@@ -384,16 +371,11 @@ def _facts(key: str, origins: Sequence[Origin]) -> dict[str, Any]:
 
 
 def _meaning(about: Described) -> dict[str, Any]:
-    from dataclasses import asdict
-
     return {"about": asdict(about)}
 
 
 def _levels(report: SettingsReport) -> list[dict[str, Any]]:
     """Return the levels of this home with what was measured at them; [] = the preset has a threshold of its own."""
-    from dataclasses import asdict
-
-    from tacit.cli.context import current_context
     from tacit.config.levels import levels_in_use, uses_levels
 
     if not uses_levels(report.settings.preset):

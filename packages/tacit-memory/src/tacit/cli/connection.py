@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import contextvars
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from tacit.cli.context import current_context
-from tacit.client.http_request import path_and_body
+from tacit.cli.terminal.interaction import Progress
+from tacit.errors import TacitError
 
 START_TIMEOUT_S = 15.0
 LOOK_EVERY_S, LOOK_TIMEOUT_S = 0.15, 5.0
@@ -49,11 +49,10 @@ def ask_with_progress(
     Raises:
         TacitError: what the daemon answered, or that none could be started.
     """
-    from tacit.cli.terminal.interaction import Progress
-    from tacit.errors import TacitError
-
     if quiet:
         return ask(method, path, values)
+    from concurrent.futures import ThreadPoolExecutor
+
     context = contextvars.copy_context()
     with ThreadPoolExecutor(max_workers=1) as executor, Progress(what) as progress:
         answer = executor.submit(context.run, ask, method, path, values)
@@ -77,6 +76,8 @@ def ask_running(
     timeout_s: float = REQUEST_TIMEOUT_S,
 ) -> Any:
     """Send a request to the running daemon and return its answer, as `ask` does, but start none."""
+    from tacit.client.http_request import path_and_body
+
     place = current_context()
     path, body = path_and_body(method, path, values or {})
     return place.connect(place.home).request(method, path, body, timeout_s=timeout_s)[1]

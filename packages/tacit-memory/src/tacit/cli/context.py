@@ -5,13 +5,19 @@ In: nothing, or what a caller puts there. Out: `current_context()`. Never starts
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from tacit.config.home import Home
+from tacit.config.environment import search_path
+from tacit.hosts.registry import in_agent_shell
+
+if TYPE_CHECKING:
+    from tacit.config.home import Home
 
 
 class Daemon(Protocol):
@@ -46,9 +52,7 @@ def _getchar() -> str:
     Switching to single keys discards what waits, so that no key is taken for an answer to a question not yet seen. It
     would discard the end of the input, too, and wait for ever.
     """
-    import os
     import select
-    import sys
 
     import click
 
@@ -115,12 +119,8 @@ def current_context() -> CommandContext:
 
 
 def _real() -> CommandContext:
-    import sys
-
     from tacit.client.daemon_client import DaemonClient
-    from tacit.config.environment import search_path
-    from tacit.config.home import personal_token
-    from tacit.hosts.registry import in_agent_shell
+    from tacit.config.home import Home, personal_token
 
     token = personal_token()
     at_terminal = sys.stdin.isatty() and sys.stdout.isatty() and not in_agent_shell()

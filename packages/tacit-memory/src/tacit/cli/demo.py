@@ -12,12 +12,17 @@ import shutil
 import tempfile
 import time
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tacit.cli.memories import shown_when
+from tacit.cli.sessions import words_of
 from tacit.cli.terminal.arguments import AsJson
+from tacit.cli.terminal.output import SOME_PROBLEM, print_json, print_line, shorten_line
+from tacit.cli.traces import points_of, print_stages
 
 if TYPE_CHECKING:
     from tacit.app.engine import Engine
@@ -70,8 +75,6 @@ def demo(
     as_json: AsJson = False,
 ) -> None:
     """Show Tacit at work on a recorded session, in a throw-away home."""
-    from tacit.cli.terminal.output import SOME_PROBLEM, print_json
-
     began = time.monotonic()
     folder = Path(tempfile.mkdtemp(prefix="tacit-demo-"))
     try:
@@ -175,7 +178,6 @@ def _prompt(stage: _DemoSession, prompt: DemoPrompt) -> dict[str, Any]:
 
 def _recorded(folder: str) -> str:
     """Return the recorded session as JSON lines, changed as if it had run in `folder` and ended an hour ago."""
-    from datetime import UTC, datetime, timedelta
     from importlib.resources import files
 
     rows = [
@@ -205,11 +207,6 @@ def _problems(report: dict[str, Any]) -> list[str]:
 
 
 def _print(report: dict[str, Any]) -> None:
-    from tacit.cli.memories import shown_when
-    from tacit.cli.sessions import words_of
-    from tacit.cli.terminal.output import print_line, shorten_line
-    from tacit.cli.traces import print_stages
-
     print_line("1. A session ended. Captured from its transcript:", style="bold")
     for memory in report["captured"]:
         origin = memory["provenance"]
@@ -248,9 +245,6 @@ def _print(report: dict[str, Any]) -> None:
 
 
 def _print_given(step: dict[str, Any]) -> None:
-    from tacit.cli.terminal.output import print_line
-    from tacit.cli.traces import points_of
-
     trace = step["trace"]
     if not step["given"]:
         print_line(f"  {trace['sentence'] if trace else 'Silent: nothing was asked.'}", style="yellow")

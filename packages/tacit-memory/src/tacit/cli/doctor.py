@@ -8,12 +8,18 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tacit.cli.context import current_context
 from tacit.cli.terminal.arguments import AsJson, Here
+from tacit.cli.terminal.interaction import Progress
+from tacit.cli.terminal.output import SOME_PROBLEM, print_json, print_line
+from tacit.errors import NotFound, TacitError
+from tacit.hosts.registry import BUILT_IN
 
 if TYPE_CHECKING:
     from tacit.cli.checks import CheckResult
@@ -47,10 +53,6 @@ def doctor(
     as_json: AsJson = False,
 ) -> None:
     """Check that a memory reaches the agent; say how to fix problems."""
-    from dataclasses import asdict
-
-    from tacit.cli.terminal.output import SOME_PROBLEM, print_json, print_line
-
     if reindex:
         _renew_vectors(as_json=as_json)
         return
@@ -82,9 +84,6 @@ def doctor(
 
 def _renew_vectors(*, as_json: bool) -> None:
     from tacit.app.wiring import open_engine
-    from tacit.cli.context import current_context
-    from tacit.cli.terminal.interaction import Progress
-    from tacit.cli.terminal.output import print_json, print_line
 
     engine = open_engine(current_context().home.root)
     try:
@@ -101,10 +100,7 @@ def _renew_vectors(*, as_json: bool) -> None:
 def examine(names: tuple[str, ...], *, proofs: bool, cwd: Path) -> Iterator[CheckResult]:
     """Yield all findings in an order in which each check builds on those before. Starts a daemon for the user's home, and one for a scratch home that is removed after."""
     from tacit.cli import checks
-    from tacit.cli.context import current_context
-    from tacit.errors import NotFound, TacitError
     from tacit.hosts.install import CLIENTS
-    from tacit.hosts.registry import BUILT_IN
     from tacit.session.projects import identify_project
 
     known = (*BUILT_IN, *CLIENTS)

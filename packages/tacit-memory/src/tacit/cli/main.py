@@ -38,8 +38,10 @@ from tacit.cli import (
     traces,
     ui,
 )
+from tacit.cli.context import current_context, use_context
 from tacit.cli.maintenance import purge, review, token
 from tacit.cli.terminal.help import PlainCommand, write_parameters
+from tacit.cli.terminal.output import exit_code, print_error, print_problem
 from tacit.cli.terminal.pager import paged
 from tacit.cli.transfer import exporting, importing
 from tacit.errors import TacitError
@@ -217,13 +219,9 @@ def run(arguments: Sequence[str], *, command_context: CommandContext | None = No
         arguments: without the program's name.
         command_context: what to work with instead of the user's own, for tests.
     """
-    from tacit.errors import TacitError
-
     as_json = "--json" in arguments
     try:
         if command_context is not None:
-            from tacit.cli.context import use_context
-
             use_context(command_context)
         # For programs the parser's own complaints are raised, to be said as JSON like every other error.
         with paged(arguments):
@@ -235,25 +233,17 @@ def run(arguments: Sequence[str], *, command_context: CommandContext | None = No
     except KeyboardInterrupt:
         return 130
     except typer.Abort:
-        from tacit.cli.terminal.output import print_problem
-
         print_problem("aborted", "Aborted.")
         return 1
     except _WrongUsage as error:
-        from tacit.cli.terminal.output import print_problem
-
         print_problem("wrong_usage", error.format_message(), hint=_usage_of(error))
         return error.exit_code
     except TacitError as error:
-        from tacit.cli.terminal.output import exit_code, print_error
-
         print_error(error, as_json=as_json)
         return exit_code(error)
     except OSError as error:
         if error.errno not in _FULL or error.filename is not None:
             return report_crash(error, as_json=as_json)
-        from tacit.cli.terminal.output import print_error
-
         told = TacitError(f"The answer cannot be written: {error.strerror}.", hint="Send it elsewhere.")
         print_error(told, as_json=as_json)
         return 1
@@ -301,9 +291,6 @@ def _replace_unprintable(stream: TextIO) -> None:
 
 def report_crash(error: BaseException, *, as_json: bool) -> int:
     """Write a crash report into the log folder, print where it is, and return exit code 1."""
-    from tacit.cli.context import current_context
-    from tacit.cli.terminal.output import print_error
-
     report: Path | None = None
     with contextlib.suppress(OSError, TacitError):
         report = write_report(error, current_context().home.log_file.parent)

@@ -11,6 +11,9 @@ from typing import Annotated, Any
 
 import typer
 
+from tacit.cli.connection import ask
+from tacit.cli.maintenance.review import list_changes
+from tacit.cli.sessions import words_of
 from tacit.cli.terminal.arguments import (
     AsJson,
     AsOf,
@@ -32,6 +35,17 @@ from tacit.cli.terminal.arguments import (
     parse_moment,
     session_key,
 )
+from tacit.cli.terminal.output import (
+    format_count,
+    format_moment,
+    print_json,
+    print_line,
+    print_rows,
+    short_ids,
+    shorten_line,
+    waiting_line,
+)
+from tacit.errors import InvalidInput
 
 WAITS = "\n  waits for you: `tacit review` (nothing here proves that you said it; see `tacit token --help`)"
 PIN_HELP = (
@@ -94,9 +108,6 @@ def remember(
 
     At an interactive terminal or with TACIT_TOKEN it counts as yours. Elsewhere it counts as an agent's and waits in `tacit review`.
     """
-    from tacit.cli.connection import ask
-    from tacit.cli.terminal.output import print_json, print_line
-
     statement = " ".join(content).strip()
     if not statement:
         raise typer.BadParameter("Give a statement to remember.")
@@ -210,9 +221,6 @@ def recall(
     as_json: AsJson = False,
 ) -> None:
     """Search the memory. Without a text: print what a session that starts in this folder gets."""
-    from tacit.cli.connection import ask
-    from tacit.cli.terminal.output import print_json, print_line, print_rows, short_ids, shorten_line
-
     search_text = " ".join(text or []).strip()
     if not (search_text or command or path or tool or error) and surface != "compaction":
         if text or surface not in ("on_demand", "start"):
@@ -264,9 +272,6 @@ def get(
     as_json: AsJson = False,
 ) -> None:
     """Fetch memories whole, as an agent does that reads their headlines."""
-    from tacit.cli.connection import ask
-    from tacit.cli.terminal.output import print_json, print_line
-
     answer = ask("POST", "/v1/fetches", {"ids": ids, "cwd": str(cwd.absolute())})
     if as_json:
         print_json(answer)
@@ -313,14 +318,8 @@ def list_(
         chosen = drop_empty(TEXT=text, **{"--kind": kind, "--status": status, "--as-of": as_of})
         if chosen:
             raise typer.BadParameter(f"--changes lists all changes and does not accept {next(iter(chosen))}.")
-        from tacit.cli.maintenance.review import list_changes
-
         list_changes("" if everywhere else str(cwd.absolute()), limit=limit, as_json=as_json)
         return
-    from tacit.cli.connection import ask
-    from tacit.cli.terminal.output import format_count, print_json, print_line, print_rows, waiting_line
-    from tacit.errors import InvalidInput
-
     unknown = [name for name in status or () if name not in STATUSES]
     if unknown:
         raise InvalidInput(f"There is no status {unknown[0]!r}.", hint=f"Known: {', '.join(STATUSES)}.")
@@ -352,8 +351,6 @@ def list_(
 
 def show(memory: MemoryId, as_json: AsJson = False) -> None:
     """Show one memory in full, with its history."""
-    from tacit.cli.connection import ask
-    from tacit.cli.terminal.output import format_moment, print_json, print_rows, shorten_line
     from tacit.model.memory import day
 
     answer = ask("GET", memory_path(memory), {"versions": True})
@@ -444,9 +441,6 @@ def edit(
     as_json: AsJson = False,
 ) -> None:
     """Change the given parts of a memory. An edit confirms the memory, and the history keeps the old version."""
-    from tacit.cli.connection import ask
-    from tacit.cli.terminal.output import print_json, print_line
-
     body = drop_empty(
         content=content,
         headline=headline,
@@ -480,9 +474,6 @@ def edit(
 
 
 def _report_wrong(memory: str, *, as_json: bool) -> None:
-    from tacit.cli.connection import ask
-    from tacit.cli.terminal.output import print_json, print_line
-
     answer = ask("POST", "/v1/feedback", {"id": memory_name(memory), "useful": False})
     if as_json:
         print_json(answer)
@@ -500,9 +491,6 @@ def forget(
     as_json: AsJson = False,
 ) -> None:
     """Stop recalling a memory; its history stays."""
-    from tacit.cli.connection import ask
-    from tacit.cli.terminal.output import print_json, print_line
-
     answer = ask("DELETE", memory_path(memory), drop_empty(reason=reason))
     if as_json:
         print_json(answer)
@@ -525,8 +513,6 @@ def _table_of(
     memories: Sequence[dict[str, Any]], *, with_scope: bool
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Return (columns, rows) of a table of memories. Columns for source file and branch are there only if a memory has one."""
-    from tacit.cli.sessions import words_of
-    from tacit.cli.terminal.output import short_ids, shorten_line
     from tacit.model.memory import day
 
     names = short_ids([m["id"] for m in memories])

@@ -12,6 +12,7 @@ from typing import Any
 
 from tacit import __version__
 from tacit.cli.terminal.help import EXAMPLES
+from tacit.cli.terminal.output import EXIT_CODES
 
 HEAD = """# Commands
 
@@ -59,8 +60,6 @@ FILES = (
 
 def exit_codes() -> dict[int, str]:
     """Return the meaning of every exit code, in ascending order: `MEANINGS`, and the first line of the docstring of each error class."""
-    from tacit.cli.terminal.output import EXIT_CODES
-
     rows = dict(MEANINGS)
     for kind, code in EXIT_CODES:
         if code in MEANINGS:

@@ -5,20 +5,24 @@ In: arguments. Out: results. `restore` opens the store; the other commands ask t
 
 from __future__ import annotations
 
+import os
+import sys
 import time
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from tacit.cli.connection import ask_with_progress
+from tacit.cli.context import current_context
 from tacit.cli.terminal.arguments import AsJson, Yes
+from tacit.cli.terminal.interaction import confirm
+from tacit.cli.terminal.output import format_count, print_json, print_line
+from tacit.errors import DaemonError
 
 
 def stop(as_json: AsJson = False) -> None:
     """Stop the daemon; the next session starts it again."""
-    from tacit.cli.context import current_context
-    from tacit.cli.terminal.output import print_json, print_line
-
     place = current_context()
     stopped = place.connect(place.home).stop()
     if as_json:
@@ -35,11 +39,6 @@ def mcp(
 
     --json prints the entry for its configuration, and writes the launcher that the entry names.
     """
-    import os
-    import sys
-
-    from tacit.cli.context import current_context
-    from tacit.cli.terminal.output import print_json
     from tacit.client.daemon_facts import hook_source
 
     home = current_context().home
@@ -62,9 +61,6 @@ def backup(
     as_json: AsJson = False,
 ) -> None:
     """Write a consistent copy of the store, while it is in use."""
-    from tacit.cli.connection import ask_with_progress
-    from tacit.cli.terminal.output import print_json, print_line
-
     path = target.expanduser().absolute()
     if path.is_dir():
         path /= time.strftime("tacit-%Y%m%d-%H%M%S.db")
@@ -84,11 +80,7 @@ def restore(
 ) -> None:
     """Replace the store by a backup, or by what can be read of a damaged database. The present store is moved aside, not deleted."""
     from tacit.app.wiring import examine_backup, restore_store
-    from tacit.cli.context import current_context
-    from tacit.cli.terminal.interaction import confirm
-    from tacit.cli.terminal.output import format_count, print_json, print_line
     from tacit.daemon.lifecycle import claim
-    from tacit.errors import DaemonError
 
     place = current_context()
     place.require_user("replace your store by another one")

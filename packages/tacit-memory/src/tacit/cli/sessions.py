@@ -9,7 +9,18 @@ from typing import Annotated, Any
 
 import typer
 
+from tacit.cli.connection import ask
+from tacit.cli.maintenance.learn import learn
 from tacit.cli.terminal.arguments import AsJson, Here, drop_empty
+from tacit.cli.terminal.output import (
+    format_count,
+    format_moment,
+    print_json,
+    print_line,
+    short_ids,
+    shorten_line,
+)
+from tacit.errors import NotFound
 
 SessionName = Annotated[
     str,
@@ -103,8 +114,6 @@ def sessions(
             "Name a session, or use --last or --project; and one of --learned, --mute, --unmute and --write-up."
         )
     if write_up:
-        from tacit.cli.maintenance.learn import learn
-
         if named:
             raise typer.BadParameter("--write-up takes all sessions that wait.")
         learn(past=past, dry_run=dry_run, as_json=as_json)
@@ -125,9 +134,6 @@ def sessions(
 
 
 def _show_learned(session: str, folder: str, *, as_json: bool) -> None:
-    from tacit.cli.connection import ask
-    from tacit.cli.terminal.output import print_json, print_line
-
     query = {"session": session} if session else drop_empty(cwd=folder)
     answer = ask("GET", "/v1/digests", {**query, "learned": True})
     if as_json:
@@ -139,9 +145,6 @@ def _show_learned(session: str, folder: str, *, as_json: bool) -> None:
 
 
 def _show_digests(query: dict[str, object], *, several: bool, as_json: bool) -> None:
-    from tacit.cli.connection import ask
-    from tacit.cli.terminal.output import print_json, print_line
-
     answer = ask("GET", "/v1/digests", query)
     if as_json:
         print_json(answer)
@@ -163,8 +166,6 @@ def _show_digests(query: dict[str, object], *, several: bool, as_json: bool) -> 
 
 
 def _print_learned(report: dict[str, Any]) -> None:
-    from tacit.cli.terminal.output import format_count, format_moment, print_line, short_ids, shorten_line
-
     when = f"  {format_moment(report['at_ms'])}" if report["at_ms"] else ""
     print_line(f"{report['session']}{when}{'  (still running)' if report['running'] else ''}", style="bold")
     statements, waiting = report["statements"], report["waiting"]
@@ -233,8 +234,6 @@ def said_line(evidence: dict[str, Any], content: str) -> str:
 
 def request_line(request: dict[str, Any]) -> str:
     """Describe a request to a language model in one line, with its tokens and outcome."""
-    from tacit.cli.terminal.output import format_moment
-
     sent = f"{format_moment(request['at_ms'])}  {request['model']}, {request['tokens_in']:,} tokens in"
     if request["error"]:
         return f"{sent}, no answer: {request['error']}"
@@ -254,8 +253,6 @@ def waiting_lines(waiting: dict[str, int]) -> list[str]:
 
 
 def _print_digest(digest: dict[str, Any]) -> None:
-    from tacit.cli.terminal.output import format_moment, print_line
-
     running = "  (still running)" if digest["running"] else ""
     print_line(f"{digest['session']}  {format_moment(digest['at_ms'])}{running}", style="bold")
     for line in digest["lines"]:
@@ -278,9 +275,6 @@ def _only_session(cwd: Path, *, muted: bool) -> str:
     Raises:
         NotFound: if there is none, or several; the hint lists them.
     """
-    from tacit.cli.connection import ask
-    from tacit.cli.terminal.output import format_moment
-    from tacit.errors import NotFound
     from tacit.session.projects import identify_project
 
     root = identify_project(str(cwd.absolute())).root
@@ -308,9 +302,6 @@ def _only_session(cwd: Path, *, muted: bool) -> str:
 
 
 def _set_muted(session: str, *, muted: bool, as_json: bool) -> None:
-    from tacit.cli.connection import ask
-    from tacit.cli.terminal.output import print_json, print_line
-
     host, slash, name = session.partition("/")
     if not slash or not name:
         raise typer.BadParameter("Name a session as host/id; `tacit why` shows them.")

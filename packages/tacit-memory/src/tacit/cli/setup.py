@@ -6,12 +6,27 @@ rule files, learned transcripts. Never writes before it was agreed to.
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tacit.cli.connection import ask, ask_all
+from tacit.cli.context import current_context
+from tacit.cli.maintenance.learn import offer_write_up
 from tacit.cli.terminal.arguments import AsJson, Here, Yes
+from tacit.cli.terminal.interaction import Progress, agreed, confirm
+from tacit.cli.terminal.output import (
+    format_count,
+    format_size,
+    print_json,
+    print_line,
+    print_rows,
+    shorten_line,
+)
+from tacit.errors import NotFound
 from tacit.hosts.registry import BUILT_IN
 
 if TYPE_CHECKING:
@@ -82,10 +97,7 @@ def install(
     as_json: AsJson = False,
 ) -> None:
     """Connect the coding agents and MCP clients on this machine. Shows what it writes and asks once."""
-    from tacit.cli.context import current_context
-    from tacit.cli.terminal.output import print_json, print_line
     from tacit.daemon.launcher import launcher_problem
-    from tacit.errors import NotFound
     from tacit.hosts.install import detect, found_clients, installed, plan, switched_off
 
     place = current_context()
@@ -155,8 +167,6 @@ def uninstall(
     as_json: AsJson = False,
 ) -> None:
     """Remove Tacit from the agents' files. Memories stay."""
-    from tacit.cli.context import current_context
-    from tacit.cli.terminal.output import print_json, print_line
     from tacit.hosts.install import clients
     from tacit.hosts.install import uninstall as plan_removal
 
@@ -184,10 +194,6 @@ def uninstall(
 
 def _offer_permission(plans: list[InstallPlan], permitting: list[InstallPlan]) -> list[InstallPlan]:
     """Show the rules that `permitting` would write beyond `plans`, and ask for consent; return the plans that the user chose."""
-    from dataclasses import replace
-
-    from tacit.cli.terminal.interaction import agreed
-    from tacit.cli.terminal.output import print_line
     from tacit.hosts.install import asking_hosts
 
     shown: dict[str, str] = {}
@@ -216,8 +222,6 @@ def _project_root(cwd: Path) -> Path:
 
 def _carry_out(plans: list[InstallPlan], *, question: str, yes: bool, launcher: bool) -> bool:
     """Ask for consent, then write the plans, and with `launcher` the launcher; return whether any file of a host was written."""
-    from tacit.cli.context import current_context
-    from tacit.cli.terminal.interaction import confirm
     from tacit.hosts.install import apply
 
     changing = [plan for plan in plans if any(edit.changes for edit in plan.edits)]
@@ -235,8 +239,6 @@ def _carry_out(plans: list[InstallPlan], *, question: str, yes: bool, launcher: 
 
 
 def _show(plan: InstallPlan, *, version: str, whole: bool) -> None:
-    from tacit.cli.terminal.output import print_line
-
     print_line(f"{plan.host} {version}".rstrip(), style="bold")
     edits = [edit for edit in plan.edits if edit.changes]
     for edit in edits:
@@ -272,7 +274,6 @@ def _difference(edit: FileEdit, *, whole: bool) -> list[str]:
     ]
     if whole or len(lines) <= MOST_DIFF_LINES:
         return lines
-    from tacit.cli.terminal.output import format_count
 
     added = sum(line.startswith("+") for line in lines)
     return [
@@ -339,11 +340,6 @@ def init(
 
 
 def _take_in(folder: str, *, backfill: bool | None, yes: bool, as_json: bool) -> None:
-    from tacit.cli.connection import ask, ask_all
-    from tacit.cli.context import current_context
-    from tacit.cli.maintenance.learn import offer_write_up
-    from tacit.cli.terminal.output import format_count, format_size, print_json, print_line, print_rows
-
     notice = _settle_related(folder)
     users = current_context().user_speaks
     confirmed = users and _takes_rules(folder, yes=yes, quiet=as_json)
@@ -396,8 +392,6 @@ def _take_in(folder: str, *, backfill: bool | None, yes: bool, as_json: bool) ->
 
 def _tell_what_others_wrote(memories: list[dict[str, Any]], *, confirmed: bool) -> None:
     """Print what of the imported statements waits for the user, and what is found only on demand."""
-    from tacit.cli.terminal.output import print_line
-
     if any(memory["status"] == "quarantined" for memory in memories):
         hint = "" if confirmed else " `tacit init` in your own terminal accepts the rule files as yours."
         print_line(f"Statements of others wait for you in `tacit review`.{hint}", style="yellow")
@@ -409,11 +403,6 @@ def _tell_what_others_wrote(memories: list[dict[str, Any]], *, confirmed: bool) 
 
 def _settle_related(folder: str) -> str:
     """If the folder may belong to a known project, ask whether it shares those memories, and store the answer. Return the notice if nobody can be asked; else ""."""
-    from tacit.cli.connection import ask
-    from tacit.cli.context import current_context
-    from tacit.cli.terminal.interaction import agreed
-    from tacit.cli.terminal.output import print_line
-
     notice: str = ask("GET", "/v1/projects", {"cwd": folder, "limit": 1})["here"]["notice"]
     if not (notice and current_context().interactive and current_context().user_speaks):
         return notice
@@ -424,10 +413,6 @@ def _settle_related(folder: str) -> str:
 
 
 def _join(folder: str, *, yes: bool, as_json: bool) -> None:
-    from tacit.cli.connection import ask
-    from tacit.cli.terminal.interaction import confirm
-    from tacit.cli.terminal.output import print_json, print_line
-
     for related in ask("GET", "/v1/projects", {"cwd": folder, "limit": 1})["here"]["related"]:
         if not as_json:
             print_line(related["text"].partition(" `tacit")[0])
@@ -441,9 +426,6 @@ def _join(folder: str, *, yes: bool, as_json: bool) -> None:
 
 
 def _separate(folder: str, *, as_json: bool) -> None:
-    from tacit.cli.connection import ask
-    from tacit.cli.terminal.output import print_json, print_line
-
     separated = ask("PUT", "/v1/projects", {"cwd": folder, "joined": False})
     if as_json:
         print_json(separated)
@@ -453,10 +435,6 @@ def _separate(folder: str, *, as_json: bool) -> None:
 
 def _takes_rules(folder: str, *, yes: bool, quiet: bool) -> bool:
     """Show the statements that the rule files would add, and return whether the user takes them as their own rules. Nothing is stored."""
-    from tacit.cli.connection import ask
-    from tacit.cli.terminal.interaction import agreed
-    from tacit.cli.terminal.output import format_count, print_line, shorten_line
-
     preview = ask("POST", "/v1/projects", {"cwd": folder, "dry_run": True})
     memories: list[dict[str, Any]] = [change["memory"] for change in preview["changes"]]
     if not memories:
@@ -476,18 +454,11 @@ def _takes_rules(folder: str, *, yes: bool, quiet: bool) -> bool:
 
 
 def _wanted(question: str, *, backfill: bool | None, yes: bool) -> bool:
-    from tacit.cli.terminal.interaction import agreed
-
     return agreed(question, yes=yes or bool(backfill), unattended=False)
 
 
 def _backfill(folder: str, past: list[dict[str, Any]], *, write_up: bool, quiet: bool) -> dict[str, int]:
     """Have the daemon learn from each transcript, one per request, so that an interruption loses at most one; return the counts of changes."""
-    from collections import Counter
-
-    from tacit.cli.connection import ask
-    from tacit.cli.terminal.interaction import Progress
-
     totals: Counter[str] = Counter(dict.fromkeys(("added", "merged", "superseded", "skipped", "failed"), 0))
     with Progress("learning from transcripts", quiet=quiet) as progress:
         for done, transcript in enumerate(past):
@@ -510,8 +481,6 @@ def settle_writer(hosts: Sequence[str], *, named: str) -> str:
     Raises:
         InvalidSetting: if there is no such provider.
     """
-    from tacit.cli.context import current_context
-    from tacit.cli.terminal.interaction import agreed
     from tacit.config.layers import read_settings
     from tacit.config.overrides import SettingsTarget, set_values
 

@@ -10,7 +10,10 @@ from typing import Annotated, Any
 
 import typer
 
+from tacit.cli.connection import ask, ask_all
 from tacit.cli.terminal.arguments import AsJson, Here, Yes, drop_empty
+from tacit.cli.terminal.interaction import confirm
+from tacit.cli.terminal.output import format_count, format_moment, print_json, print_line, print_rows
 
 MOST_AUDITED = 200
 
@@ -85,8 +88,6 @@ def members(
             "Use one of --create, --add, --remove, --service-account, --project, --no-project and --audit."
         )
     if create:
-        from tacit.cli.connection import ask
-
         print_teams(ask("POST", "/v1/teams", {"team": team}), as_json=as_json)
     elif add:
         _add(team, add, role, name, as_json=as_json)
@@ -99,15 +100,10 @@ def members(
     elif audit:
         _print_audit(team, as_json=as_json)
     else:
-        from tacit.cli.connection import ask_all
-
         _print_members(ask_all("/v1/teams/members", "members", {"team": team}), as_json=as_json)
 
 
 def _add(team: str, account: str, role: str, name: str, *, as_json: bool) -> None:
-    from tacit.cli.connection import ask
-    from tacit.cli.terminal.output import print_json, print_line
-
     body = drop_empty(team=team, principal=account, role=role, name=name)
     added = ask("PUT", "/v1/teams/members", body)
     if as_json:
@@ -124,18 +120,12 @@ def _add(team: str, account: str, role: str, name: str, *, as_json: bool) -> Non
 
 
 def _remove(team: str, account: str, *, yes: bool, as_json: bool) -> None:
-    from tacit.cli.connection import ask
-    from tacit.cli.terminal.interaction import confirm
-
     confirm(f"Remove {account} from {team}?", yes=yes, default=False)
     body = {"team": team, "principal": account, "member": False}
     _print_members(ask("PUT", "/v1/teams/members", body), as_json=as_json)
 
 
 def _allow_project(team: str, cwd: Path, *, stop: bool, as_json: bool) -> None:
-    from tacit.cli.connection import ask
-    from tacit.cli.terminal.output import print_json, print_line
-
     body = {"team": team, "project": {"cwd": str(cwd.absolute()), "allowed": not stop}}
     done = ask("PATCH", "/v1/teams", body)
     if as_json:
@@ -150,9 +140,6 @@ def _allow_project(team: str, cwd: Path, *, stop: bool, as_json: bool) -> None:
 
 
 def _print_audit(team: str, *, as_json: bool) -> None:
-    from tacit.cli.connection import ask
-    from tacit.cli.terminal.output import format_moment, print_json, print_rows
-
     found = ask("GET", "/v1/teams/audit", {"team": team, "limit": MOST_AUDITED})
     if as_json:
         print_json(found)
@@ -165,8 +152,6 @@ def _print_audit(team: str, *, as_json: bool) -> None:
 
 
 def _make_service_account(organization: str, name: str, role: str, days: int, *, as_json: bool) -> None:
-    from tacit.cli.connection import ask
-    from tacit.cli.terminal.output import print_json, print_line
     from tacit.model.memory import day
 
     body = {"team": organization, "principal": name, "service": True, "role": role, "days": days}
@@ -229,8 +214,6 @@ def requests(
 
 
 def _print_requests(team: str, *, every: bool, as_json: bool) -> None:
-    from tacit.cli.connection import ask_all
-    from tacit.cli.terminal.output import print_json, print_line
     from tacit.model.memory import day
 
     found = ask_all("/v1/teams/requests", "requests", {"team": team, "every": every})
@@ -259,8 +242,6 @@ def _print_requests(team: str, *, every: bool, as_json: bool) -> None:
 
 def print_teams(found: dict[str, Any], *, as_json: bool) -> None:
     """Print the user's teams on the server in a table, with what to do next."""
-    from tacit.cli.terminal.output import format_count, print_json, print_line, print_rows
-
     if as_json:
         print_json(found)
         return
@@ -290,9 +271,6 @@ def _is_service(account: str) -> bool:
 
 
 def _decide(request: str, decision: str, as_json: bool, **more: object) -> None:
-    from tacit.cli.connection import ask
-    from tacit.cli.terminal.output import print_json, print_line
-
     decided = ask("PATCH", "/v1/teams/requests", {"id": request, "decision": decision, **more})
     if as_json:
         print_json(decided)
@@ -302,7 +280,6 @@ def _decide(request: str, decision: str, as_json: bool, **more: object) -> None:
 
 
 def _print_members(found: dict[str, Any], *, as_json: bool) -> None:
-    from tacit.cli.terminal.output import print_json, print_rows
     from tacit.model.memory import day
 
     if as_json:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from tacit.cli.connection import ask
 from tacit.cli.terminal.output import print_json, print_line, print_rows
 
 Rows = list[tuple[str, ...]]
@@ -258,8 +259,6 @@ def holdout_text(holdout: dict[str, Any]) -> str:
 
 def show_stats(days: int, *, as_json: bool) -> None:
     """Print what is stored and used, and how injections went in the last `days`, as tables or JSON."""
-    from tacit.cli.connection import ask
-
     facts = ask("GET", "/v1/stats", {"bucket": "hour" if days <= 2 else "day", "days": days})
     if as_json:
         print_json(facts)

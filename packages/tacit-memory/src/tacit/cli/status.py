@@ -8,13 +8,29 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections import Counter, deque
 from pathlib import Path
 from typing import Annotated, Any, TypedDict, cast
 
 import typer
 
+from tacit.cli.connection import ask_running
+from tacit.cli.context import current_context
+from tacit.cli.statistics import show_stats
 from tacit.cli.terminal.arguments import AsJson, Here
+from tacit.cli.terminal.output import (
+    format_count,
+    format_moment,
+    format_size,
+    print_json,
+    print_line,
+    print_rows,
+    shorten_line,
+    waiting_line,
+)
+from tacit.errors import InvalidInput, StoreReadOnly, TacitError
+from tacit.hosts.registry import BUILT_IN
 from tacit.presets import preset_of
 
 SHOWN_NOTES = 3
@@ -124,11 +140,7 @@ def status(
     as_json: AsJson = False,
 ) -> None:
     """Show whether Tacit works, what it holds, and why it was silent."""
-    from tacit.cli.terminal.output import print_json
-
     if stats:
-        from tacit.cli.statistics import show_stats
-
         show_stats(days, as_json=as_json)
         return
     if log or hooks:
@@ -143,9 +155,6 @@ def status(
 
 
 def _show_log(lines: int, *, hooks: bool, as_json: bool) -> None:
-    from tacit.cli.context import current_context
-    from tacit.cli.terminal.output import print_json, print_line
-
     path = current_context().home.log_file
     path = path.with_name("hook.log") if hooks else path
     try:
@@ -171,8 +180,6 @@ def _entry(line: str) -> dict[str, Any]:
 
 
 def _print_entry(line: str) -> None:
-    from tacit.cli.terminal.output import print_line
-
     entry = _entry(line)
     if "at" not in entry:
         print_line(str(entry["message"]))
@@ -186,10 +193,8 @@ def _print_entry(line: str) -> None:
 def gather(cwd: Path, *, recent: int) -> StatusFacts:
     """Collect everything that `status` shows, with the last `recent` prompts. Starts no daemon."""
     from tacit import __version__
-    from tacit.cli.context import current_context
     from tacit.client.proxy_facts import read_proxies
     from tacit.config.layers import read_settings
-    from tacit.errors import StoreReadOnly
     from tacit.model.pack import Surface
     from tacit.recall.query import is_off
     from tacit.session.projects import identify_project
@@ -245,8 +250,6 @@ def gather(cwd: Path, *, recent: int) -> StatusFacts:
 
 def _ask_daemon(cwd: Path, *, recent: int, answers: DaemonAnswers) -> None:
     """Ask the daemon and put what it answers into `answers`. If it fails, the rest stays None and a warning is added."""
-    from tacit.cli.connection import ask_running
-    from tacit.errors import InvalidInput, TacitError
     from tacit.model.memory import AGENT_SOURCES
 
     try:
@@ -300,9 +303,7 @@ def _prompt(recall: dict[str, Any]) -> LastPrompt:
 
 def _hosts(project: Path) -> list[HostFacts]:
     """Return the state of every host: `absent` = its program is not installed, `not connected` = it is, but without Tacit."""
-    from tacit.cli.context import current_context
     from tacit.hosts.install import find_executable, installed_for
-    from tacit.hosts.registry import BUILT_IN
 
     place = current_context()
     facts: list[HostFacts] = []
@@ -348,8 +349,6 @@ def _size_of(path: Path) -> int:
 
 
 def _print(facts: StatusFacts) -> None:
-    from tacit.cli.terminal.output import print_line, print_rows
-
     verdict, works = verdict_of(facts)
     print_line(verdict[0], style="bold green" if works else "bold yellow")
     for line in verdict[1:]:
@@ -402,10 +401,6 @@ def verdict_of(facts: StatusFacts) -> tuple[list[str], bool]:
 
     The lines after the first say what is wrong and what to do.
     """
-    import time
-
-    from tacit.cli.terminal.output import format_count
-
     connected = [host["host"] for host in facts["hosts"] if host["state"] not in ("absent", "not connected")]
     engine = facts["engine"]
     failed = [check for check in engine["checks"] if not check["ok"]] if engine is not None else []
@@ -447,8 +442,6 @@ def format_age(seconds: int) -> str:
 
 
 def _noted_line(visible: VisibleMemories) -> str:
-    from tacit.cli.terminal.output import shorten_line
-
     texts = "; ".join(shorten_line(text, 60) for text in visible["noted"][:SHOWN_NOTES])
     more = len(visible["noted"]) - SHOWN_NOTES
     rest = f"; and {more} more" if more > 0 else ""
@@ -456,8 +449,6 @@ def _noted_line(visible: VisibleMemories) -> str:
 
 
 def _backup_line(at_ms: int | None) -> str:
-    from tacit.cli.terminal.output import format_moment
-
     return f"the newest was made {format_moment(at_ms)}" if at_ms else "none yet; the daemon makes one a day"
 
 
@@ -468,8 +459,6 @@ def _daemon_line(daemon: dict[str, object] | None) -> str:
 
 
 def _engine_rows(facts: StatusFacts) -> list[tuple[str, str]]:
-    from tacit.cli.terminal.output import format_count, format_size, waiting_line
-
     engine, visible = facts["engine"], facts["here"]
     if engine is None or visible is None:
         return [("store", format_size(facts["store_bytes"]) if facts["store_bytes"] else "none yet")]
@@ -518,10 +507,6 @@ def _engine_rows(facts: StatusFacts) -> list[tuple[str, str]]:
 
 def _sync_line(sync: dict[str, Any]) -> str:
     """Describe in one line with which account this memory is shared, when it was synced, and what waits."""
-    import time
-
-    from tacit.cli.terminal.output import format_count
-
     seconds = max(0, int(time.time() - sync["synced_at_ms"] / 1000))
     age = f"synced {format_age(seconds)} ago" if sync["synced_at_ms"] else "not synced yet"
     waiting = format_count(sync["waiting"], "entry waits", "entries wait") if sync["waiting"] else ""
@@ -534,8 +519,6 @@ def _sync_line(sync: dict[str, Any]) -> str:
 
 def lost_advice(sync: dict[str, Any], *, before: str = "") -> str:
     """Return `before` and what to do about shared memories that a restored server no longer has; "" = there are none."""
-    from tacit.cli.terminal.output import format_count
-
     if not sync["lost"]:
         return ""
     count = format_count(len(sync["lost"]))
@@ -545,8 +528,6 @@ def lost_advice(sync: dict[str, Any], *, before: str = "") -> str:
 
 def sign_in_advice(sync: dict[str, Any], *, before: str = "") -> str:
     """Return `before` and the advice to sign in again if memberships by the provider's groups end soon or have ended; else ""."""
-    import time
-
     from tacit.model.memory import day
 
     by_ms, now_ms = sync["sign_in_by_ms"], time.time() * 1000
@@ -570,10 +551,6 @@ def _preset_line(facts: StatusFacts) -> str:
 
 def ask_week() -> dict[str, Any]:
     """Ask for the numbers of the last 7 days in all projects, from the hours of the page's Home."""
-    import time
-
-    from tacit.cli.connection import ask_running
-
     since = (time.time_ns() // 1_000_000 // DAY_MS - 6) * DAY_MS
     query = {"part": "series", "bucket": "day", "since_ms": since}
     return ask_running("GET", "/v1/stats", query, timeout_s=TIMEOUT_S)["series"]
@@ -581,8 +558,6 @@ def ask_week() -> dict[str, Any]:
 
 def week_rows(week: dict[str, Any] | None) -> list[tuple[str, str]]:
     """Return what was noted, given, fetched and used in the last 7 days, in the words of the page's Home; start packs are not counted with prompts."""
-    from tacit.cli.terminal.output import format_count
-
     if week is None:
         return []
     if not week["recalls"]:
@@ -618,8 +593,6 @@ def week_rows(week: dict[str, Any] | None) -> list[tuple[str, str]]:
 
 
 def _extractor_line(extractor: dict[str, Any]) -> str:
-    from tacit.cli.terminal.output import format_count
-
     line = f"{extractor['name']}: asked {extractor['asked']} times, {extractor['kept']} statements kept, {extractor['dropped']} not found in the session"
     line += f", {extractor['tokens']} of {extractor['tokens_per_day']} input tokens today"
     line += _cost(extractor)
@@ -647,8 +620,6 @@ def _cost(model: dict[str, Any]) -> str:
 
 def _trouble(model: dict[str, Any]) -> str:
     """Return the end of a line that says how often a model was not asked or did not answer, and why; "" = never."""
-    from tacit.cli.terminal.output import format_moment
-
     text = ""
     if model["over_budget"]:
         text += f", {model['over_budget']} times not asked for want of tokens"
@@ -660,7 +631,5 @@ def _trouble(model: dict[str, Any]) -> str:
 
 
 def _prompt_row(prompt: LastPrompt) -> tuple[str, str, str]:
-    from tacit.cli.terminal.output import format_count, format_moment, shorten_line
-
     outcome = format_count(prompt["injected"]) if prompt["injected"] else f"silence: {prompt['silence']}"
     return format_moment(prompt["at_ms"]), outcome, shorten_line(prompt["text"], 80)

@@ -5,12 +5,25 @@ In: arguments. Out: what the daemon answered. The recovery phrase is printed onc
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from tacit.cli.connection import ask, ask_all
+from tacit.cli.context import current_context
+from tacit.cli.status import lost_advice, sign_in_advice
 from tacit.cli.terminal.arguments import AsJson, Yes
+from tacit.cli.terminal.interaction import confirm
+from tacit.cli.terminal.output import (
+    format_count,
+    print_json,
+    print_line,
+    print_rows,
+    strip_control_characters,
+)
+from tacit.errors import InvalidInput, NotLoggedIn
 
 POLL_S = 2.0
 
@@ -56,10 +69,6 @@ def login(
     The server cannot read your memory. Everything but notes of sessions and restricted memories is encrypted here and sent, with keys that only your devices have. Nothing leaves before
     you agree. The first device makes a recovery phrase: keep it, because nobody can restore it. Further devices ask for it.
     """
-    from tacit.cli.connection import ask
-    from tacit.cli.terminal.interaction import confirm
-    from tacit.cli.terminal.output import format_count, print_json, print_line
-    from tacit.errors import InvalidInput
     from tacit.sync.connection import checked_url
 
     checked_url(url)
@@ -113,8 +122,6 @@ def login(
 
 
 def _print_login(done: dict[str, Any], *, as_json: bool) -> None:
-    from tacit.cli.terminal.output import print_json, print_line
-
     if as_json:
         print_json(done)
         return
@@ -124,8 +131,6 @@ def _print_login(done: dict[str, Any], *, as_json: bool) -> None:
 
 
 def _print_phrase(phrase: str) -> None:
-    from tacit.cli.terminal.output import print_line
-
     if phrase:
         print_line(
             "Your recovery phrase, shown this once. Whoever has it can read your memories; without it no device can be added:"
@@ -145,10 +150,6 @@ def key(
     The server deletes what was encrypted with the old phrase, and refuses your other devices until they log in again with the new one. This device
     sends everything once more.
     """
-    from tacit.cli.connection import ask
-    from tacit.cli.terminal.interaction import confirm
-    from tacit.cli.terminal.output import print_json, print_line
-
     if action != "rotate":
         raise typer.BadParameter(f"{action!r} is not rotate.")
     confirm("Make a new recovery phrase and log out all your other devices?", yes=yes, default=False)
@@ -164,9 +165,6 @@ def key(
 
 def _renew(url: str, name: str, *, as_json: bool) -> None:
     """Sign in with the provider on a home that is already logged in. This links its account, or renews the teams that the user's groups give."""
-    from tacit.cli.connection import ask
-    from tacit.cli.terminal.output import print_json, print_line
-
     done = _sign_in(url, name)
     ask("POST", "/v1/sync", {})
     if as_json:
@@ -179,13 +177,8 @@ def _renew(url: str, name: str, *, as_json: bool) -> None:
 
 def _sign_in(url: str, name: str) -> dict[str, Any]:
     """Let the user sign in with the server's provider in a browser, and wait up to ten minutes for it. Return the server's result."""
-    import time
     import webbrowser
 
-    from tacit.cli.connection import ask
-    from tacit.cli.context import current_context
-    from tacit.cli.terminal.output import strip_control_characters
-    from tacit.errors import NotLoggedIn
     from tacit.sync.connection import checked_url
 
     begun = ask("POST", "/v1/sync/sign-in", {"url": url, "name": name})["begun"]
@@ -210,16 +203,11 @@ def _sign_in(url: str, name: str) -> dict[str, Any]:
 
 def _refuse_unattended(what: str, *, hint: str) -> None:
     """Raise InvalidInput if nobody can be asked for `what`."""
-    from tacit.cli.context import current_context
-    from tacit.errors import InvalidInput
-
     if not current_context().interactive:
         raise InvalidInput(f"A login needs {what}, and nobody can be asked here.", hint=hint)
 
 
 def _phrase_of(file: Path) -> str:
-    from tacit.errors import InvalidInput
-
     try:
         phrase = file.read_text("utf-8").strip()
     except OSError as error:
@@ -233,10 +221,6 @@ def _phrase_of(file: Path) -> str:
 
 def logout(yes: Yes = False, as_json: AsJson = False) -> None:
     """Leave the account. Memories that teams share end here; all others stay and are no longer sent to your other devices."""
-    from tacit.cli.connection import ask
-    from tacit.cli.terminal.interaction import confirm
-    from tacit.cli.terminal.output import print_json, print_line
-
     confirm("Stop sharing this memory with your other devices?", yes=yes, default=False)
     left = ask("DELETE", "/v1/sync")
     if as_json:
@@ -246,10 +230,6 @@ def logout(yes: Yes = False, as_json: AsJson = False) -> None:
 
 
 def _sync(*, as_json: bool) -> None:
-    from tacit.cli.connection import ask
-    from tacit.cli.status import lost_advice, sign_in_advice
-    from tacit.cli.terminal.output import format_count, print_json, print_line
-
     done = ask("POST", "/v1/sync", {})
     if as_json:
         print_json(done)
@@ -285,9 +265,6 @@ def devices(
     as_json: AsJson = False,
 ) -> None:
     """The devices that share this memory."""
-    from tacit.cli.connection import ask, ask_all
-    from tacit.cli.terminal.interaction import confirm
-    from tacit.cli.terminal.output import print_json, print_line
     from tacit.model.memory import day
 
     if action in ("list", "sync", "invite", "revoke") and (action == "revoke") is not bool(device):
@@ -314,8 +291,6 @@ def devices(
 
 
 def _print(listed: dict[str, Any], *, as_json: bool) -> None:
-    from tacit.cli.connection import ask
-    from tacit.cli.terminal.output import print_json, print_rows
     from tacit.model.memory import day
 
     if as_json:

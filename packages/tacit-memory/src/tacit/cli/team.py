@@ -11,9 +11,14 @@ from typing import Annotated, Any
 
 import typer
 
+from tacit.cli.connection import ask
 from tacit.cli.shared_teams import members, print_teams, requests
+from tacit.cli.status import lost_advice
 from tacit.cli.terminal.arguments import AsJson, Here, MemoryId, Yes
 from tacit.cli.terminal.help import PlainCommand
+from tacit.cli.terminal.interaction import confirm
+from tacit.cli.terminal.output import format_count, print_json, print_line, print_rows
+from tacit.errors import InvalidInput
 
 GIT_TIMEOUT_S = 5.0
 
@@ -61,10 +66,6 @@ def share(
     Sends a request to the server, or with --git writes a file that you commit. Secrets, restricted memories and memories of one session are refused. Teammates get
     it when another member has accepted the request, or the file is merged. While nobody else in the team could accept it, they get it at once.
     """
-    from tacit.cli.connection import ask
-    from tacit.cli.terminal.output import print_json, print_line
-    from tacit.errors import InvalidInput
-
     if purge and not stop:
         raise typer.BadParameter("--purge goes with --stop.")
     if stop:
@@ -94,10 +95,6 @@ def share(
 
 
 def _share_by_git(memory: str, name: str, cwd: Path, as_json: bool) -> None:
-    from tacit.cli.connection import ask
-    from tacit.cli.terminal.output import print_json, print_line
-    from tacit.errors import InvalidInput
-
     if not name:
         raise InvalidInput(
             "Teammates are shown your name, and git has no user.name here.", hint="Give it with --by NAME."
@@ -111,10 +108,6 @@ def _share_by_git(memory: str, name: str, cwd: Path, as_json: bool) -> None:
 
 
 def _unshare(memory: str, *, git: bool, purge: bool, yes: bool, cwd: Path, as_json: bool) -> None:
-    from tacit.cli.connection import ask
-    from tacit.cli.terminal.interaction import confirm
-    from tacit.cli.terminal.output import print_json, print_line
-
     if not git:
         if purge:
             question = f"Remove {memory} with its history from the server and from the devices of the team?"
@@ -143,10 +136,6 @@ app = typer.Typer(
 @app.callback()
 def team(ctx: typer.Context, cwd: Here = Path(), as_json: AsJson = False) -> None:
     """List what the team of this folder's repository shares, and your teams on the server."""
-    from tacit.cli.connection import ask
-    from tacit.cli.status import lost_advice
-    from tacit.cli.terminal.output import print_json, print_line
-
     if ctx.invoked_subcommand is not None:
         return
     repository = ask("GET", "/v1/repository", {"cwd": str(cwd.absolute())})
@@ -179,10 +168,6 @@ def join(
 
     A teammate's statement never ends one of yours and never blocks a call.
     """
-    from tacit.cli.connection import ask
-    from tacit.cli.terminal.interaction import confirm
-    from tacit.errors import InvalidInput
-
     if organization:
         raise InvalidInput(
             "`tacit team join` is about the files of this repository.",
@@ -218,9 +203,6 @@ def leave(
 
     Memories that came from there end; what you made your own stays.
     """
-    from tacit.cli.connection import ask
-    from tacit.cli.terminal.output import print_line
-
     if team:
         left = ask("PATCH", "/v1/teams", {"team": team, "left": True})
         if not as_json:
@@ -235,8 +217,6 @@ app.command(cls=PlainCommand)(requests)
 
 
 def _print(team_view: dict[str, Any], *, as_json: bool) -> None:
-    from tacit.cli.terminal.output import format_count, print_json, print_line, print_rows
-
     if as_json:
         print_json(team_view)
         return

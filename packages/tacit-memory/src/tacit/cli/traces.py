@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from tacit.cli.connection import ask
 from tacit.cli.terminal.arguments import (
     AsJson,
     CalledTool,
@@ -20,6 +21,8 @@ from tacit.cli.terminal.arguments import (
     drop_empty,
     session_key,
 )
+from tacit.cli.terminal.output import format_count, format_moment, print_json, print_line, shorten_line
+from tacit.errors import InvalidInput, NotFound
 
 SHOWN_CANDIDATES = 8
 
@@ -39,12 +42,7 @@ def why(
     as_json: AsJson = False,
 ) -> None:
     """Explain the last injections and silences, newest first."""
-    from tacit.cli.connection import ask
-    from tacit.cli.terminal.output import print_json, print_line
-
     if replay != (threshold is not None):
-        from tacit.errors import InvalidInput
-
         raise InvalidInput(
             "--replay and --threshold belong together.", hint="Say `tacit why --replay --threshold 0.3`."
         )
@@ -53,8 +51,6 @@ def why(
         query["threshold"] = threshold
     answer = ask("GET", "/v1/traces", query)
     if session and not answer["traces"]:
-        from tacit.errors import NotFound
-
         raise NotFound(
             f"The session {session!r} did not ask the memory, or is not known.",
             hint="Name it as host/id; `tacit why` without --session shows the last ones.",
@@ -95,9 +91,6 @@ def why_not(
     as_json: AsJson = False,
 ) -> None:
     """Explain why a memory is not given, and what would let it through."""
-    from tacit.cli.connection import ask
-    from tacit.cli.terminal.output import print_json
-
     prompt = " ".join(text or []).strip()
     if not (prompt or trace or command or path or tool or error or surface in ("start", "compaction")):
         raise typer.BadParameter("Give a prompt, or a recorded recall with --trace.")
@@ -123,8 +116,6 @@ def why_not(
 
 def print_why_not(answer: dict[str, Any]) -> None:
     """Print why a memory was not given, then the remedies with their commands."""
-    from tacit.cli.terminal.output import print_line, shorten_line
-
     memory = answer["memory"]
     print_line(f"{memory['id']} [{memory['kind']}] {shorten_line(memory['content'], 200)}", style="bold")
     for number, sentence in enumerate(answer["sentences"]):
@@ -147,8 +138,6 @@ def print_why_not(answer: dict[str, Any]) -> None:
 
 def print_replayed(replayed: dict[str, Any]) -> None:
     """Print which memories another threshold would have added or dropped in a recorded recall."""
-    from tacit.cli.terminal.output import format_count, print_line
-
     unsure = set(replayed["unsure"])
     text = f"  at {replayed['threshold']:.2f} (then {replayed['was']:.2f}): {format_count(len(replayed['after']))}"
     print_line(text, style="cyan")
@@ -160,8 +149,6 @@ def print_replayed(replayed: dict[str, Any]) -> None:
 
 def print_trace(trace: dict[str, Any], *, stages: bool) -> None:
     """Print one recall for people: what was asked, what was injected or why nothing, and the best candidates."""
-    from tacit.cli.terminal.output import format_count, format_moment, print_line, shorten_line
-
     told = (format_moment(trace["at_ms"]), trace["surface"].replace("_", " "), trace["session"])
     print_line("  ".join((*filter(None, told), f"{trace['took_ms']:.1f} ms")), style="bold")
     if trace["text"]:
@@ -192,8 +179,6 @@ def print_trace(trace: dict[str, Any], *, stages: bool) -> None:
 
 def _print_candidates(trace: dict[str, Any], chosen: set[str], *, stages: bool) -> None:
     """Print the best candidates, each with its points, or with its relevance where nothing was summed; with `stages` with both."""
-    from tacit.cli.terminal.output import print_line, shorten_line
-
     drops = {drop["memory_id"]: drop for stage in trace["stages"] for drop in stage["drops"]}
     for candidate in trace["candidates"][:SHOWN_CANDIDATES]:
         name, evidence = candidate["memory_id"], candidate["evidence"]
@@ -221,8 +206,6 @@ def points_of(evidence: list[dict[str, Any]]) -> tuple[int, str]:
 
 def print_stages(trace: dict[str, Any]) -> None:
     """Print a line for each stage of a recall: its time, how many it kept and dropped, and its notes."""
-    from tacit.cli.terminal.output import print_line, shorten_line
-
     for stage in trace["stages"]:
         notes = shorten_line("; ".join(stage["notes"]), 120)
         counts = f"kept {len(stage['kept'])}, dropped {len(stage['drops'])}"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from tacit.cli.connection import ask
+from tacit.cli.terminal.output import format_count, print_json, print_line
+
 
 def tune(bound: float, *, apply: bool, as_json: bool) -> None:
     """Ask the daemon to fit the levels and the similarity bars to this store, and print them before and after. They are kept only with `apply`."""
-    from tacit.cli.connection import ask
-    from tacit.cli.terminal.output import print_json
-
     answer = ask("POST", "/v1/tuning", {"bound": bound, "apply": apply})
     if as_json:
         print_json(answer)
@@ -20,8 +20,6 @@ def tune(bound: float, *, apply: bool, as_json: bool) -> None:
 
 def print_cosines(report: dict[str, Any], *, apply: bool) -> None:
     """Print the similarity bars before and after, for an embedder that Tacit does not ship with; nothing if none was fitted."""
-    from tacit.cli.terminal.output import format_count, print_line
-
     if not report["pairs"]:
         return
     pairs = format_count(report["pairs"], "pair", "pairs")
@@ -42,8 +40,6 @@ def print_cosines(report: dict[str, Any], *, apply: bool) -> None:
 
 def print_report(report: dict[str, Any]) -> None:
     """Print each level before and after fitting, with its false alarms."""
-    from tacit.cli.terminal.output import format_count, print_line
-
     how = (
         "each of them asked in a project that it was not written in"
         if report["paired"] == "projects"

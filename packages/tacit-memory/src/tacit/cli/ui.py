@@ -10,7 +10,10 @@ from typing import Annotated, Any
 
 import typer
 
+from tacit.cli.context import current_context
 from tacit.cli.terminal.arguments import AsJson
+from tacit.cli.terminal.output import print_json, print_line
+from tacit.errors import DaemonError
 
 PORT = 8423
 """The port that is tried first, so that a browser recognizes the page; if it is taken, any other is used."""
@@ -33,10 +36,7 @@ def ui(
     """Open the web page: what was given and why, all memories, settings."""
     import webbrowser
 
-    from tacit.cli.context import current_context
-    from tacit.cli.terminal.output import print_json, print_line
     from tacit.daemon.page.files import is_built
-    from tacit.errors import DaemonError
 
     if not is_built():
         raise DaemonError(NEEDS_NODE[0], hint=NEEDS_NODE[1])
@@ -60,8 +60,6 @@ def ui(
 
 def _listen(daemon: Any, port: int | None) -> int:
     """Ask the daemon to listen on loopback TCP and return the port that it listens on. `port` None = `PORT`, or any free one if that is taken."""
-    from tacit.errors import DaemonError
-
     ports = (PORT, 0) if port is None else (port,)
     for number in ports[:-1]:
         try:

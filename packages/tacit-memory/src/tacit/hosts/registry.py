@@ -14,10 +14,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tacit.config.environment import variables
-from tacit.ports.host import Host
+
+if TYPE_CHECKING:
+    from tacit.ports.host import Host
 
 Folders = tuple[Path, ...]
 

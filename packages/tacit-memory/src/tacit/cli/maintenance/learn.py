@@ -6,14 +6,15 @@ from typing import Any
 
 import typer
 
+from tacit.cli.connection import ask
+from tacit.cli.terminal.interaction import agreed
+from tacit.cli.terminal.output import SOME_PROBLEM, format_count, print_json, print_line
+
 NO_MODEL = "No language model is set. To set one: `tacit config set capture.extractor.provider claude`."
 
 
 def learn(*, past: bool, dry_run: bool, as_json: bool) -> None:
     """Ask the language model to write up the waiting sessions and print what was learned; with `dry_run`, print the requests and send nothing."""
-    from tacit.cli.connection import ask
-    from tacit.cli.terminal.output import SOME_PROBLEM, print_json, print_line
-
     kinds = (False, True) if past else (False,)
     if dry_run:
         answers = [ask("POST", "/v1/write-ups", {"past": of_past, "dry_run": True}) for of_past in kinds]
@@ -34,9 +35,6 @@ def learn(*, past: bool, dry_run: bool, as_json: bool) -> None:
 
 def write_up(*, past: bool, quiet: bool) -> list[dict[str, Any]]:
     """Have the sessions written up one by one until none is left, one fails, or the user stops it. Print a line for each, and return the answers."""
-    from tacit.cli.connection import ask
-    from tacit.cli.terminal.output import print_line
-
     answers: list[dict[str, Any]] = []
     try:
         while True:
@@ -55,8 +53,6 @@ def write_up(*, past: bool, quiet: bool) -> list[dict[str, Any]]:
 
 def estimate(*, past: bool) -> dict[str, Any]:
     """Ask how many requests wait and what they cost; `said` of the result says it in a sentence."""
-    from tacit.cli.connection import ask
-
     answer = ask("POST", "/v1/write-ups", {"past": past, "dry_run": True})
     if not answer["provider"]:
         summary = NO_MODEL
@@ -74,9 +70,6 @@ def estimate(*, past: bool) -> dict[str, Any]:
 
 def offer_write_up(*, yes: bool, quiet: bool) -> bool:
     """Say what writing up the imported sessions costs, and do it if the user agrees. Return False if one failed or no model is set."""
-    from tacit.cli.terminal.interaction import agreed
-    from tacit.cli.terminal.output import print_line
-
     estimated = estimate(past=True)
     if not quiet:
         print_line(estimated["said"])
@@ -91,8 +84,6 @@ def offer_write_up(*, yes: bool, quiet: bool) -> bool:
 
 def line_of(answer: dict[str, Any]) -> str:
     """Describe in one line what writing up one session brought."""
-    from tacit.cli.terminal.output import format_count
-
     if answer["error"]:
         return f"{answer['session']}: {answer['error']} It keeps waiting; run the command again."
     changes = answer["changes"]
@@ -109,8 +100,6 @@ def line_of(answer: dict[str, Any]) -> str:
 
 
 def _show(provider: str, requests: list[dict[str, Any]]) -> None:
-    from tacit.cli.terminal.output import print_line
-
     if not provider:
         print_line(NO_MODEL)
     elif not requests:

@@ -9,7 +9,10 @@ from typing import Annotated, Any
 
 import typer
 
+from tacit.cli.connection import ask_with_progress
 from tacit.cli.terminal.arguments import AsJson, Here, Yes, drop_empty, session_key
+from tacit.cli.terminal.interaction import confirm
+from tacit.cli.terminal.output import SOME_PROBLEM, format_count, print_json, print_line, shorten_line
 
 SHOWN = 20
 PART = 5_000
@@ -53,10 +56,6 @@ def purge(
     as_json: AsJson = False,
 ) -> None:
     """Remove memories for good. They go from tables, indexes, history, traces, logs, backups and exports. This cannot be undone."""
-    from tacit.cli.connection import ask_with_progress
-    from tacit.cli.terminal.interaction import confirm
-    from tacit.cli.terminal.output import SOME_PROBLEM, print_json
-
     folder = str(cwd.absolute())
     if sum(map(bool, (memory, project, session, source, matching, secrets))) != 1:
         raise typer.BadParameter(
@@ -95,9 +94,6 @@ def purge(
 
 
 def _purge_secrets(*, dry_run: bool, as_json: bool) -> None:
-    from tacit.cli.connection import ask_with_progress
-    from tacit.cli.terminal.output import print_json, print_line
-
     report = ask_with_progress(
         "POST", "/v1/rescan", {"dry_run": dry_run}, "rescan", "looking for secrets", quiet=as_json
     )
@@ -144,15 +140,11 @@ def _summed(counts: Iterable[dict[str, int]]) -> dict[str, int]:
 
 
 def _counted(answer: dict[str, Any]) -> str:
-    from tacit.cli.terminal.output import format_count
-
     sessions = format_count(len(answer["sessions"]), "session", "sessions") if answer["sessions"] else ""
     return "Forget " + " and ".join(filter(None, (format_count(len(answer["memories"])), sessions)))
 
 
 def _tell(answer: dict[str, Any]) -> None:
-    from tacit.cli.terminal.output import print_line, shorten_line
-
     would = "would be removed or cleaned" if answer["dry_run"] else "removed or cleaned"
     for memory in answer["memories"][:SHOWN] if answer["dry_run"] else ():
         print_line(f"- {memory['id']} [{memory['kind']}] {shorten_line(memory['content'], 120)}", style="red")

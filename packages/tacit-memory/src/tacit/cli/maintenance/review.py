@@ -11,6 +11,8 @@ from typing import Annotated, Any
 
 import typer
 
+from tacit.cli.connection import ask
+from tacit.cli.context import current_context
 from tacit.cli.terminal.arguments import (
     AsJson,
     Here,
@@ -19,6 +21,17 @@ from tacit.cli.terminal.arguments import (
     memory_name,
     session_key,
 )
+from tacit.cli.terminal.interaction import agreed, confirm
+from tacit.cli.terminal.output import (
+    format_moment,
+    print_json,
+    print_line,
+    print_rows,
+    short_ids,
+    shorten_line,
+    waiting_line,
+)
+from tacit.errors import NotFound
 
 KEYS = "[a]ccept  [e]dit  [r]eject  [s]kip  [q]uit"
 PAIR_KEYS = "[k]eep both  [o] replace the other  [d]rop the first  [m]erge  [s]kip  [q]uit"
@@ -83,8 +96,6 @@ def review(
     as_json: AsJson = False,
 ) -> None:
     """Accept or reject what waits for you, and settle contradictions. In a terminal, key by key."""
-    from tacit.cli.context import current_context
-
     if action and action not in ACTIONS:
         raise typer.BadParameter(f"{action!r} is none of {', '.join(ACTIONS)}.")
     named = memories or []
@@ -137,11 +148,6 @@ def undo(
     as_json: AsJson = False,
 ) -> None:
     """Undo one change, or all that a session taught. A replaced statement is active again. An undo can be undone."""
-    from tacit.cli.connection import ask
-    from tacit.cli.terminal.interaction import agreed
-    from tacit.cli.terminal.output import format_moment, print_json, print_line, shorten_line
-    from tacit.errors import NotFound
-
     if session and (name or keep_both):
         raise typer.BadParameter("--session stands alone: it takes back all that the session taught.")
     body: dict[str, object] = {"session": session_key(session)} if session else {"keep_both": keep_both}
@@ -176,9 +182,6 @@ def undo(
 
 def list_changes(folder: str, *, limit: int, as_json: bool) -> None:
     """Print the latest changes in a table; `folder` "" = those of all projects."""
-    from tacit.cli.connection import ask
-    from tacit.cli.terminal.output import format_moment, print_json, print_rows, shorten_line
-
     answer = ask("GET", "/v1/changes", drop_empty(cwd=folder, limit=limit))
     if as_json:
         print_json(answer)
@@ -208,16 +211,6 @@ def _what(change: dict[str, Any]) -> str:
 
 
 def _list(filters: dict[str, object], *, as_json: bool) -> None:
-    from tacit.cli.connection import ask
-    from tacit.cli.terminal.output import (
-        print_json,
-        print_line,
-        print_rows,
-        short_ids,
-        shorten_line,
-        waiting_line,
-    )
-
     answer = ask("GET", "/v1/review", filters)
     if as_json:
         print_json(answer)
@@ -259,10 +252,6 @@ def _decide_all(
     as_json: bool,
 ) -> None:
     """Accept or reject several statements: those that are named, or after a confirmation all that match the filters."""
-    from tacit.cli.connection import ask
-    from tacit.cli.terminal.interaction import confirm
-    from tacit.cli.terminal.output import print_json, print_line
-
     if bool(memories) == bool(all_ or filters):
         raise typer.BadParameter(
             "Name memories, or select them with --all, --kind, --source, --cause or --text."
@@ -295,9 +284,6 @@ def _decide_all(
 
 
 def _decide(memory: str, body: dict[str, object], *, as_json: bool) -> None:
-    from tacit.cli.connection import ask
-    from tacit.cli.terminal.output import print_json
-
     answer = ask("POST", "/v1/review", {**body, "ids": [memory_name(memory)]})
     if as_json:
         print_json(answer)
@@ -306,8 +292,6 @@ def _decide(memory: str, body: dict[str, object], *, as_json: bool) -> None:
 
 
 def _tell(changes: list[dict[str, Any]]) -> None:
-    from tacit.cli.terminal.output import print_line
-
     for change in changes:
         memory: dict[str, Any] = change.get("memory") or {}
         name = memory.get("id") or change.get("memory_id", "")
@@ -317,9 +301,6 @@ def _tell(changes: list[dict[str, Any]]) -> None:
 
 def _walk(folder: str) -> None:
     """Go through the waiting statements, read one key for each, and carry out its decision at once."""
-    from tacit.cli.connection import ask
-    from tacit.cli.terminal.output import format_moment, print_line
-
     entries, total = _waiting(folder)
     if not total:
         print_line("Nothing waits for you.")
@@ -351,8 +332,6 @@ def _walk(folder: str) -> None:
 
 def _waiting(folder: str) -> tuple[Iterator[dict[str, Any]], int]:
     """Return (the waiting entries, fetched page by page as they are used, their total number)."""
-    from tacit.cli.connection import ask
-
     first = ask("GET", "/v1/review", drop_empty(cwd=folder, limit=100))
 
     def entries() -> Iterator[dict[str, Any]]:
@@ -368,8 +347,6 @@ def _waiting(folder: str) -> tuple[Iterator[dict[str, Any]], int]:
 
 def _key(allowed: str) -> str:
     """Wait for a key of `allowed` and return it; the end of input, Escape or an interrupt counts as `q`."""
-    from tacit.cli.context import current_context
-
     while True:
         try:
             key = current_context().read_key().lower()

@@ -5,11 +5,15 @@ A token is shown at an interactive terminal alone, so that no program gets one b
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tacit.cli.context import current_context
 from tacit.cli.terminal.arguments import AsJson
+from tacit.cli.terminal.output import print_json, print_line, print_rows
+from tacit.errors import RefusedByTrust
 
 if TYPE_CHECKING:
     from tacit.safety.authority import Authority
@@ -31,8 +35,6 @@ def token(
     as_json: AsJson = False,
 ) -> None:
     """Personal tokens: your own scripts speak as you with TACIT_TOKEN, or `Authorization: Bearer` over HTTP."""
-    from tacit.cli.terminal.output import print_json, print_line
-
     match action:
         case "create":
             _show(_at_terminal().create(name), name, as_json=as_json)
@@ -53,10 +55,6 @@ def token(
 
 
 def _list(*, as_json: bool) -> None:
-    from datetime import UTC, datetime
-
-    from tacit.cli.terminal.output import print_json, print_rows
-
     tokens = _authority().tokens()
     if as_json:
         print_json(
@@ -69,7 +67,6 @@ def _list(*, as_json: bool) -> None:
 
 
 def _authority() -> Authority:
-    from tacit.cli.context import current_context
     from tacit.safety.authority import Authority
 
     return Authority(current_context().home)
@@ -81,9 +78,6 @@ def _at_terminal() -> Authority:
     Raises:
         RefusedByTrust: elsewhere.
     """
-    from tacit.cli.context import current_context
-    from tacit.errors import RefusedByTrust
-
     if not current_context().at_terminal:
         raise RefusedByTrust(
             "A token is shown only in an interactive terminal.",
@@ -93,8 +87,6 @@ def _at_terminal() -> Authority:
 
 
 def _show(token: str, name: str, *, as_json: bool) -> None:
-    from tacit.cli.terminal.output import print_json, print_line
-
     if as_json:
         print_json({"name": name, "token": token})
         return

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from tacit.cli.connection import ask_running
+from tacit.errors import InvalidInput, NotFound, TacitError
 
 MOST_OFFERED, OFFER_TIMEOUT_S = 200, 1.0
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -13,8 +17,6 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 def _folder(path: Path) -> Path:
     """Return the option's folder; raise InvalidInput if it does not exist, because what is stored for it would never be seen."""
-    from tacit.errors import InvalidInput
-
     if not path.is_dir():
         raise InvalidInput(f"There is no folder {path}.", hint="Name an existing folder with --cwd.")
     return path
@@ -50,9 +52,6 @@ SensitivityText = Annotated[
 
 def offer_memories(incomplete: str) -> list[tuple[str, str]]:
     """Return completions for a memory id: (id, first words) of the newest memories visible here. [] = no daemon runs; none is started and no error is raised, because a shell waits."""
-    from tacit.cli.connection import ask_running
-    from tacit.errors import TacitError
-
     query = {"cwd": str(Path.cwd()), "limit": MOST_OFFERED, "status": ["quarantined", "active"]}
     try:
         memories = ask_running("GET", "/v1/memories", query, timeout_s=OFFER_TIMEOUT_S)["memories"]
@@ -101,10 +100,6 @@ def parse_moment(text: str) -> int | None:
     Raises:
         InvalidInput: if it is neither.
     """
-    from datetime import datetime, timedelta
-
-    from tacit.errors import InvalidInput
-
     if not text:
         return None
     try:
@@ -146,8 +141,6 @@ def memory_name(memory: str) -> str:
     Raises:
         NotFound: if `memory` cannot be an id.
     """
-    from tacit.errors import NotFound
-
     name = memory.strip()
     if not name:
         raise typer.BadParameter(

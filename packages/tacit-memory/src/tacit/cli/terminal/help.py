@@ -8,6 +8,8 @@ from typing import Any
 
 from typer.core import TyperCommand
 
+from tacit.errors import InvalidInput
+
 EXAMPLES = {
     "install": "tacit install claude-code --dry-run",
     "init": "cd your-project && tacit init",
@@ -72,8 +74,6 @@ class PlainCommand(TyperCommand):
         try:
             return super().invoke(ctx)
         except Exception as error:
-            from tacit.errors import InvalidInput
-
             if isinstance(error, InvalidInput):
                 options = {p.name: p.opts[-1] for p in self.params if p.param_type_name == "option"}
                 error.message = name_options(error.message, options)

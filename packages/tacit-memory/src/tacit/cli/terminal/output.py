@@ -1,4 +1,7 @@
-"""Output of the command line: tables for people, JSON for programs, errors with hints, exit codes."""
+"""Output of the command line: tables for people, JSON for programs, errors with hints, exit codes.
+
+Every command imports this. So rich, which takes longer to load than most commands run, is loaded when something is printed for people.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,7 @@ import re
 import sys
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from typing import Any
-
-from rich.cells import cell_len
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+from typing import TYPE_CHECKING, Any
 
 from tacit.errors import (
     Conflict,
@@ -29,6 +27,9 @@ from tacit.errors import (
     SyncError,
     TacitError,
 )
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 EXIT_CODES: tuple[tuple[type[TacitError], int], ...] = (
     (InvalidInput, 3),
@@ -78,6 +79,8 @@ def strip_control_characters(text: str) -> str:
 
 def console(*, stderr: bool = False) -> Console:
     """Make a console for the present standard output or error. One is made for each use, because tests and pipes change the streams."""
+    from rich.console import Console
+
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() else PIPE_WIDTH
     return Console(file=stream, highlight=False, markup=False, emoji=False, soft_wrap=True, width=width)
@@ -88,6 +91,8 @@ def print_error(error: TacitError, *, as_json: bool) -> None:
     if as_json:
         print_problem(error.code, error.message, hint=error.hint)
         return
+    from rich.text import Text
+
     out = console(stderr=True)
     out.print(Text.assemble(("error", "red"), f" {strip_control_characters(error.message)}"))
     if error.hint:
@@ -101,6 +106,8 @@ def print_problem(code: str, message: str, *, hint: str = "") -> None:
 
 def print_warning(text: str) -> None:
     """Print a warning as one line on standard error."""
+    from rich.text import Text
+
     console(stderr=True).print(Text(f"! {strip_control_characters(text)}", style="yellow"))
 
 
@@ -114,6 +121,8 @@ def print_line(text: str = "", *, style: str = "", wrap: bool = True) -> None:
 
     On a terminal lines are broken between words, and what follows is indented as the line is. `wrap` False: for what is to be copied.
     """
+    from rich.text import Text
+
     out = console()
     lines = strip_control_characters(text).split("\n")
     if wrap and sys.stdout.isatty():
@@ -122,6 +131,8 @@ def print_line(text: str = "", *, style: str = "", wrap: bool = True) -> None:
 
 
 def _wrapped(line: str, width: int) -> list[str]:
+    from rich.cells import cell_len
+
     indent = len(line) - len(line.lstrip(" "))
     if cell_len(line) <= width or indent >= width // 2:
         return [line]
@@ -130,6 +141,8 @@ def _wrapped(line: str, width: int) -> list[str]:
 
 def _broken(text: str, width: int) -> list[str]:
     """Break a text between words into parts of at most `width` columns; a longer word stays whole."""
+    from rich.cells import cell_len
+
     parts: list[str] = [""]
     for word in re.findall(r"\S+\s*|\s+", text):
         if parts[-1] and cell_len(parts[-1]) + cell_len(word.rstrip()) > width:
@@ -144,6 +157,9 @@ def print_rows(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]
     if not body:
         print_line(empty)
         return
+    from rich.table import Table
+    from rich.text import Text
+
     if title:  # a line of its own: as a part of the table it would be broken to the table's width
         print_line(title, style="italic")
     out = console()
@@ -163,6 +179,8 @@ def print_rows(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]
 
 
 def _cell_width(cell: str) -> int:
+    from rich.cells import cell_len
+
     return max(map(cell_len, cell.split("\n")))
 
 
@@ -192,6 +210,9 @@ def _print_stacked(
     out: Console,
 ) -> None:
     """Print the short cells of each row in a line, and its long ones below; if there are several long ones, each with its column's name."""
+    from rich.cells import cell_len
+    from rich.text import Text
+
     beside = [at for at in range(len(columns)) if at not in below]
     last = beside[-1]
 

@@ -15,6 +15,7 @@ from collections.abc import Generator, Sequence
 from typing import TextIO
 
 from tacit.config.environment import variables
+from tacit.hosts.registry import in_agent_shell
 
 OPTION = "--no-pager"
 PAGED = frozenset({"config", "list", "recall", "sessions", "show", "status", "why", "why-not"})
@@ -60,8 +61,6 @@ def paged(arguments: Sequence[str]) -> Generator[None]:
 
 def _somebody_reads(out: TextIO) -> bool:
     """Whether a person at a terminal can leave a pager; an agent's shell would wait in it forever."""
-    from tacit.hosts.registry import in_agent_shell
-
     dumb = variables().get("TERM", "") == "dumb"
     return out.isatty() and sys.stdin.isatty() and not dumb and not in_agent_shell()
 

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import enum
+import json
 import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from tacit.cli.connection import ask
+from tacit.cli.context import current_context
 from tacit.cli.terminal.arguments import AsJson, Here
+from tacit.cli.terminal.interaction import Progress
+from tacit.cli.terminal.output import format_count, print_json, print_line, print_warning
+from tacit.errors import InvalidInput
 
 PARTIAL = (
     "This export does not prove to be yours, so every memory that is restricted or belongs to one session is left out."
@@ -48,10 +54,6 @@ def export(
 ) -> None:
     """Export memories. `tacit import` reads both formats."""
     from tacit.app.wiring import open_engine
-    from tacit.cli.context import current_context
-    from tacit.cli.terminal.interaction import Progress
-    from tacit.cli.terminal.output import print_json, print_line, print_warning
-    from tacit.errors import InvalidInput
     from tacit.model.memory import Speaker
 
     if as_json and output is None:
@@ -87,12 +89,6 @@ def export(
 
 
 def _export_teams(output: Path | None, *, as_json: bool) -> None:
-    import json
-
-    from tacit.cli.connection import ask
-    from tacit.cli.terminal.output import format_count, print_json, print_line
-    from tacit.errors import InvalidInput
-
     owned = ask("GET", "/v1/teams", {"view": "data"})["owned"]
     if output is None:
         print_json(owned)

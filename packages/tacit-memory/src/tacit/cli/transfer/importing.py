@@ -14,7 +14,22 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from tacit.cli.connection import ask, ask_all
+from tacit.cli.context import current_context
+from tacit.cli.maintenance.learn import offer_write_up
 from tacit.cli.terminal.arguments import AsJson, Here
+from tacit.cli.terminal.interaction import Progress, agreed
+from tacit.cli.terminal.output import (
+    SOME_PROBLEM,
+    format_count,
+    print_error,
+    print_json,
+    print_line,
+    print_rows,
+    shorten_line,
+)
+from tacit.config.environment import one_thread_for_arrays
+from tacit.errors import InvalidInput, NotFound
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -130,13 +145,9 @@ def import_(
         )
         return
     path = [Path(name) for name in what]
-    from tacit.config.environment import one_thread_for_arrays
-
     one_thread_for_arrays()  # before numpy is loaded
     from tacit.app.transfer.report import ImportOptions
     from tacit.app.wiring import open_engine
-    from tacit.cli.context import current_context
-    from tacit.cli.terminal.output import SOME_PROBLEM, print_json
 
     wanted = ImportOptions(
         tool=tool,
@@ -174,8 +185,6 @@ def _take_or_refuse(
     engine: Engine, path: Path, cwd: str, options: ImportOptions, *, alone: bool, quiet: bool
 ) -> dict[str, object]:
     """Import one path and return its report. If it is one of several, its error becomes a part of the report and the others are still imported."""
-    from tacit.errors import InvalidInput, NotFound
-
     try:
         report = _take(engine, path, cwd, options, quiet=quiet)
     except (InvalidInput, NotFound) as error:
@@ -188,17 +197,12 @@ def _take_or_refuse(
 
 
 def _folder(project: Path | None) -> str:
-    from tacit.errors import InvalidInput
-
     if project is not None and not project.is_dir():
         raise InvalidInput(f"There is no folder {project}.", hint="Name an existing folder with --project.")
     return str(project.absolute()) if project is not None else ""
 
 
 def _take(engine: Engine, path: Path, cwd: str, options: ImportOptions, *, quiet: bool) -> ImportReport:
-    from tacit.cli.context import current_context
-    from tacit.cli.terminal.interaction import Progress, agreed
-
     if not options.vouched and current_context().user_speaks and engine.transfer.speaks_for_user(path):
         question = f"{path.name} speaks in your name. Do its statements count as your own words?"
         options = replace(options, vouched=agreed(question, yes=False, unattended=False))
@@ -224,7 +228,6 @@ def _take(engine: Engine, path: Path, cwd: str, options: ImportOptions, *, quiet
 def _refused(path: Path, error: TacitError, *, dry_run: bool, quiet: bool) -> dict[str, object]:
     """Print the error of a file that could not be read, and return its report."""
     from tacit.app.transfer.report import ImportReport
-    from tacit.cli.terminal.output import print_error
 
     if not quiet:
         print_error(error, as_json=False)
@@ -238,8 +241,6 @@ def _json(report: ImportReport, path: Path) -> dict[str, object]:
 
 
 def _print_report(report: ImportReport) -> None:
-    from tacit.cli.terminal.output import format_count, print_line, print_rows
-
     counts = dict(report.counts)
     for sort, (sign, style, _) in SIGNS.items():
         if sort == "unchanged":
@@ -261,8 +262,6 @@ def _print_report(report: ImportReport) -> None:
 
 
 def _show(line: ImportLine, sign: str, style: str) -> None:
-    from tacit.cli.terminal.output import print_line, shorten_line
-
     words = shorten_line(" ".join(line.text.split()), 100)
     if line.action == "edit" and line.before:
         print_line(f"- {shorten_line(' '.join(line.before.split()), 100)}", style="red")
@@ -287,10 +286,6 @@ def _import_transcripts(
     cwd: Path,
     as_json: bool,
 ) -> None:
-    from tacit.cli.connection import ask, ask_all
-    from tacit.cli.maintenance.learn import offer_write_up
-    from tacit.cli.terminal.output import SOME_PROBLEM, print_json
-
     body: dict[str, object] = {"host": host, "since_ms": options["since_ms"]}
     folder = str(cwd.absolute())
     paths = [str(file.absolute()) for file in path]
@@ -316,8 +311,6 @@ def _import_transcripts(
 
 
 def _moment(day: str) -> int:
-    from tacit.errors import InvalidInput
-
     if not day:
         return 0
     try:
@@ -328,9 +321,6 @@ def _moment(day: str) -> int:
 
 
 def _import(infos: list[dict[str, Any]], options: dict[str, object], *, quiet: bool) -> dict[str, Any]:
-    from tacit.cli.connection import ask
-    from tacit.cli.terminal.interaction import Progress
-
     totals: Counter[str] = Counter(dict.fromkeys(COUNTED, 0))
     files: list[dict[str, Any]] = []
     with Progress("reading transcripts", quiet=quiet) as progress:
@@ -343,8 +333,6 @@ def _import(infos: list[dict[str, Any]], options: dict[str, object], *, quiet: b
 
 
 def _print_learned(report: dict[str, Any], *, dry_run: bool, host: str) -> None:
-    from tacit.cli.terminal.output import format_count, print_line, print_rows
-
     by_host: dict[str, Counter[str]] = {}
     for file in report["files"]:
         if file["sessions"]:
