@@ -123,7 +123,7 @@ def allow_writing(sandbox, name):
         f"    model: {opencode_probe.PROVIDER}/{opencode_probe.SMALL_MODEL}\n" if name == "opencode" else ""
     )
     sandbox.configure(
-        f"capture:\n  extractor:\n    provider: {name}\n{model}    least_chars: 0\n    quiet_minutes: 0\n"
+        f"capture:\n  extractor:\n    provider: {name}\n{model}    least_chars: 0\n"
     )
     sandbox.remember(OLD, kind="decision")
     structured = CallTool(name="StructuredOutput", input=WRITTEN)

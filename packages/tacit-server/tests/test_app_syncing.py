@@ -143,7 +143,7 @@ def test_a_new_phrase_is_shown_even_if_the_first_answer_was_lost(syncing, server
         syncing.rotate()
     with pytest.raises(SyncError, match="begun") as refused:  # nothing leaves with either secret meanwhile
         syncing.run()
-    assert "tacit key rotate" in refused.value.hint
+    assert "tacit devices rotate" in refused.value.hint
     server.lost = False
     new = syncing.rotate().phrase
     after = syncing._membership()

@@ -63,7 +63,7 @@ def own_home(tmp_path_factory):
         JUDGE_SPENDING.write(store, spent)
     finally:
         engine.close()
-    judge = "provider: openai, endpoint: http://127.0.0.1:9/v1, price_in: 2.0, price_out: 10.0"
+    judge = "provider: openai, endpoint: http://127.0.0.1:9/v1, price: 2/10"
     (home / "config.yaml").write_text(f"recall: {{judge: {{{judge}}}}}\n")
     with served(home) as place:
         yield place

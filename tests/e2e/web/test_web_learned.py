@@ -26,7 +26,7 @@ capture:
     provider: fake
     least_chars: 0
 recall:
-  nudge: "on"
+  tell_memory_add: "on"
 """
 TEACHES = (
     "We agreed with the platform team that invoices over ten thousand need a second approval, so the exporter splits them.\n"

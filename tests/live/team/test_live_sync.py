@@ -107,7 +107,7 @@ def test_a_new_phrase_keeps_the_account_and_lets_the_other_machine_in_again(live
     laptop, desktop = pair(live, site)
     laptop.remember(STATEMENT, kind="decision", when="")
     wait_for(lambda: STATEMENT in desktop.contents(), timeout_s=30)
-    done = laptop.ask("key", "rotate", "--yes")["login"]
+    done = laptop.ask("devices", "rotate", "--yes")["login"]
     assert "revoked" in desktop.said("devices", "sync", code=11)
     desktop.remember("Releases go out on Thursdays.", kind="decision", when="")
     desktop.tacit("logout", "--yes")

@@ -90,7 +90,7 @@ function Model({ told, title, sub, section, children }: { told: ExtractorStatus 
       </table>
       {unknown && (
         <p className="sub">
-          Set <Code>{section}.price_in</Code> and <Code>price_out</Code>, and each day shows what it cost.
+          Set <Code>{section}.price</Code>, and each day shows what it cost.
         </p>
       )}
       <dl className="facts">

@@ -55,8 +55,7 @@ export const GROUPS: readonly Group[] = [
       { key: "capture.extractor.endpoint", question: "Where is its server?", cost: "" },
       { key: "capture.extractor.api_key_env", question: "Which variable holds the key?", cost: "The key itself is never stored." },
       { key: "capture.extractor.tokens_per_day", question: "At most how many tokens a day?", cost: "What a day has cost stands on Home." },
-      { key: "capture.extractor.price_in", question: "What does a million input tokens cost?", cost: "With both prices, Home shows money too." },
-      { key: "capture.extractor.price_out", question: "What does a million output tokens cost?", cost: "" },
+      { key: "capture.extractor.price", question: "What do a million tokens cost, in/out?", cost: "Such as 0.25/2. Then Home shows money too." },
     ],
   },
   {
@@ -68,8 +67,7 @@ export const GROUPS: readonly Group[] = [
       { key: "recall.judge.model", question: "What is the model called?", cost: "It has to be fast." },
       { key: "recall.judge.endpoint", question: "Where is its server?", cost: "" },
       { key: "recall.judge.tokens_per_day", question: "At most how many tokens a day?", cost: "What a day has cost stands on Home." },
-      { key: "recall.judge.price_in", question: "What does a million input tokens cost?", cost: "With both prices, Home shows money too." },
-      { key: "recall.judge.price_out", question: "What does a million output tokens cost?", cost: "" },
+      { key: "recall.judge.price", question: "What do a million tokens cost, in/out?", cost: "Such as 0.25/2. Then Home shows money too." },
     ],
   },
   {

@@ -15,7 +15,7 @@ import numpy as np
 from tacit import __version__
 from tacit.app.evidence import looked_at
 from tacit.app.values import EngineStatus, ExtractorStatus, ModelDay, NamingStatus, Parts
-from tacit.config.settings import Settings, WriterSettings
+from tacit.config.settings import Settings, WriterSettings, prices_of
 from tacit.model.signal import (
     Compacting,
     MessageEnded,
@@ -183,14 +183,15 @@ def status_of(parts: Parts, *, settings: Settings, sessions_cached: int) -> Engi
 
 def _days(spent: Spending, of: WriterSettings) -> tuple[ModelDay, ...]:
     """Return what a model took on each day, with its cost by the prices in the settings."""
+    prices = prices_of(of.price)
     return tuple(
         ModelDay(
             day=one.day,
             tokens=one.tokens,
             tokens_out=one.tokens_out,
             cost=None
-            if of.price_in is None or of.price_out is None
-            else round((one.tokens * of.price_in + one.tokens_out * of.price_out) / 1_000_000, 6),
+            if prices is None
+            else round((one.tokens * prices[0] + one.tokens_out * prices[1]) / 1_000_000, 6),
         )
         for one in spent.days
     )

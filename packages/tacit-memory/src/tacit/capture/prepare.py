@@ -179,7 +179,7 @@ class Preparer:
         return replace(
             self,
             by_kind=settings.importance,
-            by_words=settings.importance_by_words,
+            by_words=settings.patterns == "typed",
             accept_from=settings.auto_accept,
             branches=settings.branches,
         )

@@ -100,7 +100,7 @@ app = typer.Typer(
     cls=GroupedCommands,
     help="Tacit gives a coding agent a memory that works without being asked.",
     epilog="All take --json and --help, which ends with an example. Further commands: "
-    "backup, restore, stop, mcp, token, login, logout, devices, key, get, proxy, eval. "
+    "backup, restore, stop, mcp, token, login, logout, devices, get, proxy, eval. "
     "Off for a prompt: `#notacit` in it; for a session: `tacit sessions --mute`; "
     "for a project: `tacit config set recall.enabled false --project`.",
     no_args_is_help=True,
@@ -176,7 +176,6 @@ _FURTHER: dict[str, Any] = {
     "login": sync.login,
     "logout": sync.logout,
     "devices": sync.devices,
-    "key": sync.key,
     "get": memories.get,
 }
 """The commands that `--help` leaves out so that it fits one screen; the reference and `man tacit` have them."""

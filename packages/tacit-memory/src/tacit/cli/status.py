@@ -613,7 +613,7 @@ def _cost(model: dict[str, Any]) -> str:
     """Return what a model cost today and on all days on record, by the prices in the settings."""
     costs = [day["cost"] for day in model["days"]]
     if None in costs:
-        return ", cost not known (set price_in and price_out beside its name)"
+        return ", cost not known (set `price` beside its name)"
     today = model["days"][0]["cost"] if model["tokens"] or model["tokens_out"] else 0
     return f", cost {today:.4f} today, {sum(costs):.4f} in {len(costs)} days" if costs else ""
 

@@ -1,4 +1,4 @@
-"""Commands for one memory on several machines: login logout devices key.
+"""Commands for one memory on several machines: login logout devices.
 
 In: arguments. Out: what the daemon answered. The recovery phrase is printed once and asked for without echo.
 """
@@ -138,20 +138,7 @@ def _print_phrase(phrase: str) -> None:
         print_line(f"\n    {phrase}\n", style="bold")
 
 
-def key(
-    action: Annotated[
-        str, typer.Argument(metavar="rotate", help="rotate: make a new recovery phrase.", show_default=False)
-    ],
-    yes: Yes = False,
-    as_json: AsJson = False,
-) -> None:
-    """Make a new recovery phrase, after you lost the old one or a device. Your account, roles and teams stay.
-
-    The server deletes what was encrypted with the old phrase, and refuses your other devices until they log in again with the new one. This device
-    sends everything once more.
-    """
-    if action != "rotate":
-        raise typer.BadParameter(f"{action!r} is not rotate.")
+def _make_new_phrase(*, yes: bool, as_json: bool) -> None:
     confirm("Make a new recovery phrase and log out all your other devices?", yes=yes, default=False)
     done = ask("POST", "/v1/sync/devices", {"new_secret": True})
     if as_json:
@@ -250,9 +237,9 @@ def devices(
     action: Annotated[
         str,
         typer.Argument(
-            metavar="[list|sync|invite|revoke]",
+            metavar="[list|sync|invite|revoke|rotate]",
             help="list: also what each has not taken over yet; sync does now what the daemon does by itself as soon as something changed; invite makes a code with which one more may log in, once and within seven days; "
-            "revoke: it can no longer sync, and keeps what it holds.",
+            "revoke: it can no longer sync, and keeps what it holds; rotate makes a new recovery phrase, after you lost the old one or a device.",
         ),
     ] = "list",
     device: Annotated[
@@ -264,10 +251,14 @@ def devices(
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
-    """The devices that share this memory."""
+    """The devices that share this memory.
+
+    With a new recovery phrase your account, roles and teams stay. The server deletes what was encrypted with the old phrase, and refuses your other
+    devices until they log in again with the new one. This device sends everything once more.
+    """
     from tacit.model.memory import day
 
-    if action in ("list", "sync", "invite", "revoke") and (action == "revoke") is not bool(device):
+    if action in ("list", "sync", "invite", "revoke", "rotate") and (action == "revoke") is not bool(device):
         raise typer.BadParameter("Name a device to revoke; the other actions take none.")
     match action:
         case "list":
@@ -286,8 +277,10 @@ def devices(
             which = f"{found['name']} (key {found['device'][:12]}, last synced {day(found['seen_at_ms'])})"
             confirm(f"Refuse the device {which} from now on?", yes=yes, default=False)
             _print(ask("POST", "/v1/sync/devices", {"revoked": device}), as_json=as_json)
+        case "rotate":
+            _make_new_phrase(yes=yes, as_json=as_json)
         case _:
-            raise typer.BadParameter(f"{action!r} is none of list, sync, invite, revoke.")
+            raise typer.BadParameter(f"{action!r} is none of list, sync, invite, revoke, rotate.")
 
 
 def _print(listed: dict[str, Any], *, as_json: bool) -> None:

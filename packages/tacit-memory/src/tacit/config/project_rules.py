@@ -45,7 +45,6 @@ ALLOWED: Mapping[str, Bound] = {
     "privacy.deny": "more",
     "privacy.emails": "turn_on",
     "privacy.incognito": "turn_on",
-    "retention.traces": "lower",
     "retention.trace_days": "lower",
     "project.share_preferences": "turn_off",
     "project.link": "subset",

@@ -76,7 +76,6 @@ class RerankerSettings(Section):
     """A second-stage model of your own that reads the prompt and a memory together. It is optional."""
 
     model: str = Field(default="", description="folder of a cross-encoder exported to ONNX; empty = none")
-    least: float = Field(default=0.1, ge=0.0, le=1.0, description="least probability of an injected memory")
 
 
 class WriterSettings(Section):
@@ -102,19 +101,12 @@ class WriterSettings(Section):
         default=120_000, ge=10, le=600_000, description="milliseconds for one answer, including retries"
     )
     tokens_per_day: int = Field(default=200_000, ge=0, description="most input tokens on one day")
-    price_in: float | None = Field(
-        default=None, ge=0.0, description="price of a million input tokens; null = not known"
-    )
-    price_out: float | None = Field(
-        default=None, ge=0.0, description="price of a million output tokens; null = not known"
+    price: str = Field(
+        default="",
+        description="prices of a million tokens, INPUT/OUTPUT, such as 0.25/2; empty = not known",
     )
     tokens_per_session: int = Field(
         default=12_000, ge=3_000, le=200_000, description="most input tokens for one session on one day"
-    )
-    quiet_minutes: float = Field(
-        default=30.0,
-        ge=0.0,
-        description="minutes of silence after which an open session is written up",
     )
     least_chars: int = Field(
         default=2000,
@@ -126,6 +118,12 @@ class WriterSettings(Section):
     @classmethod
     def _is_address(cls, endpoint: str) -> str:
         return checked_address(endpoint)
+
+    @field_validator("price")
+    @classmethod
+    def _is_price(cls, price: str) -> str:
+        prices_of(price)
+        return price
 
 
 class _NamingModel(Section):
@@ -148,17 +146,21 @@ class _NamingModel(Section):
         description="name of the variable that holds the key; empty = the provider's usual one; unused by command lines",
     )
     tokens_per_day: int = Field(default=300_000, ge=0, description="most input tokens on one day")
-    price_in: float | None = Field(
-        default=None, ge=0.0, description="price of a million input tokens; null = not known"
-    )
-    price_out: float | None = Field(
-        default=None, ge=0.0, description="price of a million output tokens; null = not known"
+    price: str = Field(
+        default="",
+        description="prices of a million tokens, INPUT/OUTPUT, such as 0.25/2; empty = not known",
     )
 
     @field_validator("endpoint")
     @classmethod
     def _is_address(cls, endpoint: str) -> str:
         return checked_address(endpoint)
+
+    @field_validator("price")
+    @classmethod
+    def _is_price(cls, price: str) -> str:
+        prices_of(price)
+        return price
 
 
 class AnticipateSettings(_NamingModel):
@@ -189,9 +191,6 @@ class JudgeSettings(_NamingModel):
         le=1.0,
         description="a prompt gets nothing unless the model names one memory with at least this probability",
     )
-    least: float = Field(
-        default=0.3, ge=0.0, le=1.0, description="least probability of the memories that come with it"
-    )
 
     def as_writer(self) -> WriterSettings:
         """Return the settings of the writer that asks this model. Its timeout is twice the deadline, so that a late answer's cost is still counted."""
@@ -206,8 +205,7 @@ def _as_writer(provider: str, model: _NamingModel, *, timeout_ms: int) -> Writer
         api_key_env=model.api_key_env,
         timeout_ms=timeout_ms,
         tokens_per_day=model.tokens_per_day,
-        price_in=model.price_in,
-        price_out=model.price_out,
+        price=model.price,
     )
 
 
@@ -220,6 +218,20 @@ def checked_address(endpoint: str) -> str:
     if endpoint and not re.match(r"https?://[^/\s]", endpoint):
         raise ValueError("an address such as http://localhost:11434/v1")
     return endpoint
+
+
+def prices_of(text: str) -> tuple[float, float] | None:
+    """Return the prices of a million input and a million output tokens that `text` names as INPUT/OUTPUT; None = it is empty.
+
+    Raises:
+        ValueError: if `text` is neither.
+    """
+    if not text:
+        return None
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*/\s*(\d+(?:\.\d+)?)\s*", text)
+    if found is None:
+        raise ValueError("two prices such as 0.25/2: of a million input tokens and of a million output tokens")
+    return float(found[1]), float(found[2])
 
 
 Offer = Literal["auto", "on", "off"]
@@ -273,11 +285,7 @@ class RecallSettings(Section):
     )
     tell_memory_add: Offer = Field(
         default="auto",
-        description="whether a line in the start block says that the agent may store things with memory_add; auto = if its host listed Tacit's tools",
-    )
-    nudge: Offer = Field(
-        default="auto",
-        description="whether a block after five messages without a note reminds the agent of memory_add; auto = as above",
+        description="whether a line in the start block says that the agent may store things with memory_add, and a block after five messages without a note reminds it; auto = if its host listed Tacit's tools",
     )
     subagents: dict[str, AgentPolicy] = Field(
         default_factory=dict,
@@ -332,13 +340,9 @@ class CaptureSettings(Section):
         default_factory=dict,
         description="kind -> importance of its statements; a kind that is not named has its own",
     )
-    importance_by_words: bool = Field(
-        default=False,
-        description="a statement counts for more if it was stated outright, names several files, or stresses itself (`always`, `must`)",
-    )
     patterns: Literal["none", "typed"] = Field(
         default="none",
-        description="the preset whose patterns also find sentences of agent and user that no mark makes a statement; they become an agent's own notes",
+        description="the preset whose patterns also find sentences of agent and user that no mark makes a statement; they become an agent's own notes; with `typed` a statement also counts for more if it was stated outright, names several files, or stresses itself (`always`, `must`)",
     )
     auto_accept: float = Field(
         default=0.42,
@@ -417,11 +421,16 @@ class PrivacySettings(Section):
         return patterns
 
 
+MOST_TRACES = 2000
+"""The most traces that a store keeps; older ones go."""
+
+
 class RetentionSettings(Section):
     """How long session records are kept. Your statements are kept until you forget them."""
 
-    traces: int = Field(default=2000, ge=0, description="most traces kept")
-    trace_days: float = Field(default=30.0, gt=0.0, description="days a trace is kept")
+    trace_days: float = Field(
+        default=30.0, gt=0.0, description="days a trace is kept; only the newest 2,000 are kept"
+    )
 
 
 class BackupSettings(Section):

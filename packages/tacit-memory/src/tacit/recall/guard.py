@@ -209,6 +209,8 @@ def _words(path: str, changed_ms: int) -> frozenset[str]:
 ASKED_CHARS = 1000
 CANDIDATES = 8
 """Most candidates that the model reads; each is a forward pass."""
+LEAST_READ = 0.1
+"""Least probability of a memory that the model read; below it the memory is left out."""
 Scores = dict[str, float]
 
 
@@ -259,7 +261,7 @@ def read_again(tools: Tools, state: RecallState) -> Outcome[RecallState]:
         state.query,
         state.reached if state.reached is not None else state.scored or (),
         model=tools.reranker,
-        least=state.settings.reranker.least,
+        least=LEAST_READ,
         threshold=state.threshold,
         remaining_ms=state.context.remaining_ms,
     )

@@ -143,7 +143,7 @@ def with_usage(judged: Judgment, memory: Memory, rates: UseRates) -> Judgment:
 # judged calls with such answers).
 #
 # At the prompt: relevance is the model's probability for what it named, and nothing for the others. Where it is sure of one memory at
-# least (`recall.judge.sure`), those of at least `recall.judge.least` are handed over; else silence.
+# least (`recall.judge.sure`), those of at least `LEAST_BESIDE` are handed over; else silence.
 
 LEAST_LOCAL = 0.005
 LEAST_ARMED = 0.02
@@ -151,6 +151,8 @@ MOST_CERTAIN = 0.995
 USUAL_ARMED = 0.25
 """About the mean probability that a memory is armed with."""
 MOST_GAIN = 3.0
+LEAST_BESIDE = 0.3
+"""Least probability of the memories that come with one of which a model at the prompt is sure."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,8 +217,9 @@ def _with_more_odds(relevance: float, probability: float) -> float:
 
 
 def judge_threshold(chances: Mapping[str, float], settings: JudgeSettings) -> float:
-    """Return the threshold where a model at the prompt decides: `least` if it is sure of one memory at least, else `sure`."""
-    return settings.least if max(chances.values(), default=0.0) >= settings.sure else settings.sure
+    """Return the threshold where a model at the prompt decides: `LEAST_BESIDE` if it is sure of one memory at least, else `sure`."""
+    sure = max(chances.values(), default=0.0) >= settings.sure
+    return min(LEAST_BESIDE, settings.sure) if sure else settings.sure
 
 
 ARMED = "armed"

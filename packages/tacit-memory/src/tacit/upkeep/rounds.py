@@ -25,7 +25,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from tacit.config.settings import RetentionSettings
+from tacit.config.settings import MOST_TRACES, RetentionSettings
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Change, Merge, Retire
 from tacit.model.kinds import DIGEST, KindRegistry
@@ -317,7 +317,7 @@ class RetentionCounts:
 
 
 def apply_retention(store: Store, settings: RetentionSettings, *, clock: Clock) -> RetentionCounts:
-    """Delete traces beyond the limits of `settings` and session records older than `SESSION_DAYS`, with their named values; never memories.
+    """Delete traces older than `settings` says, those beyond the newest `MOST_TRACES`, and session records older than `SESSION_DAYS`, with their named values; never memories.
 
     Running it twice changes nothing more.
 
@@ -325,7 +325,7 @@ def apply_retention(store: Store, settings: RetentionSettings, *, clock: Clock) 
         StoreError: as the store.
     """
     now = clock.now_ms()
-    traces = store.prune_traces(before_ms=int(now - settings.trace_days * DAY_MS), keep=settings.traces)
+    traces = store.prune_traces(before_ms=int(now - settings.trace_days * DAY_MS), keep=MOST_TRACES)
     limit = now - SESSION_DAYS * DAY_MS
     stale = [state.key for state in store.list_sessions(limit=_SESSIONS) if state.last_signal_at_ms < limit]
     for key in stale:

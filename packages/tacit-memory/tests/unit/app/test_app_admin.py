@@ -26,7 +26,7 @@ from tacit.app.wiring import open_engine
 from tacit.backends.sqlite import SqliteStore
 from tacit.config.home import Home
 from tacit.config.overrides import SettingsTarget, set_values
-from tacit.config.settings import RetentionSettings
+from tacit.config.settings import MOST_TRACES, RetentionSettings
 from tacit.errors import InvalidInput, NotFound
 from tacit.model.memory import Speaker
 from tacit.model.pack import Surface
@@ -145,7 +145,7 @@ def test_charts_read_new_traces_alone_and_know_what_is_gone():
 
     store = Counting.temporary(clock=FakeClock(now_ms=0))
     store.save_session(SessionState(key=KEY), traces=[trace(f"trc_{n:04}", at_ms=n) for n in range(200)])
-    charts = Charts(store, retention=lambda: RetentionSettings(traces=300))
+    charts = Charts(store, retention=RetentionSettings)
     when = {"since_ms": 0, "until_ms": DAY_MS, "bucket_ms": DAY_MS}
     assert charts.series(**when).recalls == 200
     whole, store.asked = store.asked, 0
@@ -153,8 +153,10 @@ def test_charts_read_new_traces_alone_and_know_what_is_gone():
     assert charts.series(**when).recalls == 201
     assert store.asked < whole
     assert charts.series(**when).complete
-    few = Charts(store, retention=lambda: RetentionSettings(traces=200))
-    assert not few.series(since_ms=-DAY_MS, until_ms=DAY_MS, bucket_ms=DAY_MS).complete
+    store.save_session(
+        SessionState(key=KEY), traces=[trace(f"trc_more{n:04}", at_ms=n) for n in range(MOST_TRACES)]
+    )
+    assert not charts.series(since_ms=-DAY_MS, until_ms=DAY_MS, bucket_ms=DAY_MS).complete
 
 
 def test_the_last_verdict_holds_and_so_many_are_kept():

@@ -326,7 +326,7 @@ def test_the_budget_of_the_day_holds(open_day) -> None:
 
 
 def test_each_day_tells_its_tokens_and_its_cost_once_the_prices_are_known(open_day) -> None:
-    priced = {"price_in": 2.0, "price_out": 10.0}
+    priced = {"price": "2/10"}
     for prices, costs in (({}, [None, None]), (priced, [0.0004, 0.002])):
         day = open_day(pause=FakeWriter([named(tokens=900), named(tokens=100)]), anticipate=prices)
         day.prompt("Build the exporter.")

@@ -123,7 +123,7 @@ def test_a_rule_that_waits_for_review_is_not_kept_and_a_secret_is_no_matter_for_
 
 
 def test_in_shadow_mode_nothing_is_said(tmp_path):
-    day = Day(tmp_path, nudge="on", shadow=True)
+    day = Day(tmp_path, tell_memory_add="on", shadow=True)
     day.start()
     day.prompt("remember this!!")
     assert day.prompt("and what is the weather like") == ""
@@ -145,7 +145,7 @@ def test_only_where_the_agent_has_our_tools(tmp_path):
 
 @pytest.mark.parametrize("setting", ["off", "on"])
 def test_the_settings_decide(tmp_path, setting):
-    day = Day(tmp_path, nudge=setting, tell_memory_add=setting, reinject_after=1)
+    day = Day(tmp_path, tell_memory_add=setting, reinject_after=1)
     day.remember()
     if setting == "off":
         day.engine.nudges.record_tools_listed("claude-code")

@@ -232,7 +232,7 @@ def test_what_was_there_before_a_writer_was_configured_is_not_compared():
 
 
 def test_statements_wait_until_it_is_quiet_or_many():
-    bench = Bench(fates(), fates(), quiet_minutes=30)
+    bench = Bench(fates(), fates())
     bench.add(OLD)
     bench.add(NEW)
     assert bench.compare(at_once=False) is None

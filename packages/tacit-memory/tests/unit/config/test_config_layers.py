@@ -225,7 +225,7 @@ def test_a_projects_file_restricts(home, tmp_path):
     root = write_project(
         tmp_path / "p",
         "recall: {shadow: true, budgets: {prompt: 100, start: 9000}, thresholds: {prompt: 0.9}, spaces: [lexical]}\n"
-        "capture: {enabled: false}\nprivacy: {incognito: true, deny: ['ACME-\\d+']}\nretention: {traces: 0}\n"
+        "capture: {enabled: false}\nprivacy: {incognito: true, deny: ['ACME-\\d+']}\nretention: {trace_days: 1}\n"
         "project: {share_preferences: false}\n",
     )
     report = read(home, root)
@@ -234,7 +234,7 @@ def test_a_projects_file_restricts(home, tmp_path):
     assert (got.recall.budgets.prompt, got.recall.budgets.start) == (100, 2000)
     assert got.recall.thresholds.prompt == 0.9
     assert got.recall.spaces == ("lexical",)
-    assert (got.capture.enabled, got.privacy.incognito, got.retention.traces) == (False, True, 0)
+    assert (got.capture.enabled, got.privacy.incognito, got.retention.trace_days) == (False, True, 1)
     assert got.privacy.deny == (r"ACME-\d+",)
     assert not got.project.share_preferences
     assert [(w.key, w.note) for w in report.warnings] == [("recall.budgets.start", True)]

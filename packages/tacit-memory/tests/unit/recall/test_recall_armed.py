@@ -100,7 +100,7 @@ def test_the_shipped_numbers_let_both_kinds_of_evidence_count() -> None:
 
 
 def test_the_judge_is_silent_unless_it_is_sure_of_one() -> None:
-    settings = JudgeSettings(sure=0.5, least=0.3)
+    settings = JudgeSettings(sure=0.5)
     assert judge_threshold({"a": 0.5, "b": 0.1}, settings) == 0.3
     assert judge_threshold({"a": 0.49}, settings) == 0.5
     assert judge_threshold({}, settings) == 0.5

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import samples
 from tacit.backends.sqlite import SqliteStore
-from tacit.config.settings import RetentionSettings
+from tacit.config.settings import MOST_TRACES, RetentionSettings
 from tacit.model.session import SessionKey, SessionState
 from tacit.model.trace import Trace
 from tacit.providers.clock import FakeClock
@@ -24,13 +24,13 @@ def test_old_and_surplus_records_go_once() -> None:
     for number, (name, days) in enumerate(ages.items()):
         state = SessionState(key=SessionKey(host="h", session_id=name), last_signal_at_ms=NOW - days * DAY_MS)
         store.save_session(state, traces=[trace(number, NOW - days * DAY_MS)])
-    for number in range(10, 15):
-        store.save_session(
-            SessionState(key=SessionKey(host="h", session_id="fresh"), last_signal_at_ms=NOW),
-            traces=[trace(number, NOW - number)],
-        )
-    settings = RetentionSettings(traces=4, trace_days=30)
+    store.save_session(
+        SessionState(key=SessionKey(host="h", session_id="fresh"), last_signal_at_ms=NOW),
+        traces=[trace(number, NOW - number) for number in range(10, 11 + MOST_TRACES)],
+    )
+    settings = RetentionSettings(trace_days=30)
     assert apply_retention(store, settings, clock=clock) == RetentionCounts(traces=3, sessions=1)
     assert [state.key.session_id for state in store.list_sessions(limit=10)] == ["fresh"]
-    assert [t.id for t in store.list_traces(limit=10)] == ["trc_10", "trc_11", "trc_12", "trc_13"]
+    assert [t.id for t in store.list_traces(limit=4)] == ["trc_10", "trc_11", "trc_12", "trc_13"]
+    assert store.stats().traces == MOST_TRACES
     assert apply_retention(store, settings, clock=clock) == RetentionCounts(traces=0, sessions=0)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from threading import Lock
 
 from tacit.app.reasons import cause_text, silence_text
-from tacit.config.settings import RetentionSettings
+from tacit.config.settings import MOST_TRACES, RetentionSettings
 from tacit.model.pack import Surface
 from tacit.model.trace import SilenceCause, Trace
 from tacit.ports.store import MemoryFilter, Store, TraceFilter
@@ -316,7 +316,7 @@ class Charts:
         totals = TOTALS.read(self._store)
         retention = self._retention()
         oldest = min((fact.at_ms for fact in facts), default=until_ms)
-        all_there = len(facts) < retention.traces and since_ms >= until_ms - retention.trace_days * DAY_MS
+        all_there = len(facts) < MOST_TRACES and since_ms >= until_ms - retention.trace_days * DAY_MS
         series = series_of(
             facts,
             VERDICTS.read(self._store),

@@ -372,7 +372,7 @@ class Syncing:
             if self._opened().fact(_ROTATING) is not None:
                 raise SyncError(
                     "A new recovery phrase was begun, and the server has not answered yet.",
-                    hint="`tacit key rotate` goes on with it, and shows the phrase.",
+                    hint="`tacit devices rotate` goes on with it, and shows the phrase.",
                 )
             change = self._parts.store.change()
             self._asked = server = self._server(member)

@@ -123,6 +123,8 @@ MOST_WAITING = 3
 LEAST_TOKENS = 2_500
 """With fewer tokens left for a session today, it is not sent."""
 
+QUIET_MS = 30 * 60_000
+"""After so long without a word an open session is written up, and what waits to be compared is compared."""
 TELLING_PROMPTS = 3
 """From this number of prompts on, a session is written up however short it is."""
 
@@ -289,7 +291,7 @@ class SessionWriter:
         return tuple(sorted(due, key=lambda session: (session.tries, -_newest_ms(session), str(session.key))))
 
     def _is_due(self, waiting: PendingSession, now_ms: int) -> bool:
-        over = waiting.ended or now_ms - waiting.updated_ms >= self._model.settings.quiet_minutes * 60_000
+        over = waiting.ended or now_ms - waiting.updated_ms >= QUIET_MS
         telling = waiting.prompts >= TELLING_PROMPTS or waiting.chars >= self._model.settings.least_chars
         tokens_left = self._left_for(waiting.key, now_ms)
         return over and waiting.spoken and telling and tokens_left >= LEAST_TOKENS and self._may_send(waiting)

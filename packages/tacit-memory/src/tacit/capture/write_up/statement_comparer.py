@@ -32,7 +32,7 @@ from tacit.capture.write_up.request import (
     object_schema,
     read_entries,
 )
-from tacit.capture.write_up.session_writer import WriterAccess, WriterResult
+from tacit.capture.write_up.session_writer import QUIET_MS, WriterAccess, WriterResult
 from tacit.errors import ProviderError
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Change, Contradict, Merge, Rewrite, Supersede
@@ -388,8 +388,7 @@ class StatementComparer:
     def _is_due(self, waiting: ComparisonQueue) -> bool:
         if not waiting.ids:
             return False
-        quiet_ms = self._model.settings.quiet_minutes * 60_000
-        return len(waiting.ids) >= MOST_COMPARED or self._clock.now_ms() - waiting.newest_ms >= quiet_ms
+        return len(waiting.ids) >= MOST_COMPARED or self._clock.now_ms() - waiting.newest_ms >= QUIET_MS
 
     # --- the request
 

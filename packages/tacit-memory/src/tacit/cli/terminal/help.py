@@ -47,7 +47,6 @@ EXAMPLES = {
     "token": "tacit token create nightly-job",
     "logout": "tacit logout",
     "devices": "tacit devices invite",
-    "key": "tacit key rotate",
     "get": "tacit get 3f8a2c1 9d02b7e",
 }
 """One command line for each command, as the end of its help page shows it. A test parses every one of them."""
