@@ -122,9 +122,7 @@ def allow_writing(sandbox, name):
     model = (
         f"    model: {opencode_probe.PROVIDER}/{opencode_probe.SMALL_MODEL}\n" if name == "opencode" else ""
     )
-    sandbox.configure(
-        f"capture:\n  extractor:\n    provider: {name}\n{model}    least_chars: 0\n"
-    )
+    sandbox.configure(f"capture:\n  extractor:\n    provider: {name}\n{model}    least_chars: 0\n")
     sandbox.remember(OLD, kind="decision")
     structured = CallTool(name="StructuredOutput", input=WRITTEN)
     answers = (structured, Say(text="done")) if name == "claude" else (Say(text=json.dumps(WRITTEN)),)

@@ -366,7 +366,12 @@ class Nudges:
         host = state.key.host
         if surface is Surface.START:
             return self.start_line(host, settings)
-        if surface not in NUDGED or machine or settings.shadow or not self.offers(settings.tell_memory_add, host):
+        if (
+            surface not in NUDGED
+            or machine
+            or settings.shadow
+            or not self.offers(settings.tell_memory_add, host)
+        ):
             return ""
         last = max(state.noted_turn, *state.reminded[-1:], 0)
         if state.unkept_turn > last:

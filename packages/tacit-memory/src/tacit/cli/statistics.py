@@ -82,7 +82,9 @@ def over_time(series: dict[str, Any]) -> None:
     print_rows("Over time", columns, rows, empty="No session asked the memory in this period.")
     print_line(feedback_text(series))
     if not series["complete"] and buckets:
-        print_line(f"There are no records from before {rows[0][0]} (retention.trace_days, at most 2,000 records).")
+        print_line(
+            f"There are no records from before {rows[0][0]} (retention.trace_days, at most 2,000 records)."
+        )
 
 
 def latency(series: dict[str, Any]) -> None:

@@ -230,7 +230,9 @@ def prices_of(text: str) -> tuple[float, float] | None:
         return None
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*/\s*(\d+(?:\.\d+)?)\s*", text)
     if found is None:
-        raise ValueError("two prices such as 0.25/2: of a million input tokens and of a million output tokens")
+        raise ValueError(
+            "two prices such as 0.25/2: of a million input tokens and of a million output tokens"
+        )
     return float(found[1]), float(found[2])
 
 
