@@ -15272,7 +15272,6 @@ export interface operations {
                      *             "reinject_after": 0,
                      *             "history_blocks": null,
                      *             "tell_memory_add": "auto",
-                     *             "nudge": "auto",
                      *             "subagents": {},
                      *             "blocking": false,
                      *             "deadline_ms": 400,
@@ -15378,8 +15377,7 @@ export interface operations {
                      *               }
                      *             },
                      *             "reranker": {
-                     *               "model": "",
-                     *               "least": 0.1
+                     *               "model": ""
                      *             },
                      *             "anticipate": {
                      *               "provider": "off",
@@ -15387,8 +15385,7 @@ export interface operations {
                      *               "endpoint": "",
                      *               "api_key_env": "",
                      *               "tokens_per_day": 300000,
-                     *               "price_in": null,
-                     *               "price_out": null
+                     *               "price": ""
                      *             },
                      *             "judge": {
                      *               "provider": "off",
@@ -15396,11 +15393,9 @@ export interface operations {
                      *               "endpoint": "",
                      *               "api_key_env": "",
                      *               "tokens_per_day": 300000,
-                     *               "price_in": null,
-                     *               "price_out": null,
+                     *               "price": "",
                      *               "deadline_ms": 1500,
-                     *               "sure": 0.42,
-                     *               "least": 0.3
+                     *               "sure": 0.42
                      *             }
                      *           },
                      *           "last_seen_ms": null
@@ -15473,7 +15468,6 @@ export interface operations {
                      *           "reinject_after": 0,
                      *           "history_blocks": null,
                      *           "tell_memory_add": "auto",
-                     *           "nudge": "auto",
                      *           "subagents": {},
                      *           "blocking": false,
                      *           "deadline_ms": 400,
@@ -15579,8 +15573,7 @@ export interface operations {
                      *             }
                      *           },
                      *           "reranker": {
-                     *             "model": "",
-                     *             "least": 0.1
+                     *             "model": ""
                      *           },
                      *           "anticipate": {
                      *             "provider": "off",
@@ -15588,8 +15581,7 @@ export interface operations {
                      *             "endpoint": "",
                      *             "api_key_env": "",
                      *             "tokens_per_day": 300000,
-                     *             "price_in": null,
-                     *             "price_out": null
+                     *             "price": ""
                      *           },
                      *           "judge": {
                      *             "provider": "off",
@@ -15597,11 +15589,9 @@ export interface operations {
                      *             "endpoint": "",
                      *             "api_key_env": "",
                      *             "tokens_per_day": 300000,
-                     *             "price_in": null,
-                     *             "price_out": null,
+                     *             "price": "",
                      *             "deadline_ms": 1500,
-                     *             "sure": 0.42,
-                     *             "least": 0.3
+                     *             "sure": 0.42
                      *           }
                      *         },
                      *         "last_seen_ms": null
@@ -16079,7 +16069,7 @@ export interface operations {
                      *         "handovers_pending": 0,
                      *         "vectors": 10,
                      *         "vectors_missing": 0,
-                     *         "size_bytes": 2472008,
+                     *         "size_bytes": 2533808,
                      *         "schema_version": 1
                      *       },
                      *       "embedder": "all-minilm-l6-v2-int8@1/384",
