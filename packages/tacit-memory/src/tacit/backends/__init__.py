@@ -1,1 +1,1 @@
-"""Stores: `sqlite` by default, `memory` for tests and trials. Both pass the same contract suites."""
+"""The store: one SQLite file. What any store shares stands here: what changes do to memories, and how values become text."""

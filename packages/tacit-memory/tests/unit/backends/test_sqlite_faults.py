@@ -13,7 +13,7 @@ import pytest
 from filelock import FileLock
 
 from samples import memory_named
-from tacit.backends.sqlite import SqliteStore, open_sqlite_store, restore, salvage
+from tacit.backends.sqlite import SqliteBackend, SqliteStore, open_sqlite_store
 from tacit.backends.sqlite import connection as connection_module
 from tacit.backends.sqlite.backend import inode_of
 from tacit.config.home import Home
@@ -53,7 +53,7 @@ def names(store: SqliteStore) -> list[str]:
 
 
 def salvaged(home: Home) -> Salvage:
-    done = salvage(home, CLOCK, inode=inode_of(home.database))
+    done = SqliteBackend().salvage(home, clock=CLOCK, file_id=inode_of(home.database))
     assert done is not None
     return done
 
@@ -109,7 +109,7 @@ class TestDamage:
         assert [Path(f"{place}-wal").read_bytes() for place in places] == [b"one log", b"two log"]
         home.database.unlink()
         with pytest.raises(NotFound):
-            salvage(home, CLOCK, inode=-1)
+            SqliteBackend().salvage(home, clock=CLOCK, file_id=-1)
 
     def test_a_store_that_was_moved_away_takes_no_more_writes(self, home: Home) -> None:
         store = filled(home)
@@ -284,7 +284,7 @@ class TestBackup:
         copy = (tmp_path / "copy.db").read_bytes()
         store.apply([Rewrite(memory=memory("mem_0", "changed since")), Add(memory=memory("mem_later"))])
         store.close()
-        aside = restore(tmp_path / "copy.db", home, CLOCK)
+        aside = SqliteBackend().restore(tmp_path / "copy.db", home, clock=CLOCK)
         assert aside is not None
         again = open_sqlite_store(home, clock=CLOCK)
         assert names(again) == ["mem_0"]
@@ -307,7 +307,7 @@ class TestBackup:
         store.backup(tmp_path / "copy.db")
         store.close()
         other = Home(tmp_path / "other")
-        assert restore(tmp_path / "copy.db", other, CLOCK) is None
+        assert SqliteBackend().restore(tmp_path / "copy.db", other, clock=CLOCK) is None
         again = open_sqlite_store(other, clock=CLOCK)
         assert names(again) == ["mem_0"]
         again.close()
@@ -330,7 +330,7 @@ class TestBackup:
             ("missing.db", NotFound),
         ):
             with pytest.raises(error):
-                restore(tmp_path / name, home, CLOCK)
+                SqliteBackend().restore(tmp_path / name, home, clock=CLOCK)
         again = open_sqlite_store(home, clock=CLOCK)
         assert len(names(again)) == 300
         again.close()

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from samples import memory_named
-from tacit.backends.sqlite import SqliteStore, open_sqlite_store, restore
+from tacit.backends.sqlite import SqliteBackend, SqliteStore, open_sqlite_store
 from tacit.backends.sqlite.memory_index import FOREVER, Rows
 from tacit.backends.sqlite.search import BY_ERROR
 from tacit.backends.sqlite.vector_index import (
@@ -70,7 +70,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def home(template: Path, tmp_path: Path) -> Home:
     made = Home(tmp_path / "home")
-    restore(template, made, CLOCK)
+    SqliteBackend().restore(template, made, clock=CLOCK)
     return made
 
 

@@ -16,7 +16,7 @@ import pytest
 
 import damage
 from samples import memory_named
-from tacit.backends.sqlite import open_sqlite_store, restore, salvage
+from tacit.backends.sqlite import SqliteBackend, open_sqlite_store
 from tacit.backends.sqlite.backend import inode_of
 from tacit.backends.sqlite.rebuilding import log_is_damaged
 from tacit.config.home import Home
@@ -117,7 +117,7 @@ def recovered(home: Home) -> Salvage | None:
             return None
     except StoreCorrupt:
         pass
-    return salvage(home, CLOCK, inode=inode)
+    return SqliteBackend().salvage(home, clock=CLOCK, file_id=inode)
 
 
 def survives(home: Home, before: damage.Rows, work: Path, what: str) -> Salvage | None:
@@ -221,7 +221,7 @@ def test_what_the_salvage_cannot_read_comes_from_the_newest_backup(tmp_path):
         # Both copies of one memory, its row and its history.
         if b"word5x" in content[number * damage.PAGE : (number + 1) * damage.PAGE]:
             damage.write(home.database, number * damage.PAGE, b"\xee" * damage.PAGE)
-    done = salvage(home, CLOCK, inode=inode_of(home.database))
+    done = SqliteBackend().salvage(home, clock=CLOCK, file_id=inode_of(home.database))
     assert done is not None
     assert done.from_backup > 0
     assert done.lost_count == 0
@@ -251,7 +251,7 @@ def test_a_purge_reaches_backups_and_quarantine_and_is_repeated_on_what_comes_ba
     store.backup(home.backups_dir / "tacit-000001-20231114T000000.db")
     store.close()
     damage.write(home.database, 9 * damage.PAGE, b"\xee" * damage.PAGE)
-    done = salvage(home, CLOCK, inode=inode_of(home.database))
+    done = SqliteBackend().salvage(home, clock=CLOCK, file_id=inode_of(home.database))
     assert done is not None
     assert b"quokka" in Path(done.aside).read_bytes()
 
@@ -265,10 +265,10 @@ def test_a_purge_reaches_backups_and_quarantine_and_is_repeated_on_what_comes_ba
     store.close()
     assert holding(home, b"quokka") == []
 
-    restore(unknown, home, CLOCK)
+    SqliteBackend().restore(unknown, home, clock=CLOCK)
     assert holding(home, b"quokka") == []
     damage.write(home.database, 9 * damage.PAGE, b"\xee" * damage.PAGE)
-    assert salvage(home, CLOCK, inode=inode_of(home.database)) is not None
+    assert SqliteBackend().salvage(home, clock=CLOCK, file_id=inode_of(home.database)) is not None
     assert holding(home, b"quokka") == []
     assert b"quokka" not in home.purge_log.read_bytes()
     assert home.purge_log.stat().st_mode & 0o077 == 0
@@ -321,11 +321,11 @@ def test_a_session_that_began_anew_after_its_purge_is_kept(tmp_path):
     store.rewrite_texts(lambda text, _: text, dry_run=False, gone=Removal(sessions=(key,)))
     store.save_session(SessionState(key=key, started_at_ms=2_000, last_signal_at_ms=2_000))
     store.close()
-    assert salvage(home, clock, inode=inode_of(home.database)) is not None
+    assert SqliteBackend().salvage(home, clock=clock, file_id=inode_of(home.database)) is not None
     store = open_sqlite_store(home, clock=clock)
     assert store.load_session(key) is not None
     store.close()
-    restore(tmp_path / "old.db", home, clock)
+    SqliteBackend().restore(tmp_path / "old.db", home, clock=clock)
     store = open_sqlite_store(home, clock=clock)
     assert store.load_session(key) is None
     store.close()
@@ -334,16 +334,16 @@ def test_a_session_that_began_anew_after_its_purge_is_kept(tmp_path):
 KILLED = """
 import sys
 from pathlib import Path
-from tacit.backends.sqlite import open_sqlite_store, restore, salvage
+from tacit.backends.sqlite import SqliteBackend, open_sqlite_store
 from tacit.backends.sqlite.backend import inode_of
 from tacit.config.home import Home
 from tacit.providers.clock import SystemClock
 what, home, other = sys.argv[1], Home(Path(sys.argv[2])), Path(sys.argv[3])
 print("go", flush=True)
 if what == "salvage":
-    salvage(home, SystemClock(), inode=inode_of(home.database))
+    SqliteBackend().salvage(home, clock=SystemClock(), file_id=inode_of(home.database))
 elif what == "restore":
-    restore(other, home, SystemClock())
+    SqliteBackend().restore(other, home, clock=SystemClock())
 else:
     open_sqlite_store(home, clock=SystemClock()).backup(home.backups_dir / "tacit-000001-20231114T000000.db")
 """
@@ -407,7 +407,7 @@ def test_a_file_that_does_not_fit_its_schema_is_damaged_and_recovered(home, stat
         raw.commit()
     with pytest.raises(StoreCorrupt):
         open_sqlite_store(home, clock=CLOCK)
-    assert salvage(home, CLOCK, inode=inode_of(home.database)) is not None
+    assert SqliteBackend().salvage(home, clock=CLOCK, file_id=inode_of(home.database)) is not None
     store = open_sqlite_store(home, clock=CLOCK)
     assert len(store.list_memories(MemoryFilter(), scope=EVERYONE, limit=1000)) == 90
     assert store.check() == ()
@@ -424,7 +424,7 @@ def test_a_missing_column_is_met_while_reading_and_recovered_at_the_next_start(h
     store.close()
     with pytest.raises(StoreCorrupt):
         open_sqlite_store(home, clock=CLOCK)
-    assert salvage(home, CLOCK, inode=inode_of(home.database)) is not None
+    assert SqliteBackend().salvage(home, clock=CLOCK, file_id=inode_of(home.database)) is not None
     store = open_sqlite_store(home, clock=CLOCK)
     assert len(store.list_sessions(limit=100)) == 25
     store.close()
@@ -471,5 +471,5 @@ def test_an_incomplete_backup_is_read_as_a_damaged_file(sound, tmp_path):
     with closing(sqlite3.connect(source)) as raw:
         raw.execute("DROP TABLE named_values")
         raw.execute("PRAGMA user_version = 1465806037")
-    restore(source, home, CLOCK)
+    SqliteBackend().restore(source, home, clock=CLOCK)
     assert_all_are_there(home)

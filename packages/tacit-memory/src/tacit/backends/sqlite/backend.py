@@ -45,9 +45,6 @@ _PARTS = ("-wal", "-shm", "")
 """The database file itself goes last: a crash in between leaves it where it is looked for."""
 
 
-# --- exchange ------------------------------------------------------------------------------------------------------
-
-
 def _partial(home: Home) -> Path:
     return home.root / f".{home.database.name}.part"
 
@@ -116,64 +113,6 @@ def _new_aside(home: Home, clock: Clock) -> Path:
         number += 1
 
 
-# --- salvage -------------------------------------------------------------------------------------------------------
-
-
-def salvage(home: Home, clock: Clock, *, inode: int) -> Salvage | None:
-    """Move the damaged database to quarantine, and put a new one in its place with every row that can be read; return the report.
-
-    Rows that only the newest automatic backup has are added from there. Purges that were made since are applied.
-
-    Args:
-        home: whose store it is.
-        clock: gives the time.
-        inode: of the file in which damage was met; None is returned where another process has exchanged it meanwhile.
-
-    Raises:
-        NotFound: if there is no database.
-        StoreError: if the new one cannot be written; then the old one stays where it is.
-    """
-    home.ensure()
-    with file_lock(home.lock_file, home.database):
-        _finish(home)
-        if not home.database.exists():
-            raise NotFound(f"There is no database {home.database}.")
-        if inode_of(home.database) != inode:
-            return None
-        partial = _partial(home)
-        remove_database(partial)
-        try:
-            purges = read_purges(home.purge_log)
-            log_cut = log_is_damaged(home.database)
-            found = read_damaged(home.database)
-            base = _newest_backup(home)
-            from_backup = write_rebuilt(found, partial, base=base)
-            apply_purges(partial, purges)
-            purged = {name for purge in purges for name in purge.gone.memories}
-            with closing(connect(partial)) as new:
-                recovered = {str(name) for (name,) in new.execute("SELECT id FROM memories")}
-                lost = sorted(found.known - recovered - purged)
-                report = Salvage(
-                    aside=str(_new_aside(home, clock)),
-                    at_ms=clock.now_ms(),
-                    recovered=len(recovered),
-                    from_backup=len(from_backup & recovered),
-                    lost=tuple(lost[:LOST_NAMED]),
-                    lost_count=len(lost),
-                    cut=log_cut or not found.whole,
-                )
-                new.execute(
-                    "INSERT OR REPLACE INTO named_values (name, value) VALUES (?, ?)",
-                    (DAMAGED_STORE.name(), DAMAGED_STORE.codec.write(report)),
-                )
-            _exchange(home, Path(report.aside))
-        except OSError as error:
-            raise write_error(error, home.database) from error
-        finally:
-            remove_database(partial)
-    return report
-
-
 def _newest_backup(home: Home) -> Path | None:
     """Return the newest automatic backup that is sound; None = there is none."""
     for path in home.automatic_backups():
@@ -189,71 +128,6 @@ def inode_of(path: Path) -> int:
         return path.stat().st_ino
     except OSError:
         return -1
-
-
-def needs_migration(home: Home) -> bool:
-    """Whether opening the store would migrate its schema; False if the file is missing or cannot be read."""
-    if not home.database.exists():
-        return False
-    try:
-        with closing(connect(home.database, read_only=True)) as connection:
-            return 0 < schema_version(connection) < newest_version()
-    except sqlite3.Error:
-        return False
-
-
-def back_up_file(home: Home, target: Path) -> bool:
-    """Copy the store's file, as it is before a migration, to `target`; return True.
-
-    Raises:
-        StoreError: if it cannot be read or written.
-    """
-    try:
-        with closing(connect(home.database, read_only=True)) as connection:
-            connection.execute("BEGIN")
-            return write_backup(connection, target)
-    except sqlite3.Error as error:
-        raise translate(error, home.database) from error
-
-
-# --- restore -------------------------------------------------------------------------------------------------------
-
-
-def restore(source: Path, home: Home, clock: Clock) -> Path | None:
-    """Make `source` the store of `home`; return where the former database went, if there was one.
-
-    `source` is a backup or a damaged database; it stays as it is. Nobody may have the store open.
-
-    Raises:
-        NotFound: if there is no such file.
-        NotABackup, StoreNewer, StoreError: if the file cannot become the store. The present store stays as it is.
-    """
-    whole = examine(source) is None
-    home.ensure()
-    partial = _partial(home)
-    with file_lock(home.lock_file, home.database):
-        _finish(home)
-        remove_database(partial)
-        try:
-            if whole:
-                copy_store(source, partial)
-            else:
-                write_rebuilt(read_damaged(source), partial, base=None)
-            apply_purges(partial, read_purges(home.purge_log))
-            with closing(connect(partial)) as copy:
-                copy.execute("DELETE FROM named_values WHERE name = ?", (DAMAGED_STORE.name(),))
-                _keep_copies(copy, home)
-                copy.execute("PRAGMA journal_mode = WAL").fetchone()
-            aside = _new_aside(home, clock)
-            former = home.database.exists()
-            _exchange(home, aside)
-        except sqlite3.Error as error:
-            raise translate(error, source) from error
-        except OSError as error:
-            raise write_error(error, home.database) from error
-        finally:
-            remove_database(partial)
-    return aside if former else None
 
 
 def _keep_copies(copy: sqlite3.Connection, home: Home) -> None:
@@ -286,47 +160,6 @@ def _present(home: Home) -> sqlite3.Connection | None:
         return None
 
 
-def examine(source: Path) -> int | None:
-    """Check whether the file `source` can become the store; changes nothing.
-
-    Returns:
-        None for a sound backup, else how many memories can be read of the damaged file.
-
-    Raises:
-        NotFound: if there is no such file.
-        NotABackup, StoreNewer, StoreError: if the file cannot become the store.
-    """
-    if not source.is_file():
-        raise NotFound(
-            f"There is no backup {source}.",
-            hint="Name a file that `tacit backup` wrote.",
-        )
-    try:
-        with closing(connect(source, read_only=True)) as opened:
-            version = schema_version(opened)
-    except sqlite3.Error:
-        version = 0
-    if version > newest_version() and is_possible_version(version):
-        raise StoreNewer(
-            f"The backup {source} has schema {version}; this Tacit knows up to {newest_version()}.",
-            hint=UPGRADE,
-        )
-    try:
-        if is_sound(source) and not log_is_damaged(source):
-            return None
-        found = read_damaged(source)
-    except OSError as error:
-        raise StoreError(
-            f"{source} cannot be read: {error.strerror or error}.", hint="Choose another file."
-        ) from error
-    if found.empty:
-        raise NotABackup(
-            f"{source} cannot be read as a backup: nothing of a Tacit store was found in it.",
-            hint="Choose a file that `tacit backup` wrote.",
-        )
-    return len(found.versions)
-
-
 class SqliteBackend:
     """The SQLite store as a `StoreBackend`: opens, salvages and restores the database file of a home."""
 
@@ -335,32 +168,165 @@ class SqliteBackend:
         return open_sqlite_store(home, clock=clock)
 
     def needs_migration(self, home: Home) -> bool:
-        """Whether `open` would migrate the store's schema; False if the file is missing or cannot be read."""
-        return needs_migration(home)
+        """Whether opening the store would migrate its schema; False if the file is missing or cannot be read."""
+        if not home.database.exists():
+            return False
+        try:
+            with closing(connect(home.database, read_only=True)) as connection:
+                return 0 < schema_version(connection) < newest_version()
+        except sqlite3.Error:
+            return False
 
     def back_up(self, home: Home, target: Path) -> bool:
-        """Copy the store, which nobody has opened or migrated yet, to `target`; return False if that was interrupted."""
-        return back_up_file(home, target)
+        """Copy the store's file, as it is before a migration, to `target`; return True.
+
+        Raises:
+            StoreError: if it cannot be read or written.
+        """
+        try:
+            with closing(connect(home.database, read_only=True)) as connection:
+                connection.execute("BEGIN")
+                return write_backup(connection, target)
+        except sqlite3.Error as error:
+            raise translate(error, home.database) from error
 
     def file_id(self, home: Home) -> int:
         """Return the inode of the database file; see `StoreBackend.file_id`."""
         return inode_of(home.database)
 
-    def salvage(self, home: Home, *, clock: Clock, file_id: int) -> Salvage | None:
-        """Move the damaged database to quarantine and put a new one with every readable row in its place; return the report."""
-        return salvage(home, clock, inode=file_id)
-
     def suspects_damage(self, home: Home) -> bool:
         """Whether damage was found since the store was opened. Cheap: called for every `status`."""
         return damage_marker(home.database).exists()
 
+    def salvage(self, home: Home, *, clock: Clock, file_id: int) -> Salvage | None:
+        """Move the damaged database to quarantine, and put a new one in its place with every row that can be read; return the report.
+
+        Rows that only the newest automatic backup has are added from there. Purges that were made since are applied.
+
+        Args:
+            home: whose store it is.
+            clock: gives the time.
+            file_id: of the file in which damage was met; None is returned where another process has exchanged it meanwhile.
+
+        Raises:
+            NotFound: if there is no database.
+            StoreError: if the new one cannot be written; then the old one stays where it is.
+        """
+        home.ensure()
+        with file_lock(home.lock_file, home.database):
+            _finish(home)
+            if not home.database.exists():
+                raise NotFound(f"There is no database {home.database}.")
+            if inode_of(home.database) != file_id:
+                return None
+            partial = _partial(home)
+            remove_database(partial)
+            try:
+                purges = read_purges(home.purge_log)
+                log_cut = log_is_damaged(home.database)
+                found = read_damaged(home.database)
+                base = _newest_backup(home)
+                from_backup = write_rebuilt(found, partial, base=base)
+                apply_purges(partial, purges)
+                purged = {name for purge in purges for name in purge.gone.memories}
+                with closing(connect(partial)) as new:
+                    recovered = {str(name) for (name,) in new.execute("SELECT id FROM memories")}
+                    lost = sorted(found.known - recovered - purged)
+                    report = Salvage(
+                        aside=str(_new_aside(home, clock)),
+                        at_ms=clock.now_ms(),
+                        recovered=len(recovered),
+                        from_backup=len(from_backup & recovered),
+                        lost=tuple(lost[:LOST_NAMED]),
+                        lost_count=len(lost),
+                        cut=log_cut or not found.whole,
+                    )
+                    new.execute(
+                        "INSERT OR REPLACE INTO named_values (name, value) VALUES (?, ?)",
+                        (DAMAGED_STORE.name(), DAMAGED_STORE.codec.write(report)),
+                    )
+                _exchange(home, Path(report.aside))
+            except OSError as error:
+                raise write_error(error, home.database) from error
+            finally:
+                remove_database(partial)
+        return report
+
     def examine(self, source: Path) -> int | None:
-        """Check whether the backup `source` can become the store, without changing anything."""
-        return examine(source)
+        """Check whether the file `source` can become the store; changes nothing.
+
+        Returns:
+            None for a sound backup, else how many memories can be read of the damaged file.
+
+        Raises:
+            NotFound: if there is no such file.
+            NotABackup, StoreNewer, StoreError: if the file cannot become the store.
+        """
+        if not source.is_file():
+            raise NotFound(
+                f"There is no backup {source}.",
+                hint="Name a file that `tacit backup` wrote.",
+            )
+        try:
+            with closing(connect(source, read_only=True)) as opened:
+                version = schema_version(opened)
+        except sqlite3.Error:
+            version = 0
+        if version > newest_version() and is_possible_version(version):
+            raise StoreNewer(
+                f"The backup {source} has schema {version}; this Tacit knows up to {newest_version()}.",
+                hint=UPGRADE,
+            )
+        try:
+            if is_sound(source) and not log_is_damaged(source):
+                return None
+            found = read_damaged(source)
+        except OSError as error:
+            raise StoreError(
+                f"{source} cannot be read: {error.strerror or error}.", hint="Choose another file."
+            ) from error
+        if found.empty:
+            raise NotABackup(
+                f"{source} cannot be read as a backup: nothing of a Tacit store was found in it.",
+                hint="Choose a file that `tacit backup` wrote.",
+            )
+        return len(found.versions)
 
     def restore(self, source: Path, home: Home, *, clock: Clock) -> Path | None:
-        """Make `source` the store of `home`; return where the former one was put, if there was one."""
-        return restore(source, home, clock)
+        """Make `source` the store of `home`; return where the former database went, if there was one.
+
+        `source` is a backup or a damaged database; it stays as it is. Nobody may have the store open.
+
+        Raises:
+            NotFound: if there is no such file.
+            NotABackup, StoreNewer, StoreError: if the file cannot become the store. The present store stays as it is.
+        """
+        whole = self.examine(source) is None
+        home.ensure()
+        partial = _partial(home)
+        with file_lock(home.lock_file, home.database):
+            _finish(home)
+            remove_database(partial)
+            try:
+                if whole:
+                    copy_store(source, partial)
+                else:
+                    write_rebuilt(read_damaged(source), partial, base=None)
+                apply_purges(partial, read_purges(home.purge_log))
+                with closing(connect(partial)) as copy:
+                    copy.execute("DELETE FROM named_values WHERE name = ?", (DAMAGED_STORE.name(),))
+                    _keep_copies(copy, home)
+                    copy.execute("PRAGMA journal_mode = WAL").fetchone()
+                aside = _new_aside(home, clock)
+                former = home.database.exists()
+                _exchange(home, aside)
+            except sqlite3.Error as error:
+                raise translate(error, source) from error
+            except OSError as error:
+                raise write_error(error, home.database) from error
+            finally:
+                remove_database(partial)
+        return aside if former else None
 
 
 def open_sqlite_store(home: Home, *, clock: Clock, step: Step = no_step) -> SqliteStore:

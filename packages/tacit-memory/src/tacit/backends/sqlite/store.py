@@ -13,49 +13,40 @@ from pathlib import Path
 from typing import Self
 
 from tacit.backends.changes import NotedChanges, check_outcome, new_change_id
-from tacit.backends.codec import clean_text, encode
+from tacit.backends.codec import clean_text
 from tacit.backends.sqlite import (
     health,
     memories,
     purging,
     rebuilding,
-    sessions,
     writing,
 )
 from tacit.backends.sqlite.connection import Database, TemporaryDatabase, every_scope
 from tacit.backends.sqlite.memories import MemoryReader
 from tacit.backends.sqlite.purging import note_purge, read_purges
 from tacit.backends.sqlite.search import SqliteSearch
-from tacit.backends.sqlite.sessions import Ledgers
+from tacit.backends.sqlite.sessions import SessionTables, is_done, mark_done, mark_failed, put_values
 from tacit.config.home import Home
 from tacit.model.changes import Change, Removal, Skip
 from tacit.model.evidence import Hit
 from tacit.model.memory import Memory, Relation, RelationType, Sensitivity
-from tacit.model.pack import Surface
 from tacit.model.scope import ScopeFilter
-from tacit.model.session import SessionKey, SessionState
-from tacit.model.trace import Trace
 from tacit.ports.clock import Clock
 from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.ports.search import Search
 from tacit.ports.store import (
     GivenTimes,
-    Handover,
     MemoryFilter,
     MemoryTally,
-    ProjectRecord,
     Recorded,
     Step,
-    StoredExposure,
     StoreStats,
-    TraceFilter,
     ValueChanges,
-    ValueName,
     no_step,
 )
 
 
-class SqliteStore:
+class SqliteStore(SessionTables):
     """The `Store` port over one SQLite file, or a database in memory. Thread-safe; several processes may have the same file open."""
 
     def __init__(self, home: Home | None, *, clock: Clock, step: Step = no_step) -> None:
@@ -64,12 +55,11 @@ class SqliteStore:
         self._step = step
         self._purge_log = home and home.purge_log
         self._purged = frozenset[str]()
-        self._database = (
+        super().__init__(
             Database(home.database, home.lock_file, step=step) if home else TemporaryDatabase(step=step)
         )
         self._reader = MemoryReader()
         self._noted = NotedChanges()
-        self._ledgers = Ledgers()
         self._search = SqliteSearch(self._database, clock=clock)
 
     @classmethod
@@ -120,7 +110,7 @@ class SqliteStore:
             )
             writing.relate(connection, related)
             self._step("memories written")
-            sessions.put_values(connection, values or {})
+            put_values(connection, values or {})
         if written:
             self._noted.note(change_id)
 
@@ -282,82 +272,7 @@ class SqliteStore:
             with self._database.write(durable=False) as connection:
                 writing.count_usage(connection, shown, used)
 
-    # --- sessions and traces
-
-    def load_session(self, key: SessionKey) -> SessionState | None:
-        """Return the stored record of a session, or None."""
-        with self._database.read() as connection:
-            return sessions.load_session(connection, key)
-
-    def save_session(self, state: SessionState, *, traces: Sequence[Trace] = ()) -> None:
-        """Write the session record in place of the old one, add its new exposures, and store `traces`, all in one transaction."""
-        body = encode(state)
-        traced = [sessions.trace_row(trace) for trace in traces]
-        exposures = self._ledgers.unsaved(state)
-        with self._database.write(durable=False) as connection:
-            sessions.save_session(connection, state, body, exposures)
-            for row in traced:
-                sessions.put_trace(connection, row)
-        self._ledgers.remember(state)
-
-    def delete_session(self, key: SessionKey) -> None:
-        """Delete the live record of a session; its traces and exposures stay for statistics."""
-        with self._database.write(durable=False) as connection:
-            sessions.delete_session(connection, key)
-
-    def list_sessions(self, *, limit: int) -> tuple[SessionState, ...]:
-        """Return up to `limit` session records, the one with the newest signal first."""
-        with self._database.read() as connection:
-            return sessions.list_sessions(connection, limit)
-
-    def list_traces(
-        self, *, session: str | None = None, surface: Surface | None = None, limit: int = 20
-    ) -> tuple[Trace, ...]:
-        """Return up to `limit` traces of all sessions or one (`host/id`), and of all surfaces or one, newest first."""
-        with self._database.read() as connection:
-            return sessions.list_traces(connection, session=session, surface=surface, limit=limit)
-
-    def find_traces(self, where: TraceFilter, *, limit: int) -> tuple[Trace, ...]:
-        """Return up to `limit` traces that meet `where`, newest first (at_ms, then id)."""
-        with self._database.read() as connection:
-            return sessions.find_traces(connection, where, limit=limit)
-
-    def exposures(
-        self, *, session: SessionKey | None = None, memory_id: str | None = None, limit: int, offset: int = 0
-    ) -> tuple[StoredExposure, ...]:
-        """Return what was injected, newest first; of all sessions and memories, or of the given ones. Deleted sessions are included."""
-        with self._database.read() as connection:
-            return sessions.exposures(
-                connection, session=session, memory_id=memory_id, limit=limit, offset=offset
-            )
-
-    def save_trace(self, trace: Trace) -> None:
-        """Store the trace of a recall that belongs to no session (on demand)."""
-        row = sessions.trace_row(trace)
-        with self._database.write(durable=False) as connection:
-            sessions.put_trace(connection, row)
-
-    def get_trace(self, trace_id: str) -> Trace:
-        """Return the trace with the id `trace_id`; raise NotFound if there is none."""
-        with self._database.read() as connection:
-            return sessions.get_trace(connection, trace_id)
-
-    def prune_traces(self, *, before_ms: int, keep: int) -> int:
-        """Delete all traces older than `before_ms`, and all but the newest `keep`; return how many were deleted."""
-        with self._database.write(durable=False) as connection:
-            return sessions.prune_traces(connection, before_ms=before_ms, keep=keep)
-
-    # --- handovers, projects, values
-
-    def hand_over(self, handover: Handover) -> bool:
-        """Store a handover durably; return False, storing nothing, when its key is known already (pending or done)."""
-        with self._database.write(durable=True) as connection:
-            return sessions.hand_over(connection, handover)
-
-    def pending_handovers(self, *, limit: int) -> tuple[Handover, ...]:
-        """Return up to `limit` handovers that wait for capture, oldest first."""
-        with self._database.read() as connection:
-            return sessions.pending_handovers(connection, limit)
+    # --- handovers
 
     def finish_handover(
         self,
@@ -382,10 +297,10 @@ class SqliteStore:
         check_outcome(changes, error)
         now_ms, change_id = self._clock.now_ms(), new_change_id(self._clock)
         with self._database.write(durable=True) as connection:
-            if sessions.is_done(connection, key):
+            if is_done(connection, key):
                 return
             if error:
-                sessions.mark_failed(connection, key, error)
+                mark_failed(connection, key, error)
             else:
                 writing.apply_changes(
                     connection,
@@ -397,34 +312,9 @@ class SqliteStore:
                 )
                 writing.relate(connection, relations)
                 self._step("memories written")
-                sessions.mark_done(connection, key, now_ms)
+                mark_done(connection, key, now_ms)
                 self._step("handover closed")
-            sessions.put_values(connection, values or {})
-
-    def put_project(self, project: ProjectRecord) -> None:
-        """Write a project record, replacing the one with the same id."""
-        with self._database.write(durable=False) as connection:
-            sessions.put_project(connection, project)
-
-    def projects(self) -> tuple[ProjectRecord, ...]:
-        """Return all projects, sorted by id."""
-        with self._database.read() as connection:
-            return sessions.projects(connection)
-
-    def get_value(self, name: ValueName) -> str | None:
-        """Return a named value, a small text such as a checkpoint or a counter, or None."""
-        with self._database.read() as connection:
-            return sessions.get_value(connection, name)
-
-    def put_value(self, name: ValueName, value: str | None) -> None:
-        """Store a named value; None deletes it."""
-        with self._database.write(durable=False) as connection:
-            sessions.put_values(connection, {name: value})
-
-    def value_names(self, prefix: str) -> tuple[str, ...]:
-        """Return the names of all named values that begin with `prefix`, sorted."""
-        with self._database.read() as connection:
-            return sessions.value_names(connection, prefix)
+            put_values(connection, values or {})
 
     # --- the whole
 
