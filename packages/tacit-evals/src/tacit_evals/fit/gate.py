@@ -26,7 +26,6 @@ from numpy.typing import NDArray
 from tacit.config.settings import LevelName, RecallSettings
 from tacit.model.evidence import Candidate, Parts
 from tacit.model.kinds import KindRegistry
-from tacit.model.pack import Surface
 from tacit.model.query import Query
 from tacit.ports.models import Embedder
 from tacit.recall.score import EVIDENCE, MAX_STANDARDIZED, SurfaceModel, evidence_of, with_share
@@ -67,9 +66,6 @@ class Listener:
     heard: list[tuple[Query, tuple[Candidate, ...], float | None]] = field(
         default_factory=list[tuple[Query, tuple[Candidate, ...], float | None]]
     )
-
-    def covers(self, surface: Surface) -> bool:
-        return surface is Surface.PROMPT
 
     def judge(
         self,

@@ -82,7 +82,7 @@ class RecallPipeline:
         """Return the situation of a question; only its languages if the preset's answers do not use coming actions, empty for no text."""
         if not text.strip():
             return Situation()
-        if not preset.by_match or "intent" in preset.spaces_at(Surface.ON_DEMAND, settings.spaces):
+        if "intent" in preset.spaces_at(Surface.ON_DEMAND, settings.spaces):
             return read_situation(text)
         files = (entity.key for entity in find_entities(text) if entity.kind == "file")
         return Situation(languages=tuple(dict.fromkeys((*languages_in(text), *languages_of(files)))))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from functools import lru_cache
@@ -341,6 +341,13 @@ def by_leading_letters(store: SearchableStore, query: Query, *, limit: int) -> R
     return Ranking(space="lexical", hits=hits)
 
 
+def _semantic(hits: Iterable[Hit]) -> Ranking:
+    return Ranking(
+        space="semantic",
+        hits=tuple(sorted(hits, key=lambda hit: (-hit.score, newest_id_first(hit.memory_id)))),
+    )
+
+
 def rank_unconfirmed(query: Query, *, store: MemoryStore, embedder: Embedder) -> Ranking:
     """Return the semantic ranking of the newest quarantined memories in scope; empty if there are none or the query has no text.
 
@@ -357,23 +364,17 @@ def rank_unconfirmed(query: Query, *, store: MemoryStore, embedder: Embedder) ->
         :MAX_UNCONFIRMED_COMPARED
     ]
     if not likely:
-        return Ranking(space="semantic", hits=())
+        return _semantic(())
     if unread_language(embedder, query.text):
         hits = [Hit(memory_id=m.id, score=gram_cosine(query.text, m.content)) for m in likely]
-        return Ranking(
-            space="semantic",
-            hits=tuple(sorted(hits, key=lambda hit: (-hit.score, newest_id_first(hit.memory_id)))),
-        )
+        return _semantic(hits)
     try:
         vectors = embedder.embed([query.text, *(memory.content for memory in likely)])
     except ProviderError:
-        return Ranking(space="semantic", hits=())
+        return _semantic(())
     cosines = vectors[1:] @ vectors[0]
     hits = [Hit(memory_id=m.id, score=float(c)) for m, c in zip(likely, cosines, strict=True)]
-    return Ranking(
-        space="semantic",
-        hits=tuple(sorted(hits, key=lambda hit: (-hit.score, newest_id_first(hit.memory_id)))),
-    )
+    return _semantic(hits)
 
 
 # From an order of ids to candidates with evidence. In: the fused order. Out: what every space says of each memory.
@@ -572,10 +573,7 @@ def rank_ended(tools: Tools, state: RecallState) -> Ranking:
     cosines |= _cosines(tools, state, [memory_id for memory_id in ids if memory_id not in cosines])
     ended_ids = [memory.id for memory in store.get(ids, scope=query.scope) if held_once(memory, query, store)]
     hits = [Hit(memory_id=memory_id, score=cosines.get(memory_id, 0.0)) for memory_id in ended_ids]
-    return Ranking(
-        space="semantic",
-        hits=tuple(sorted(hits, key=lambda hit: (-hit.score, newest_id_first(hit.memory_id)))),
-    )
+    return _semantic(hits)
 
 
 def find_replaced(pool: Sequence[Memory], query: Query, store: SearchableStore) -> tuple[Memory, ...]:

@@ -595,10 +595,6 @@ def with_share(logits: Row) -> Row:
 class Gate(Protocol):
     """Interface of what judges a whole short list. `GateModel` is the shipped one; evaluation adds others."""
 
-    def covers(self, surface: Surface) -> bool:
-        """Whether relevance on `surface` is judged by this gate."""
-        ...
-
     def judge(
         self,
         query: Query,
@@ -630,10 +626,6 @@ class GateModel:
 
     surfaces: Mapping[Surface, SurfaceModel]
     origin: FitOrigin = field(default_factory=FitOrigin)
-
-    def covers(self, surface: Surface) -> bool:
-        """Whether relevance on `surface` is judged by this model."""
-        return surface in self.surfaces
 
     def judge(
         self,

@@ -38,6 +38,8 @@ from tacit.text.tokens import segmented
 _CAUSES = wording("causes")
 COVERED = "covered"
 """The score that `recall.score.cover` computes: no space, as it finds nothing."""
+
+
 Family = Literal["meaning", "words", "situation", "things", "time"]
 
 
@@ -70,6 +72,8 @@ SPACE_THRESHOLDS = {
     name: (thresholds.low, thresholds.high) for name, thresholds in shipped_thresholds().items()
 }
 """The shipped (low, high) by space."""
+UNFITTED = (0.0, math.inf)
+"""(low, high) of a space that is not among them: its scores speak neither for nor against a memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +102,6 @@ class Space:
         family: the sort of evidence, for those who look at scores.
         summary: what it compares, in a few words.
         topic_weight: its weight in agreement; 0 = it is no evidence of a topic (SPEC section 5).
-        high, low: thresholds on its own scale: at or above `high` speaks for, below `low` speaks against.
         retrieve: searches and gives a ranking; None = it proposes nothing.
         embeds: whether it can only be asked with a vector.
         reach: gives ids of memories that the ones found lead to, and that no space proposed.
@@ -110,13 +113,21 @@ class Space:
     family: Family
     summary: str
     topic_weight: float
-    high: float
-    low: float
     retrieve: Callable[[Search, SpaceQuery], Ranking] | None = None
     embeds: bool = False
     reach: Callable[[MemoryStore, Query, Sequence[str]], Sequence[str]] | None = None
     read: Callable[[Tools, Query, Shortlist, Callable[[], float]], Outcome[Shortlist]] | None = None
     measure: Callable[[Query, Shortlist], Mapping[str, float]] | None = None
+
+    @property
+    def high(self) -> float:
+        """The score, on the space's own scale, from which on it speaks for a memory; infinite for a space whose thresholds were not fitted."""
+        return SPACE_THRESHOLDS.get(self.name, UNFITTED)[1]
+
+    @property
+    def low(self) -> float:
+        """The score, on the space's own scale, below which it speaks against a memory."""
+        return SPACE_THRESHOLDS.get(self.name, UNFITTED)[0]
 
 
 def each(
@@ -150,8 +161,6 @@ SEMANTIC = Space(
     family="meaning",
     summary="meaning of the whole text",
     topic_weight=1.0,
-    high=SPACE_THRESHOLDS["semantic"][1],
-    low=SPACE_THRESHOLDS["semantic"][0],
     retrieve=nearest_by_meaning,
     embeds=True,
 )
@@ -236,8 +245,6 @@ LEXICAL = Space(
     family="words",
     summary="shared words",
     topic_weight=1.0,
-    high=SPACE_THRESHOLDS["lexical"][1],
-    low=SPACE_THRESHOLDS["lexical"][0],
     retrieve=nearest_by_words,
 )
 
@@ -261,8 +268,6 @@ CODE = Space(
     family="words",
     summary="identifiers and paths",
     topic_weight=1.0,
-    high=SPACE_THRESHOLDS["code"][1],
-    low=SPACE_THRESHOLDS["code"][0],
     retrieve=nearest_by_code,
 )
 
@@ -283,8 +288,6 @@ ENTITY = Space(
     family="things",
     summary="linked things",
     topic_weight=0.5,
-    high=SPACE_THRESHOLDS["entity"][1],
-    low=SPACE_THRESHOLDS["entity"][0],
     retrieve=nearest_by_names,
 )
 
@@ -378,8 +381,6 @@ CHARACTER = Space(
     family="words",
     summary="runs of letters",
     topic_weight=0.5,
-    high=SPACE_THRESHOLDS["character"][1],
-    low=SPACE_THRESHOLDS["character"][0],
     measure=character_overlap,
 )
 
@@ -420,8 +421,6 @@ RECENT = Space(
     family="time",
     summary="age, by the half-life of its kind; for hints of time",
     topic_weight=0.0,
-    high=SPACE_THRESHOLDS["recent"][1],
-    low=SPACE_THRESHOLDS["recent"][0],
     measure=recency,
 )
 
@@ -451,8 +450,6 @@ INTENT = Space(
     family="situation",
     summary="trigger and situation",
     topic_weight=1.0,
-    high=SPACE_THRESHOLDS["intent"][1],
-    low=SPACE_THRESHOLDS["intent"][0],
     retrieve=nearest_by_intent,
     measure=intent_match,
 )
@@ -497,8 +494,6 @@ PERIODIC = Space(
     family="time",
     summary="hour and weekday; for hints of time, no sign of need",
     topic_weight=0.0,
-    high=SPACE_THRESHOLDS["periodic"][1],
-    low=SPACE_THRESHOLDS["periodic"][0],
     measure=each(rhythm_of),
 )
 
@@ -645,8 +640,6 @@ SEQUENCE = Space(
     family="time",
     summary="turns and sessions; for hints of time",
     topic_weight=0.0,
-    high=SPACE_THRESHOLDS["sequence"][1],
-    low=SPACE_THRESHOLDS["sequence"][0],
     measure=nearness_in_session,
 )
 
@@ -717,8 +710,6 @@ CAUSAL = Space(
     family="things",
     summary="cause and effect",
     topic_weight=1.0,
-    high=SPACE_THRESHOLDS["causal"][1],
-    low=SPACE_THRESHOLDS["causal"][0],
     measure=each(causal_overlap),
 )
 
@@ -851,8 +842,6 @@ GRAPH = Space(
     family="things",
     summary="relations",
     topic_weight=0.5,
-    high=SPACE_THRESHOLDS["graph"][1],
-    low=SPACE_THRESHOLDS["graph"][0],
     reach=reach_by_graph,
     read=read_relations,
     measure=nearness_in_graph,
@@ -919,8 +908,6 @@ LATE = Space(
     family="meaning",
     summary="meaning, token by token",
     topic_weight=1.0,
-    high=SPACE_THRESHOLDS["late"][1],
-    low=SPACE_THRESHOLDS["late"][0],
     read=read_tokens,
     measure=token_agreement,
 )
@@ -1016,8 +1003,6 @@ EXPANDED = Space(
     family="words",
     summary="words that often stand beside the asked ones",
     topic_weight=1.0,
-    high=SPACE_THRESHOLDS["expanded"][1],
-    low=SPACE_THRESHOLDS["expanded"][0],
     measure=expanded_overlap,
 )
 

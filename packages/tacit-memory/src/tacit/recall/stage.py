@@ -616,7 +616,6 @@ class Preset:
         enabled: says whether a kind is among those that `recall.kinds` names.
         ages_out: whether an episodic memory that is too old for its kind is left out; else age only lowers its place.
         gated: whether the fitted gate judges before a prompt, so that a language model may be asked, too.
-        by_match: whether an answer is judged by its match with the question, so that its situation is not used.
         every_call: whether the block stands in the system prompt of every call and is rebuilt there, if the host has such a place.
         follow_ups: whether a prompt of few words is read together with the one before it.
         shrinks: what makes a budget smaller: a long `prompt`, a small context `window`, the `usage` so far.
@@ -650,7 +649,6 @@ class Preset:
     enabled: Callable[[str, Collection[str]], bool] = lambda kind, kinds: kind in kinds
     ages_out: bool = True
     gated: bool = False
-    by_match: bool = False
     every_call: bool = False
     follow_ups: bool = True
     shrinks: frozenset[str] = frozenset({"prompt"})

@@ -9,7 +9,6 @@ import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from threading import Event, Lock
 from typing import Annotated, Any, Final, Generic, TypeVar, TypeVarTuple, cast
 
@@ -44,7 +43,7 @@ from tacit.state.counted import (
     Verdict,
 )
 
-# Named values: a name, an owner, a codec, and a retention. In: a declaration. Out: readers and writers.
+# Named values: a name, an owner, and a codec. In: a declaration. Out: readers and writers.
 #
 # A named value is a small text that the store keeps under a name, beside memories and sessions. `registry` declares each of them
 # once; only a declaration makes a `ValueName`, so nothing is stored under a name that nobody declared. A text that cannot be read
@@ -52,22 +51,6 @@ from tacit.state.counted import (
 
 T = TypeVar("T")
 Ks = TypeVarTuple("Ks")
-
-
-class AtPurge(StrEnum):
-    """The effect that a purge of the owner has on a value."""
-
-    DELETE = "delete"
-    KEEP = "keep"
-
-
-class Retention(StrEnum):
-    """What ends the life of a stored value (its home, its session, its work, an age), and who removes it then."""
-
-    HOME = "as long as the home"
-    SESSION = "as long as the live record of its session: upkeep removes both"
-    WORK = "until the work that it describes is done: its writer removes it"
-    AGE = "entries are removed by upkeep once they are older than a setting allows"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,26 +100,24 @@ def as_json(kind: type[T], *, empty: Callable[[], T] | None = None) -> Codec[T]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedValue(Generic[T, *Ks]):
-    """The declaration of a named value: its name, owner, codec and retention; reads and writes it in a store.
+    """The declaration of a named value: its name, owner and codec; reads and writes it in a store.
 
     It is one value of the home, or a family with one value for each key.
 
     Attributes:
         prefix: the name, or its beginning where a key follows.
-        keyed_by: what it belongs to, and the parts of its key.
+        keyed_by: what it belongs to, and the parts of its key. A purge of a session, a project or a scope deletes what belongs to it.
         codec: how it is written and read.
-        at_purge: what a purge of its owner does with it.
         words: whether it may hold words that somebody said: a purge and a rescan take out of it what has to go.
-        retention: how long it is kept.
+        with_session: whether upkeep removes it together with the live record of its session. All others stay until their writer removes them.
         most: most entries of a collection; the last ones are kept. 0 = no limit.
     """
 
     prefix: str
     keyed_by: KeyedBy[*Ks]
     codec: Codec[T]
-    at_purge: AtPurge
     words: bool
-    retention: Retention = Retention.HOME
+    with_session: bool = False
     most: int = 0
 
     def name(self, *key: *Ks) -> ValueName:
@@ -272,9 +253,9 @@ def _unpaired(value: object) -> Any:
 ITEM_CODEC: Codec[Item | None] = Codec(read=_read, write=_write, empty=lambda: None)
 
 
-# Every named value of the store, declared once: name, owner, codec, retention, and what a purge does with it.
+# Every named value of the store, declared once: name, owner, and codec.
 #
-# In: keys, stored names. Out: declarations. A purge, a rescan, retention and `status` walk `DECLARED`. An export holds memories and what
+# In: keys, stored names. Out: declarations. A purge, a rescan, upkeep and `status` walk `DECLARED`. An export holds memories and what
 # belongs to them, and no named value: they describe this home. A backup holds all of them. The names and forms stand in existing
 # homes: from the first release on, neither changes without an upgrade.
 
@@ -318,148 +299,86 @@ _RUN_TOGETHER: Final[Codec[tuple[str, ...]]] = Codec(
 
 # --- the home and its store
 
-COPIES: Final = NamedValue(
-    prefix="copies", keyed_by=HOME, codec=_TEXTS, at_purge=AtPurge.KEEP, words=False, most=200
-)
+COPIES: Final = NamedValue(prefix="copies", keyed_by=HOME, codec=_TEXTS, words=False, most=200)
 """Files that backups and exports were written to, oldest first: a purge cleans them, too."""
 DAMAGED_STORE: Final = NamedValue(
     prefix="damaged_store",
     keyed_by=HOME,
     codec=as_json(Salvage, empty=lambda: Salvage(aside="")),
-    at_purge=AtPurge.KEEP,
     words=False,
 )
 """What was saved from the damaged store before this one; removed when a backup is restored."""
-SALVAGE_SHOWN: Final = NamedValue(
-    prefix="told_salvage", keyed_by=HOME, codec=_TEXT, at_purge=AtPurge.KEEP, words=False
-)
+SALVAGE_SHOWN: Final = NamedValue(prefix="told_salvage", keyed_by=HOME, codec=_TEXT, words=False)
 """The damaged file that the user was told about at a session start."""
-TOOLS_LISTED: Final = NamedValue(
-    prefix="tools/", keyed_by=HOST, codec=_TIME, at_purge=AtPurge.KEEP, words=False
-)
+TOOLS_LISTED: Final = NamedValue(prefix="tools/", keyed_by=HOST, codec=_TIME, words=False)
 """When a host listed Tacit's tools last, in milliseconds since the Unix epoch."""
 HOST_MEMORY: Final = NamedValue(
-    prefix="host-memory/",
-    keyed_by=HOST_FILE,
-    codec=as_json(RuleFileState),
-    at_purge=AtPurge.KEEP,
-    words=False,
-    retention=Retention.WORK,
+    prefix="host-memory/", keyed_by=HOST_FILE, codec=as_json(RuleFileState), words=False
 )
 """The notes that were read from a file of a host's own memory, by a hash of its key. Removed when the file is deleted."""
 PAIRS_SHOWN: Final = NamedValue(
     prefix="pairs",
     keyed_by=HOME,
     codec=as_json(Mapping[str, tuple[str, ...]], empty=dict),
-    at_purge=AtPurge.KEEP,
     words=False,
     most=2000,
 )
 """The sessions that were told of two memories that may not both hold, by the ids of both."""
 VERDICTS: Final = NamedValue(
-    prefix="feedback/verdicts",
-    keyed_by=HOME,
-    codec=as_json(tuple[Verdict, ...]),
-    at_purge=AtPurge.KEEP,
-    words=False,
-    most=2000,
+    prefix="feedback/verdicts", keyed_by=HOME, codec=as_json(tuple[Verdict, ...]), words=False, most=2000
 )
 """What the owner said of injections: ids, numbers and times."""
-IMPORTED: Final = NamedValue(
-    prefix="imported/", keyed_by=IMPORTED_FROM, codec=_RUN_TOGETHER, at_purge=AtPurge.KEEP, words=False
-)
+IMPORTED: Final = NamedValue(prefix="imported/", keyed_by=IMPORTED_FROM, codec=_RUN_TOGETHER, words=False)
 """Hashes of the statements that an import of a tool brought into a scope: they are not imported again."""
 
 # --- projects
 
-FIRST_SESSION: Final = NamedValue(
-    prefix="announced:", keyed_by=PROJECT, codec=_TIME, at_purge=AtPurge.DELETE, words=False
-)
+FIRST_SESSION: Final = NamedValue(prefix="announced:", keyed_by=PROJECT, codec=_TIME, words=False)
 """When the first session of a project was announced to the user; the key is empty outside of projects."""
-RELATED_SHOWN: Final = NamedValue(
-    prefix="told:", keyed_by=PROJECT, codec=_TEXT, at_purge=AtPurge.DELETE, words=True
-)
+RELATED_SHOWN: Final = NamedValue(prefix="told:", keyed_by=PROJECT, codec=_TEXT, words=True)
 """What the last session start said about memories that may belong to the project."""
-NOTED_SHOWN: Final = NamedValue(
-    prefix="told_notes:", keyed_by=PROJECT, codec=_TIME, at_purge=AtPurge.DELETE, words=False
-)
+NOTED_SHOWN: Final = NamedValue(prefix="told_notes:", keyed_by=PROJECT, codec=_TIME, words=False)
 """Time of the newest agent's note that the user was told about at a session start."""
-FOLLOWED_FOLDER: Final = NamedValue(
-    prefix="init:", keyed_by=PROJECT, codec=_TEXT, at_purge=AtPurge.DELETE, words=False
-)
+FOLLOWED_FOLDER: Final = NamedValue(prefix="init:", keyed_by=PROJECT, codec=_TEXT, words=False)
 """The folder in which the project was set up: its rule files are followed."""
-LANGUAGES: Final = NamedValue(
-    prefix="languages:", keyed_by=PROJECT, codec=_BY_COMMAS, at_purge=AtPurge.DELETE, words=False
-)
+LANGUAGES: Final = NamedValue(prefix="languages:", keyed_by=PROJECT, codec=_BY_COMMAS, words=False)
 """Languages of the project's files."""
-ROOT_COMMITS: Final = NamedValue(
-    prefix="root-commits:", keyed_by=PROJECT, codec=_BY_COMMAS, at_purge=AtPurge.DELETE, words=False
-)
+ROOT_COMMITS: Final = NamedValue(prefix="root-commits:", keyed_by=PROJECT, codec=_BY_COMMAS, words=False)
 """The first commits of the project's repository: by them it is recognized when its folder was renamed."""
-RULE_FILES: Final = NamedValue(
-    prefix="rules/", keyed_by=PROJECT, codec=_TEXTS, at_purge=AtPurge.DELETE, words=True
-)
+RULE_FILES: Final = NamedValue(prefix="rules/", keyed_by=PROJECT, codec=_TEXTS, words=True)
 """Paths of the rule files that were imported from a project."""
 RULE_FILE: Final = NamedValue(
-    prefix="rules/",
-    keyed_by=PROJECT_FILE,
-    codec=as_json(RuleFileState),
-    at_purge=AtPurge.DELETE,
-    words=False,
-    retention=Retention.WORK,
+    prefix="rules/", keyed_by=PROJECT_FILE, codec=as_json(RuleFileState), words=False
 )
 """What was imported from one rule file; removed once the file is gone."""
 TEAM_FILES: Final = NamedValue(
-    prefix="team-files/",
-    keyed_by=PROJECT,
-    codec=as_json(Mapping[str, TeamFileState], empty=dict),
-    at_purge=AtPurge.DELETE,
-    words=True,
+    prefix="team-files/", keyed_by=PROJECT, codec=as_json(Mapping[str, TeamFileState], empty=dict), words=True
 )
 """What was imported from the team files of a project, by path."""
 TEAMS: Final = NamedValue(
-    prefix="teams",
-    keyed_by=HOME,
-    codec=as_json(Mapping[str, TeamState], empty=dict),
-    at_purge=AtPurge.KEEP,
-    words=False,
+    prefix="teams", keyed_by=HOME, codec=as_json(Mapping[str, TeamState], empty=dict), words=False
 )
 """What this home knows about each team on a server, by the name of the team."""
-LOST_SHOWN: Final = NamedValue(
-    prefix="told_lost", keyed_by=HOME, codec=_BY_COMMAS, at_purge=AtPurge.KEEP, words=False
-)
+LOST_SHOWN: Final = NamedValue(prefix="told_lost", keyed_by=HOME, codec=_BY_COMMAS, words=False)
 """Ids of memories of the user's own that a restored server lost, as the user was told at a session start."""
-TEAMS_HEARD: Final = NamedValue(
-    prefix="teams-heard", keyed_by=HOME, codec=_TIME, at_purge=AtPurge.KEEP, words=False
-)
+TEAMS_HEARD: Final = NamedValue(prefix="teams-heard", keyed_by=HOME, codec=_TIME, words=False)
 """When the server of the teams was last reached, in milliseconds since the epoch, accurate to an hour."""
-TEAM_PURGES: Final = NamedValue(
-    prefix="team-purges", keyed_by=HOME, codec=_TEXTS, at_purge=AtPurge.KEEP, words=False, most=10_000
-)
+TEAM_PURGES: Final = NamedValue(prefix="team-purges", keyed_by=HOME, codec=_TEXTS, words=False, most=10_000)
 """Ids of memories that a team purged on this device, or that this device purged on the server.
 
 If the user made one of them their own on another device, it stays there. If a restored server shares one again, this device purges it there again."""
-TEAM_JOINED: Final = NamedValue(
-    prefix="team-joined/", keyed_by=PROJECT, codec=_TEXT, at_purge=AtPurge.DELETE, words=True
-)
+TEAM_JOINED: Final = NamedValue(prefix="team-joined/", keyed_by=PROJECT, codec=_TEXT, words=True)
 """The folder in which the user joined the team of the project."""
 BRANCHES: Final = NamedValue(
-    prefix="branches/",
-    keyed_by=PROJECT,
-    codec=as_json(Mapping[str, BranchState], empty=dict),
-    at_purge=AtPurge.DELETE,
-    words=True,
+    prefix="branches/", keyed_by=PROJECT, codec=as_json(Mapping[str, BranchState], empty=dict), words=True
 )
 """The unmerged branches of a project that memories are bound to, by name. An entry is removed when its branch is merged."""
-RULES_CONFIRMED: Final = NamedValue(
-    prefix="rules-confirmed/", keyed_by=PROJECT, codec=_TEXT, at_purge=AtPurge.DELETE, words=True
-)
+RULES_CONFIRMED: Final = NamedValue(prefix="rules-confirmed/", keyed_by=PROJECT, codec=_TEXT, words=True)
 """The folder whose rule files the user confirmed."""
 HOLDOUT_ERRORS: Final = NamedValue(
     prefix="trial/errors/",
     keyed_by=PROJECT,
     codec=as_json(Mapping[str, tuple[str, int]], empty=dict),
-    at_purge=AtPurge.DELETE,
     words=False,
     most=MOST_KEYS,
 )
@@ -467,171 +386,90 @@ HOLDOUT_ERRORS: Final = NamedValue(
 
 # --- scopes
 
-REJECTED: Final = NamedValue(
-    prefix="capture/rejected/", keyed_by=SCOPE, codec=_TEXTS, at_purge=AtPurge.DELETE, words=True, most=300
-)
+REJECTED: Final = NamedValue(prefix="capture/rejected/", keyed_by=SCOPE, codec=_TEXTS, words=True, most=300)
 """Statements that the user rejected: they are not learned again."""
 PENDING: Final = NamedValue(
-    prefix="capture/failures/",
-    keyed_by=SCOPE,
-    codec=as_json(tuple[Pending, ...]),
-    at_purge=AtPurge.DELETE,
-    words=True,
-    retention=Retention.AGE,
-    most=40,
+    prefix="capture/failures/", keyed_by=SCOPE, codec=as_json(tuple[Pending, ...]), words=True, most=40
 )
 """Failures that wait for their fix, oldest first; upkeep forgets them after `PENDING_FIX_DAYS`."""
 
-ITEM: Final = NamedValue(
-    prefix="items/", keyed_by=ITEM_KEY, codec=ITEM_CODEC, at_purge=AtPurge.KEEP, words=True
-)
+ITEM: Final = NamedValue(prefix="items/", keyed_by=ITEM_KEY, codec=ITEM_CODEC, words=True)
 """A JSON object that a program keeps under a key in a namespace; the program deletes it."""
 
 # --- sessions and conversations
 
 CHECKPOINT: Final = NamedValue(
-    prefix="capture/session/",
-    keyed_by=SESSION,
-    codec=as_json(Checkpoint),
-    at_purge=AtPurge.DELETE,
-    words=True,
+    prefix="capture/session/", keyed_by=SESSION, codec=as_json(Checkpoint), words=True
 )
 """How far a session was captured. It outlives the live record: a host keeps transcripts for longer."""
 CAPTURED_AT_ONCE: Final = NamedValue(
-    prefix="capture/said/",
-    keyed_by=SESSION,
-    codec=_TEXTS,
-    at_purge=AtPurge.DELETE,
-    words=False,
-    most=MOST_KEYS,
+    prefix="capture/said/", keyed_by=SESSION, codec=_TEXTS, words=False, most=MOST_KEYS
 )
 """Hashes of the statements that were captured from a session while it ran."""
 UTTERANCES_SEEN: Final = NamedValue(
-    prefix="capture/seen/",
-    keyed_by=CONVERSATION,
-    codec=_TEXTS,
-    at_purge=AtPurge.KEEP,
-    words=False,
-    most=MOST_KEYS,
+    prefix="capture/seen/", keyed_by=CONVERSATION, codec=_TEXTS, words=False, most=MOST_KEYS
 )
 """Keys of the utterances that were captured from a conversation, so that a fork adds nothing twice."""
 REQUESTS_COUNTED: Final = NamedValue(
-    prefix="capture/requests/",
-    keyed_by=CONVERSATION,
-    codec=_TEXTS,
-    at_purge=AtPurge.KEEP,
-    words=False,
-    most=MOST_KEYS,
+    prefix="capture/requests/", keyed_by=CONVERSATION, codec=_TEXTS, words=False, most=MOST_KEYS
 )
 """Marks of the counted requests to the host's model, so that a turn that is read again counts each only once."""
 WAITING: Final = NamedValue(
-    prefix="capture/unread/",
-    keyed_by=SESSION,
-    codec=as_json(PendingSession),
-    at_purge=AtPurge.DELETE,
-    words=True,
-    retention=Retention.WORK,
+    prefix="capture/unread/", keyed_by=SESSION, codec=as_json(PendingSession), words=True
 )
 """The messages of a session that wait for the writer."""
 SESSION_SPENDING: Final = NamedValue(
-    prefix="capture/written/",
-    keyed_by=SESSION,
-    codec=as_json(SessionSpending),
-    at_purge=AtPurge.DELETE,
-    words=True,
+    prefix="capture/written/", keyed_by=SESSION, codec=as_json(SessionSpending), words=True
 )
 """What the writer has cost on a session. It says that the session was written up, so it outlives the live record."""
 OUTCOMES: Final = NamedValue(
     prefix="capture/learned/",
     keyed_by=SESSION,
     codec=as_json(tuple[StatementOutcome, ...]),
-    at_purge=AtPurge.DELETE,
     words=True,
-    retention=Retention.SESSION,
+    with_session=True,
     most=500,
 )
 """What became of the statements of a session. Repeating a statement of the same session does not count again."""
 USAGE: Final = NamedValue(
-    prefix="usage/session/",
-    keyed_by=SESSION,
-    codec=as_json(SessionUsage),
-    at_purge=AtPurge.DELETE,
-    words=False,
-    retention=Retention.SESSION,
+    prefix="usage/session/", keyed_by=SESSION, codec=as_json(SessionUsage), words=False, with_session=True
 )
 """Which memories a session used, and hashes of the words that came up."""
 
 # --- accounts and counts of the home
 
-SPENDING: Final = NamedValue(
-    prefix="capture/extractor",
-    keyed_by=HOME,
-    codec=as_json(Spending),
-    at_purge=AtPurge.KEEP,
-    words=True,
-)
+SPENDING: Final = NamedValue(prefix="capture/extractor", keyed_by=HOME, codec=as_json(Spending), words=True)
 """What the writer has cost and brought."""
 ANTICIPATION_SPENDING: Final = NamedValue(
-    prefix="recall/anticipate",
-    keyed_by=HOME,
-    codec=as_json(Spending),
-    at_purge=AtPurge.KEEP,
-    words=True,
+    prefix="recall/anticipate", keyed_by=HOME, codec=as_json(Spending), words=True
 )
 """What the model in the pause has cost, and how many memories it named."""
-JUDGE_SPENDING: Final = NamedValue(
-    prefix="recall/judge",
-    keyed_by=HOME,
-    codec=as_json(Spending),
-    at_purge=AtPurge.KEEP,
-    words=True,
-)
+JUDGE_SPENDING: Final = NamedValue(prefix="recall/judge", keyed_by=HOME, codec=as_json(Spending), words=True)
 """What the model at the prompt has cost, and how many memories it named."""
 COMPARISONS: Final = NamedValue(
-    prefix="capture/compare",
-    keyed_by=HOME,
-    codec=as_json(ComparisonQueue),
-    at_purge=AtPurge.KEEP,
-    words=False,
+    prefix="capture/compare", keyed_by=HOME, codec=as_json(ComparisonQueue), words=False
 )
 """The statements that wait to be compared, and how far statements were looked at."""
-TOTALS: Final = NamedValue(
-    prefix="usage/totals", keyed_by=HOME, codec=as_json(Totals), at_purge=AtPurge.KEEP, words=False
-)
+TOTALS: Final = NamedValue(prefix="usage/totals", keyed_by=HOME, codec=as_json(Totals), words=False)
 """How many memories were injected and used, over all sessions."""
 HOLDOUT_SESSIONS: Final = NamedValue(
     prefix="trial/sessions/",
     keyed_by=SHARD,
     codec=as_json(Mapping[str, Record], empty=dict),
-    at_purge=AtPurge.KEEP,
     words=False,
     most=200,
 )
 """Counts of sessions with memory and without, the newest last."""
 CACHE_DAYS: Final = NamedValue(
-    prefix="trial/cache",
-    keyed_by=HOME,
-    codec=as_json(_STORED_DAYS, empty=dict),
-    at_purge=AtPurge.KEEP,
-    words=False,
-    most=120,
+    prefix="trial/cache", keyed_by=HOME, codec=as_json(_STORED_DAYS, empty=dict), words=False, most=120
 )
 """How much of its requests a prompt cache could keep, counted by the middleware, by day and placement."""
 MARKS: Final = NamedValue(
-    prefix="charts/marks",
-    keyed_by=HOME,
-    codec=as_json(Marks, empty=Marks),
-    at_purge=AtPurge.KEEP,
-    words=False,
+    prefix="charts/marks", keyed_by=HOME, codec=as_json(Marks, empty=Marks), words=False
 )
 """Changes of settings and imports, for charts."""
 CACHE_DAYS_OF_HOSTS: Final = NamedValue(
-    prefix="trial/cache/hosts",
-    keyed_by=HOME,
-    codec=as_json(_STORED_DAYS, empty=dict),
-    at_purge=AtPurge.KEEP,
-    words=False,
-    most=120,
+    prefix="trial/cache/hosts", keyed_by=HOME, codec=as_json(_STORED_DAYS, empty=dict), words=False, most=120
 )
 """The same counts from the transcripts of hosts, by day and host. Written with the checkpoint of what was read."""
 
@@ -672,7 +510,7 @@ def names_of_sessions(store: ValueStore, keys: Iterable[SessionKey]) -> list[Val
     names = [
         value.name(key if value.keyed_by is SESSION else Scope(kind=ScopeKind.SESSION, key=str(key)))
         for key in keys
-        for value in _deleted()
+        for value in DECLARED
         if value.keyed_by in (SESSION, SCOPE)
     ]
     return [name for name in names if store.get_value(name) is not None]
@@ -681,7 +519,7 @@ def names_of_sessions(store: ValueStore, keys: Iterable[SessionKey]) -> list[Val
 def names_of_project(store: ValueStore, project_id: str) -> list[ValueName]:
     """Return the names of the stored values that a purge of this project deletes, with those of its paths and tasks."""
     names: list[ValueName] = []
-    for value in _deleted():
+    for value in DECLARED:
         if value.keyed_by is PROJECT:
             names.append(value.name(project_id))
         elif value.keyed_by is PROJECT_FILE:
@@ -696,12 +534,8 @@ def names_of_project(store: ValueStore, project_id: str) -> list[ValueName]:
 def forget_session(store: ValueStore, key: SessionKey) -> None:
     """Delete from the store the values that are kept only as long as the live record of the session."""
     for value in DECLARED:
-        if value.retention is Retention.SESSION:
+        if value.with_session:
             value.write(store, None, key)
-
-
-def _deleted() -> tuple[Declaration, ...]:
-    return tuple(declaration for declaration in DECLARED if declaration.at_purge is AtPurge.DELETE)
 
 
 def _project_of(scope: str) -> str | None:

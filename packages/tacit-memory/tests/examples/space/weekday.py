@@ -23,7 +23,5 @@ WEEKDAY = Space(
     family="time",
     summary="same weekday",
     topic_weight=0.0,
-    low=0.5,
-    high=1.0,
     measure=each(same_weekday),
 )

@@ -119,7 +119,7 @@ class TestLargeScopes:
     def test_writes_are_followed_without_a_rebuild(self, store: SqliteStore) -> None:
         vectors = unit_rows(SIZE, seed=1)
         assert nearest(store, vectors[3])[0] == name_of(3)
-        base = base_of(store)
+        index = partition_of(store).index
         store.apply([Retire(memory_id=name_of(3), at_ms=1)])
         assert name_of(3) not in nearest(store, vectors[3])
         store.apply([Add(memory=memory("mem_new"))], vectors=vectors[3:4], identity=EMBEDDER)
@@ -129,7 +129,7 @@ class TestLargeScopes:
         assert "mem_new" not in nearest(store, vectors[3])[:1]
         store.apply([Rewrite(memory=memory(name_of(9), validity=Validity(valid_from_ms=0, valid_to_ms=500)))])
         assert nearest(store, vectors[9])[0] == "mem_new"  # its words are the same, but it holds no more
-        assert base_of(store) is base
+        assert partition_of(store).index is index
 
     def test_a_memory_that_moves_away_is_gone(self, store: SqliteStore) -> None:
         vectors = unit_rows(SIZE, seed=1)
@@ -170,10 +170,6 @@ def partition_of(store: SqliteStore):
     return next(
         p for p in store._search._vectors._partitions.values() if p.index is not None and p.index.rows.size
     )
-
-
-def base_of(store: SqliteStore) -> np.ndarray:
-    return partition_of(store).index.base
 
 
 class TestNextStart:

@@ -1,4 +1,4 @@
-"""What only large scopes do: look at a sample first, and find what looking at everything finds."""
+"""What only large scopes do: pick candidates by their signs and triggers by a sample, and find what looking at everything finds."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.backends.sqlite.memory_index import FOREVER, MemoryRows, Rows
-from tacit.backends.sqlite.vector_index import AT_ONCE, ExactVectors, SignBitVectors
+from tacit.backends.sqlite.vector_index import ExactVectors, SignBitVectors
 from tacit.backends.sqlite.writing import ALWAYS
 
 DIMENSIONS = 64
@@ -56,7 +56,7 @@ def test_among_more_rows_more_are_compared_in_full() -> None:
 
 @pytest.mark.parametrize("ended", [False, True], ids=["all hold", "some ended"])
 class TestSignBits:
-    SIZE = AT_ONCE * 3
+    SIZE = 20_000
 
     def nearest_by_all(
         self, vectors: np.ndarray, asked: np.ndarray, usable: np.ndarray, want: int
@@ -78,7 +78,7 @@ class TestSignBits:
         assert len(expected) <= 800
         assert set(found.tolist()) == expected
 
-    def test_a_sample_that_tells_nothing_costs_only_time(self, ended: bool) -> None:
+    def test_equal_vectors_are_as_good_as_one_another(self, ended: bool) -> None:
         """Half of the vectors are one and the same: there is no distance below which few lie."""
         vectors = np.ones((self.SIZE, DIMENSIONS), np.float16)
         vectors[::2] *= -1
@@ -99,9 +99,9 @@ def made_rows(size: int, *, share: float, ended: bool) -> MemoryRows:
 
 
 @pytest.mark.parametrize("ended", [False, True], ids=["all hold", "some ended"])
-@pytest.mark.parametrize("share", [0.1, 0.00001], ids=["usual", "hardly any trigger"])
+@pytest.mark.parametrize("share", [0.1, 0.0001], ids=["usual", "hardly any trigger"])
 def test_fitting_triggers_are_those_that_looking_at_everything_finds(share: float, ended: bool) -> None:
-    part = made_rows(150_000, share=share, ended=ended)
+    part = made_rows(20_000, share=share, ended=ended)
     probabilities = {ALWAYS: 1.0, 1: 0.8, 2: 0.5, 4: 0.05, 5: 0.0, 99: 1.0}
     positions, scores = part.fitting(probabilities, want=WANT, now_ms=NOW)
     products = [

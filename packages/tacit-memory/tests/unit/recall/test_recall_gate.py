@@ -153,7 +153,6 @@ def test_relevance_by_hand_and_why() -> None:
         }
     )
     assert gate.thresholds() == {"prompt": 0.4}
-    assert not gate.covers(Surface.ACTION)
 
 
 def test_what_happened_fades() -> None:
@@ -168,6 +167,6 @@ def test_what_happened_fades() -> None:
 
 def test_what_ships_names_where_it_is_from() -> None:
     gate = shipped_gate()
-    assert gate.covers(Surface.PROMPT)
+    assert set(gate.surfaces) == {Surface.PROMPT}
     origin = gate.origin
     assert all((origin.projects, origin.made_by, origin.date, origin.embedder))

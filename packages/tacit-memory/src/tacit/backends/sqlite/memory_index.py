@@ -397,10 +397,7 @@ Lengths = NDArray[np.uint16]
 
 _WHOLE = 65_000
 _STEP = 8
-"""In a scope of medium size, one row in this many is sampled to estimate which products are among the greatest."""
-_SAMPLED = 4096
-_LARGE = 65_536
-"""In a scope of more rows than this, a sample estimates the score from which on a row may be among the best."""
+"""One row in this many is sampled to estimate which products are among the greatest."""
 _LONGEST = np.iinfo(np.uint16).max
 _PAIR_TYPE = np.dtype([("action", "<u2"), ("weight", "u1")])
 _Found = tuple[int, str, int, int | None, str, bytes | None, bytes | None, bytes | None, str]
@@ -457,59 +454,26 @@ class MemoryRows:
             if action < len(self.weights)
         }
         usable = self.rows.usable(now_ms, kinds)
-        positions = (
-            self._positions_of_best(scaled_probabilities, want, usable) if self.rows.size > _LARGE else None
-        )
-        if positions is None:
-            best = self._products(scaled_probabilities, slice(None))
-            if usable is not None:
-                best[~usable] = 0
-            positions = _greatest(best, want)
-            best = best[positions]
-        else:
-            best = self._products(scaled_probabilities, positions)
+        products = self._products(scaled_probabilities)
+        if usable is not None:
+            products[~usable] = 0
+        positions = _greatest(products, want)
+        best = products[positions]
         scores = best.astype(np.float32)
         scores *= np.float32(1 / _WHOLE)
         return self.rows.best(positions, scores, want)
 
-    def _products(
-        self, scaled_probabilities: Mapping[int, np.uint16], rows: slice | Positions
-    ) -> NDArray[np.uint16]:
-        """Return for each of `rows` its greatest product of trigger weight and probability over the actions; 65,000 = 1.
+    def _products(self, scaled_probabilities: Mapping[int, np.uint16]) -> NDArray[np.uint16]:
+        """Return for each row its greatest product of trigger weight and probability over the actions; 65,000 = 1.
 
         `scaled_probabilities` = action number -> probability x 65,000 / `WEIGHT_STEPS`.
         """
-        best = np.zeros(len(self.weights[0, rows]), np.uint16)
+        best = np.zeros(self.rows.size, np.uint16)
         product = np.empty_like(best)
         for action, probability in scaled_probabilities.items():
-            np.multiply(self.weights[action, rows], probability, out=product, dtype=np.uint16)
+            np.multiply(self.weights[action], probability, out=product, dtype=np.uint16)
             np.maximum(best, product, out=best)
         return best
-
-    def _positions_of_best(
-        self, scaled_probabilities: Mapping[int, np.uint16], want: int, usable: Mask | None
-    ) -> Positions | None:
-        """Return positions that include the `want` rows with the greatest product of trigger weight and probability, and all ties of the last; None = all rows must be compared. For indexes of more than `_LARGE` rows; `usable` None = every row is.
-
-        A sample estimates the product that so many rows reach; then each action's weights are only compared with one limit.
-        """
-        step = self.rows.size // _SAMPLED
-        sample = self._products(scaled_probabilities, slice(None, None, step))
-        if usable is not None:
-            sample[~usable[::step]] = 0
-        rank = len(sample) - (2 * want // step + 8)
-        floor = int(np.sort(sample)[rank]) if rank >= 0 else 0
-        if floor == 0:
-            return None
-        reach = np.zeros(self.rows.size, np.bool_)
-        for action, probability in scaled_probabilities.items():
-            least = -(-floor // max(1, int(probability)))
-            if least <= WEIGHT_STEPS:
-                reach |= self.weights[action] >= np.uint8(least)
-        if usable is not None:
-            reach &= usable
-        positions = np.flatnonzero(reach)
-        return positions if len(positions) >= want else None
 
     def positions_of(self, numbers: Numbers) -> Positions:
         """Return the position of each of `numbers`, -1 for what is no active memory of this scope; shape (len(numbers),)."""

@@ -53,8 +53,6 @@ from tacit.text.tokens import code_query_words, query_words
 
 K1 = 1.2
 B = 0.75
-_DENSE = 65_536
-"""In a scope of at most this many rows, adding up over all rows is quicker than finding the rows that matched."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,13 +146,9 @@ def _summed(
 ) -> tuple[Positions, NDArray[np.number]]:
     """Return the positions that contain any of the words, ascending, and for each the sum of its words' idf."""
     # Added word by word, so that memories that hold the same words get the same sum.
-    weights = idf.repeat(matches.held)
-    if size <= _DENSE:
-        sums = np.bincount(matches.positions, weights, size)
-        chosen = sums.nonzero()[0]
-        return chosen, sums[chosen]
-    chosen, places = np.unique(matches.positions, return_inverse=True)
-    return chosen, np.bincount(places, weights, len(chosen))
+    sums = np.bincount(matches.positions, idf.repeat(matches.held), size)
+    chosen = sums.nonzero()[0]
+    return chosen, sums[chosen]
 
 
 def build_word_table(

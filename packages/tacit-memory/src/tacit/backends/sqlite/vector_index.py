@@ -42,9 +42,6 @@ CANDIDATES = 192
 CANDIDATES_BY_ROOT = 1.28
 """Factor of the square root of a scope's rows, which the candidates must reach, too: among more rows, more are equally near by their signs."""
 
-AT_ONCE = 16_384
-"""Up to this many rows, sign bits are compared all at once; more rows word by word, which needs no additional memory."""
-
 _WORD_BITS = 64
 _SIGN_EXPONENT_MANTISSA = np.int32(0x8FFFE000 - (1 << 32))
 _BIAS = np.float32(2.0**112)
@@ -116,50 +113,29 @@ def _stride(rows: int) -> int:
 
 
 class SignBitVectors:
-    """The vector index of a large scope: sign bits in memory pick candidates, whose half-precision vectors are then compared exactly.
+    """The vector index of a large scope: sign bits in memory pick candidates, whose half-precision vectors are then compared exactly."""
 
-    The vectors are in a base and a tail that grows.
-    """
-
-    def __init__(self, rows: Rows, base: HalfVectors) -> None:
+    def __init__(self, rows: Rows, vectors: HalfVectors) -> None:
         self.rows = rows
-        self.base = base
-        self._size = len(base)
-        self._dimensions = base.shape[1]
-        self._tail: HalfVectors = np.empty((0, self._dimensions), np.float16)
-        self._bits: Bits = sign_bits(base)
+        self._size = len(vectors)
+        self._dimensions = vectors.shape[1]
+        self._vectors: HalfVectors = vectors
+        self._bits: Bits = sign_bits(vectors)
         self._sample: Vectors = np.empty((0, self._dimensions), np.float32)
         self._sampled_at = -1
-        self._make_room(self._size)
-
-    @property
-    def appended(self) -> int:
-        """Number of rows that were appended since the base was made."""
-        return self._size - len(self.base)
-
-    def _make_room(self, rows: int) -> None:
-        """Enlarge the sign bits' array and the scratch buffers, if needed, to hold at least `rows` positions."""
-        if self._bits.shape[1] < rows or not hasattr(self, "_xor"):
-            room = rows + max(256, rows // 8)
-            bits = np.zeros((self._bits.shape[0], room), np.uint64)
-            bits[:, : self._size] = self._bits[:, : self._size]
-            self._bits = bits
-            self._xor = np.empty(room, np.uint64)
-            self._count = np.empty(room, np.uint8)
-            self._distance = np.empty(room, np.uint16)
 
     def append(self, vectors: HalfVectors) -> None:
-        """Append the vectors, shape (k, d), of the k rows that were just added, and their sign bits, to the tail."""
-        size = self._size + len(vectors)
-        self._make_room(size)
-        self._bits[:, self._size : size] = sign_bits(vectors)
-        used = self.appended
-        if used + len(vectors) > len(self._tail):
-            room = used + len(vectors) + max(256, used)
-            tail = np.empty((room, self._dimensions), np.float16)
-            tail[:used] = self._tail[:used]
-            self._tail = tail
-        self._tail[used : used + len(vectors)] = vectors
+        """Append the vectors, shape (k, d), of the k rows that were just added. The arrays grow by an eighth at once, so that they are not copied for each row."""
+        used, size = self._size, self._size + len(vectors)
+        if size > len(self._vectors):
+            room = size + max(256, size // 8)
+            grown = np.empty((room, self._dimensions), np.float16)
+            grown[:used] = self._vectors[:used]
+            bits = np.zeros((self._bits.shape[0], room), np.uint64)
+            bits[:, :used] = self._bits[:, :used]
+            self._vectors, self._bits = grown, bits
+        self._vectors[used:size] = vectors
+        self._bits[:, used:size] = sign_bits(vectors)
         self._size = size
 
     def nearest(
@@ -168,66 +144,21 @@ class SignBitVectors:
         """Return positions and cosines of the `want` rows nearest to `vector` that are valid at `now_ms` and of `kinds` (None = any), in no order."""
         most = max(CANDIDATES, 4 * want, round(CANDIDATES_BY_ROOT * self._size**0.5))
         candidates = self._near_signs(vector, most, self.rows.usable(now_ms, kinds))
-        return self.rows.best(candidates, widen(self.gather(candidates)) @ vector, want)
+        return self.rows.best(candidates, widen(self._vectors[candidates]) @ vector, want)
 
     def sampled(self, vector: Vectors) -> Scores:
         """Return the cosines of `vector` with at most `SAMPLED` evenly spread rows, removed ones included. The same rows are taken until their number has grown by an eighth."""
         if self._sampled_at < 0 or self._size > self._sampled_at * 9 // 8:
-            self._sample = widen(self.gather(np.arange(0, self._size, _stride(self._size))))
+            self._sample = widen(self._vectors[: self._size : _stride(self._size)])
             self._sampled_at = self._size
         return self._sample @ vector
 
     def _near_signs(self, vector: Vectors, want: int, usable: NDArray[np.bool_] | None) -> Positions:
-        size = self._size
-        distance = self._distance[:size]
-        signs = sign_bits(vector[np.newaxis, :])
-        if size <= AT_ONCE:
-            counts = np.bitwise_count(self._bits[:, :size] ^ signs)
-            np.add.reduce(counts, axis=0, dtype=np.uint16, out=distance)
-        else:
-            xor, count = self._xor[:size], self._count[:size]
-            distance[:] = 0
-            for column, word in zip(self._bits, signs[:, 0], strict=True):
-                np.bitwise_xor(column[:size], word, out=xor)
-                np.bitwise_count(xor, out=count)
-                np.add(distance, count, out=distance)
-        farthest = self._dimensions
-        if size > AT_ONCE:
-            near = _among_nearest(distance, want, usable)
-            if near is not None:
-                return near[_least(distance[near], want, farthest)]
+        counts = np.bitwise_count(self._bits[:, : self._size] ^ sign_bits(vector[np.newaxis, :]))
+        distance = np.add.reduce(counts, axis=0, dtype=np.uint16)
         if usable is not None:
-            distance[~usable] = farthest + 1
-        return _least(distance, want, farthest)
-
-    def gather(self, positions: Positions) -> HalfVectors:
-        """Return the half-precision vectors at `positions`, from base and tail, shape (k, d)."""
-        split = len(self.base)
-        if not self.appended:
-            return self.base.take(positions, axis=0)
-        vectors = np.empty((len(positions), self._dimensions), np.float16)
-        old = positions < split
-        vectors[old] = self.base[positions[old]]
-        vectors[~old] = self._tail[positions[~old] - split]
-        return vectors
-
-
-def _among_nearest(
-    distance: NDArray[np.uint16], want: int, usable: NDArray[np.bool_] | None
-) -> Positions | None:
-    """Return positions of usable rows that include the `want` nearest, as a sample estimates; None = all rows must be compared.
-
-    It saves counting all distances: in a million rows that takes a quarter of the time of computing them.
-    """
-    step = len(distance) // AT_ONCE
-    sample = distance[::step] if usable is None else distance[::step][usable[::step]]
-    rank = 4 * want // step + 8
-    if rank >= len(sample):
-        return None
-    near = np.flatnonzero(distance <= np.partition(sample, rank)[rank])
-    if usable is not None:
-        near = near[usable[near]]
-    return near if want < len(near) < len(distance) // 8 else None
+            distance[~usable] = self._dimensions + 1
+        return _least(distance, want, self._dimensions)
 
 
 def _least(distance: NDArray[np.uint16], want: int, farthest: int) -> Positions:
@@ -329,20 +260,7 @@ class VectorPartitions:
         index.rows.extend(rows.numbers, rows.ids, rows.valid_from, rows.valid_to, rows.kinds)
         index.append(vectors)
         partition.change = scope.change
-        if isinstance(index, SignBitVectors) and index.appended > max(SMALL_ROWS, len(index.base) // 8):
-            partition.index = self._fold(index)
-            return partition.index
         return index
-
-    def _fold(self, index: SignBitVectors) -> SignBitVectors:
-        """Return a new index with base and tail merged into one base, without removed rows."""
-        alive = np.flatnonzero(index.rows.alive)
-        rows = Rows()
-        old = index.rows
-        rows.extend(
-            old.numbers[alive], old.ids[alive], old.valid_from[alive], old.valid_to[alive], old.kinds[alive]
-        )
-        return SignBitVectors(rows, index.gather(alive))
 
     def close(self) -> None:
         """Release the indexes."""

@@ -77,5 +77,4 @@ PRESET = Preset(
     orders={Surface.START: "value", Surface.COMPACTION: "value", Surface.ON_DEMAND: AS_RANKED},
     adapt=adapt,
     gated=True,
-    by_match=True,
 )

@@ -305,7 +305,16 @@ INDEXED = (*START_SURFACES, Surface.PROMPT, Surface.SUBAGENT)
 """Surfaces whose blocks may hold an index."""
 
 
-def search(kit: Kit, state: RecallState, *, judge: Step, reach: Steps = (), beside: Steps = ()) -> Pipeline:
+def search(
+    kit: Kit,
+    state: RecallState,
+    *,
+    judge: Step,
+    reach: Steps = (),
+    beside: Steps = (),
+    by_moment: bool = False,
+    armed_too: bool = False,
+) -> Pipeline:
     """Return the pipeline of a search: embed, search, measure, judge, look at files, guard, drop what is known, pack, render.
 
     Args:
@@ -314,6 +323,8 @@ def search(kit: Kit, state: RecallState, *, judge: Step, reach: Steps = (), besi
         judge: gives the candidates their relevance.
         reach: steps that drop what does not reach the floors of a preset.
         beside: steps after the guard that add memories which need not be found, such as pinned ones.
+        by_moment: whether to look up rules by the moment of a call that they name.
+        armed_too: whether what a model named in the pause is read and judged, too.
     """
     if state.nothing_coming:
         return nothing(kit, state, beside=beside)
@@ -321,9 +332,9 @@ def search(kit: Kit, state: RecallState, *, judge: Step, reach: Steps = (), besi
     return Pipeline(
         ask=(("retrieve", partial(embed, tools)),),
         find=(
-            ("retrieve", partial(ask, tools)),
+            ("retrieve", partial(ask, tools, by_moment=by_moment)),
             ("fuse", fuse),
-            ("fuse", partial(load, tools)),
+            ("fuse", partial(load, tools, armed_too=armed_too)),
             ("fuse", measure),
         ),
         choose=(

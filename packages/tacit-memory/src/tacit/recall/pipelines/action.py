@@ -43,9 +43,7 @@ from tacit.reading.moment_calls import (
 )
 from tacit.reading.moment_places import named_places, touches
 from tacit.reading.moments import read_moments
-from tacit.recall.guard import guard
-from tacit.recall.pipelines import hand_over, second_stage
-from tacit.recall.retrieve import ask, embed, fuse, load, measure
+from tacit.recall.pipelines import search
 from tacit.recall.score import judged, with_armed
 from tacit.recall.stage import MOMENT, Judgment, Kit, Outcome, Pipeline, RecallState
 from tacit.text.lazy_regex import lazy_regex
@@ -85,23 +83,7 @@ _LOOKS = frozenset({"read", "view", "read_file", "list", "grep", "glob", "ls"})
 
 def action(kit: Kit, state: RecallState) -> Pipeline:
     """Return the pipeline of a tool call: search by words, names and moments, judge whether each memory is about this very call, guard, pack, render."""
-    tools = kit.tools
-    return Pipeline(
-        ask=(("retrieve", partial(embed, tools)),),
-        find=(
-            ("retrieve", partial(ask, tools, by_moment=True)),
-            ("fuse", fuse),
-            ("fuse", partial(load, tools, armed_too=True)),
-            ("fuse", measure),
-        ),
-        choose=(
-            ("score", partial(_judge_call_of, kit)),
-            ("score", partial(kit.files.look, tools)),
-            *second_stage(kit),
-            ("guard", guard),
-            *hand_over(kit, state),
-        ),
-    )
+    return search(kit, state, judge=partial(_judge_call_of, kit), by_moment=True, armed_too=True)
 
 
 def _judge_call_of(kit: Kit, state: RecallState) -> Outcome[RecallState]:

@@ -31,9 +31,7 @@ from tacit.model.kinds import DIGEST
 from tacit.model.query import Query
 from tacit.reading.commands import PROGRAMS, split_commands
 from tacit.reading.terms import FILE_END
-from tacit.recall.guard import guard
-from tacit.recall.pipelines import hand_over, second_stage
-from tacit.recall.retrieve import ask, embed, fuse, load, measure
+from tacit.recall.pipelines import search
 from tacit.recall.score import judged, with_armed
 from tacit.recall.stage import Judgment, Kit, Outcome, Pipeline, RecallState
 from tacit.text.lazy_regex import lazy_regex, wording
@@ -143,23 +141,7 @@ Names = Mapping[str, NameWeight]
 
 def failure(kit: Kit, state: RecallState) -> Pipeline:
     """Return the pipeline after a failure: embed, search, judge whether each memory speaks of this very error, guard, drop what is known, pack, render."""
-    tools = kit.tools
-    return Pipeline(
-        ask=(("retrieve", partial(embed, tools)),),
-        find=(
-            ("retrieve", partial(ask, tools)),
-            ("fuse", fuse),
-            ("fuse", partial(load, tools, armed_too=True)),
-            ("fuse", measure),
-        ),
-        choose=(
-            ("score", partial(_judge_failure_of, kit)),
-            ("score", partial(kit.files.look, tools)),
-            *second_stage(kit),
-            ("guard", guard),
-            *hand_over(kit, state),
-        ),
-    )
+    return search(kit, state, judge=partial(_judge_failure_of, kit), armed_too=True)
 
 
 def _judge_failure_of(kit: Kit, state: RecallState) -> Outcome[RecallState]:
@@ -214,7 +196,11 @@ def by_signature(query: Query, candidate: Candidate) -> Judgment:
     least = min(len(ours[1]), len(theirs[1]))
     names = len(common) == least >= TELLING_WORDS and any("_" in word for word in common)
     same_words = ours[1] == theirs[1] and least >= TELLING_WORDS
-    if ours[0] != theirs[0] and not names and not (same_words and _program(ours[0]) == _program(theirs[0])):
+    if (
+        ours[0] != theirs[0]
+        and not names
+        and not (same_words and ours[0].split(" ", 1)[0] == theirs[0].split(" ", 1)[0])
+    ):
         return 0.0, ()
     if len(common) < 2 or not least:
         return 0.0, ()
@@ -358,11 +344,6 @@ def _phrases(text: str) -> frozenset[str]:
         for four in zip(words, words[1:], words[2:], words[3:], strict=False)
         if sum(word not in _GENERIC and word not in FUNCTION_WORDS for word in four) >= 2
     )
-
-
-def _program(command: str) -> str:
-    """Return the program of a command, without its subcommand."""
-    return command.split(" ", 1)[0]
 
 
 @lru_cache(maxsize=4096)
