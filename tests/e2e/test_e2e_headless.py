@@ -14,7 +14,7 @@ from tacit.hosts.claude_code import install as claude_probe
 from tacit.hosts.opencode import install as opencode_probe
 from tacit.hosts.probe.stub_model import CallTool, Say, ScriptedReply
 from tacit.ports.writer import WriterRequest
-from tacit.providers.writing.clients import client_named
+from tacit.providers.writing.clients import CLIENTS
 from tacit.providers.writing.command_line import CommandLineWriter
 from writer_server import SCHEMA
 
@@ -37,7 +37,7 @@ def environment_of(name, sandbox, url=""):
 def writer_over(name, sandbox, *, url="", timeout_s=START_S):
     model = "" if name == "claude" else f"{opencode_probe.PROVIDER}/{opencode_probe.SMALL_MODEL}"
     environ = environment_of(name, sandbox, url)
-    return CommandLineWriter(client_named(name), model=model, timeout_s=timeout_s, environ=environ)
+    return CommandLineWriter(CLIENTS[name], model=model, timeout_s=timeout_s, environ=environ)
 
 
 def asking(text):

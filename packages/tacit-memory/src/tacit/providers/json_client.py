@@ -41,7 +41,6 @@ class JsonClient:
         self,
         base: str,
         *,
-        key: str = "",
         timeout_ms: int,
         sleep: Callable[[float], None] = time.sleep,
         headers: Mapping[str, str] | None = None,
@@ -51,10 +50,9 @@ class JsonClient:
 
         Args:
             base: address of the server.
-            key: sent as a bearer token; empty = none is sent.
             timeout_ms: milliseconds for one answer, all tries together.
             sleep: waits between two tries.
-            headers: further headers of every request.
+            headers: headers of every request, such as the key.
             section: section of the settings that errors name.
 
         Raises:
@@ -68,7 +66,7 @@ class JsonClient:
             )
         self._base = base.rstrip("/")
         self._loopback = url.hostname in {"localhost", "127.0.0.1", "::1"}
-        self._headers = {**(headers or {}), **({"Authorization": f"Bearer {key}"} if key else {})}
+        self._headers = headers or {}
         self._section = section
         self._timeout_s = timeout_ms / 1000
         self._sleep = sleep
@@ -159,6 +157,11 @@ class JsonClient:
             if self._client is not None:
                 self._client.close()
                 self._client = None
+
+
+def bearer(key: str) -> Mapping[str, str]:
+    """Return the headers that send `key` as a bearer token; none for an empty key."""
+    return {"Authorization": f"Bearer {key}"} if key else {}
 
 
 def _read(chunks: Iterable[bytes], *, until: float) -> bytes:

@@ -11,13 +11,8 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from tacit.errors import ProviderError
 from tacit.providers.embedding.onnx_dir import Encode, find_model, make_encode, read_json
@@ -97,29 +92,14 @@ class CrossEncoder:
             except ImportError as error:
                 self._error = ProviderError(f"onnxruntime cannot be imported: {error}")
 
-    def run(self, ids: list[int], types: list[int]) -> NDArray[Any]:
-        """Return the model's first output for one sequence of tokens.
+    def score(self, text: str, other: str) -> float:
+        """Return how well `other` answers `text`, from 0 to 1. Blocks while the model is loaded.
 
         Raises:
-            ProviderError: if the model asks for something unknown or fails.
+            ProviderError: if the model cannot be loaded, asks for something unknown, or fails.
         """
-        session = self.load().session
-        row = np.array([ids], dtype=np.int64)
-        offered: Mapping[str, NDArray[np.int64]] = {
-            "input_ids": row,
-            "attention_mask": np.ones_like(row),
-            "token_type_ids": np.array([types], dtype=np.int64),
-        }
-        names = [node.name for node in session.get_inputs()]
-        unknown = [name for name in names if name not in offered]
-        if unknown:
-            raise ProviderError(f"The model {self._path} asks for unknown inputs: {', '.join(unknown)}.")
-        output_name = session.get_outputs()[0].name
-        return run_model(session, output_name, {name: offered[name] for name in names}, model=str(self._path))
-
-    def score(self, text: str, other: str) -> float:
-        """Score how well `other` answers `text`, from 0 to 1. Blocks while the model is loaded."""
-        encode = self.load().encode
+        loaded = self.load()
+        encode = loaded.encode
         query = encode(text)
         if len(query) > QUESTION_TOKENS:
             query = [*query[: QUESTION_TOKENS - 1], query[-1]]
@@ -127,7 +107,8 @@ class CrossEncoder:
         room = self.max_tokens - len(query)
         if len(document) > room:
             document = [*document[: room - 1], document[-1]]
-        logits = self.run([*query, *document], [0] * len(query) + [1] * len(document)).reshape(-1)
+        types = [0] * len(query) + [1] * len(document)
+        logits = run_model(loaded.session, [*query, *document], types, model=str(self._path)).reshape(-1)
         match logits.size:
             case 1:
                 return _sigmoid(float(logits[0]))

@@ -12,7 +12,7 @@ from model_server import ModelServer, Reply, model_server
 from tacit.errors import ProviderError
 from tacit.providers.embedding import FakeEmbedder
 from tacit.providers.embedding.http import OLLAMA, OPENAI, RemoteEmbedder, sendable
-from tacit.providers.json_client import JsonClient
+from tacit.providers.json_client import JsonClient, bearer
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def pauses() -> list[float]:
 
 @pytest.fixture
 def client(server: ModelServer, pauses: list[float]) -> Iterator[JsonClient]:
-    made = JsonClient(server.address, key="k-secret", timeout_ms=30_000, sleep=pauses.append)
+    made = JsonClient(server.address, headers=bearer("k-secret"), timeout_ms=30_000, sleep=pauses.append)
     yield made
     made.close()
 

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from scripted_clients import CLIENTS, ScriptedClient
+from scripted_clients import ScriptedClient
 from tacit.config.settings import PrivacySettings, WriterSettings
 from tacit.errors import ProviderError
 from tacit.ports.writer import WriterRequest
 from tacit.providers.writing import make_writer
-from tacit.providers.writing.clients import client_named
+from tacit.providers.writing.clients import CLIENTS
 from tacit.providers.writing.command_line import CommandLineWriter
 from tacit.safety.redact import Redactor
 from writer_server import SCHEMA
@@ -37,7 +37,7 @@ def make(tmp_path):
         client = ScriptedClient(tmp_path, name, how)
         client.environ["TMPDIR"] = str(tmp_path)
         return CommandLineWriter(
-            client_named(name), model=model, timeout_s=timeout_s, environ=client.environ
+            CLIENTS[name], model=model, timeout_s=timeout_s, environ=client.environ
         ), client
 
     return made
@@ -97,7 +97,7 @@ def test_a_failure_says_which_it_is_whatever_the_exit_code(make, name, how, reas
 @EVERY
 def test_a_client_that_is_not_there_is_named(tmp_path, name):
     environ = {"HOME": str(tmp_path), "PATH": "/nowhere"}
-    error = failure(CommandLineWriter(client_named(name), model="m", timeout_s=5, environ=environ))
+    error = failure(CommandLineWriter(CLIENTS[name], model="m", timeout_s=5, environ=environ))
     assert error.reason == "missing"
     assert f"`{name}`" in str(error)
 
@@ -210,10 +210,10 @@ def test_a_client_ends_with_the_process_that_asked_it(make, tmp_path):
     code = (
         "import json, sys\n"
         "from tacit.ports.writer import WriterRequest\n"
-        "from tacit.providers.writing.clients import client_named\n"
+        "from tacit.providers.writing.clients import CLIENTS\n"
         "from tacit.providers.writing.command_line import CommandLineWriter\n"
         "environ = json.loads(sys.argv[1])\n"
-        "writer = CommandLineWriter(client_named('claude'), timeout_s=200, environ=environ)\n"
+        "writer = CommandLineWriter(CLIENTS['claude'], timeout_s=200, environ=environ)\n"
         "writer.write(WriterRequest(system='s', user='u', most_output_tokens=9))\n"
     )
     asking = subprocess.Popen(

@@ -3,13 +3,9 @@
 In: the embedder section of the settings. Out: an `Embedder` that loads its model at first use. Never reads the environment, but for
 the installed packages where one of them provides the embedder.
 
-Remembers vectors of recent texts, and makes threads that ask for the same text wait for one answer.
+`CachedEmbedder` keeps the vectors of recent texts by digests of the texts, never the texts.
 
-In: another embedder. Out: the same vectors. Keeps digests, never texts.
-
-An embedder without a model, for tests and for `provider: fake`.
-
-In: texts. Out: unit vectors in which texts that share words lie close together. Never loads, reads or calls anything.
+`FakeEmbedder` needs no model, for tests and for `provider: fake`: texts that share words lie close together.
 """
 
 from __future__ import annotations
@@ -18,7 +14,6 @@ import hashlib
 import threading
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
 from pathlib import Path
 from typing import cast
 
@@ -32,8 +27,6 @@ from tacit.ports.models import Embedder, EmbedderFactory, EmbedderIdentity, Vect
 from tacit.providers.clock import SystemClock
 from tacit.text.tokens import CODE_WORD
 
-_Promise = Future[Vectors]
-
 
 class CachedEmbedder:
     """An embedder that caches the vectors of another one: at most `entries` (the least recently used is dropped first), each for `ttl_s` seconds. Safe to share between threads."""
@@ -45,7 +38,6 @@ class CachedEmbedder:
         self._clock = clock or SystemClock()
         self._lock = threading.Lock()
         self._kept: OrderedDict[bytes, tuple[float, Vectors]] = OrderedDict()
-        self._promised: dict[bytes, _Promise | None] = {}  # None = nobody else waits for it yet
 
     @property
     def identity(self) -> EmbedderIdentity:
@@ -58,73 +50,35 @@ class CachedEmbedder:
         return self._inner
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Return the vectors of `texts`, from the cache or from the wrapped embedder. If another thread is already computing one, wait for it.
+        """Return the vectors of `texts`, from the cache or from the wrapped embedder. Nothing is cached if that fails.
 
         Raises:
-            ProviderError: as the inner embedder; all who wait for that text get the same error, nothing is kept.
+            ProviderError: as the wrapped embedder.
         """
-        keys = [
-            hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest() for text in texts
-        ]
-        vectors, waiting, mine = self._claim(keys)
-        if mine:
-            vectors |= self._compute(
-                {key: text for key, text in zip(keys, texts, strict=True) if key in mine}
-            )
-        for (
-            key,
-            promise,
-        ) in waiting.items():  # after our own work, so that two callers never wait for each other
-            vectors[key] = promise.result()
+        text_of, now = {_digest(text): text for text in texts}, self._clock.monotonic_ms()
+        with self._lock:
+            found = {
+                key: self._kept[key] for key in text_of if key in self._kept and now < self._kept[key][0]
+            }
+        missing = [key for key in text_of if key not in found]
+        if missing:
+            made, expires = self._inner.embed([text_of[key] for key in missing]), now + self._ttl_ms
+            # A row alone, not the whole batch.
+            found |= {key: (expires, row.copy()) for key, row in zip(missing, made, strict=True)}
+        with self._lock:
+            for key, entry in found.items():
+                self._kept[key] = entry
+                self._kept.move_to_end(key)
+            while len(self._kept) > self._entries:
+                self._kept.popitem(last=False)
         out = np.empty((len(texts), self.identity.dimensions), dtype=np.float32)
-        for row, key in enumerate(keys):
-            out[row] = vectors[key]
+        for row, text in enumerate(texts):
+            out[row] = found[_digest(text)][1]
         return out
 
-    def _claim(self, keys: Sequence[bytes]) -> tuple[dict[bytes, Vectors], dict[bytes, _Promise], set[bytes]]:
-        """Split the keys into vectors from the cache, vectors that another thread is computing, and keys that the caller must compute."""
-        vectors: dict[bytes, Vectors] = {}
-        waiting: dict[bytes, _Promise] = {}
-        mine: set[bytes] = set()
-        with self._lock:
-            now = self._clock.monotonic_ms()
-            for key in dict.fromkeys(keys):
-                cached = self._kept.get(key)
-                if cached is not None and now < cached[0]:
-                    self._kept.move_to_end(key)
-                    vectors[key] = cached[1]
-                elif key in self._promised:
-                    promise = waiting[key] = self._promised[key] or Future()
-                    self._promised[key] = promise
-                else:
-                    mine.add(key)
-                    self._promised[key] = None
-        return vectors, waiting, mine
 
-    def _compute(self, texts: dict[bytes, str]) -> dict[bytes, Vectors]:
-        failure: ProviderError | None = None
-        vectors: dict[bytes, Vectors] = {}
-        try:
-            vectors = dict(zip(texts, self._inner.embed(list(texts.values())), strict=True))
-        except ProviderError as error:
-            failure = error
-            raise
-        finally:
-            with self._lock:
-                expires = self._clock.monotonic_ms() + self._ttl_ms
-                for key in texts:
-                    promise = self._promised.pop(key)
-                    if key in vectors:
-                        self._kept[key] = (expires, vectors[key].copy())  # a row alone, not the whole batch
-                    if promise is None:
-                        continue
-                    if key in vectors:
-                        promise.set_result(vectors[key])
-                    else:
-                        promise.set_exception(failure or ProviderError("The embedding was interrupted."))
-                while len(self._kept) > self._entries:
-                    self._kept.popitem(last=False)
-        return vectors
+def _digest(text: str) -> bytes:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 class FakeEmbedder:
@@ -169,6 +123,7 @@ __all__ = ["CachedEmbedder", "FakeEmbedder", "make_embedder", "waits_for_server"
 CACHE_ENTRIES, CACHE_TTL_S = 1024, 3600
 """How many vectors are cached, and for how many seconds."""
 TIMEOUT_MS = 5000
+"""Milliseconds for one request to a server."""
 LOCAL = ("minilm", "onnx", "fake")
 
 
@@ -187,7 +142,6 @@ def make_embedder(
     redact: Callable[[str], str] | None = None,
     clock: Clock | None = None,
     cache_entries: int = CACHE_ENTRIES,
-    timeout_ms: int = TIMEOUT_MS,
 ) -> Embedder:
     """Make the embedder that `settings` name, behind a cache. No model is loaded, and no server asked, before its first text.
 
@@ -197,20 +151,17 @@ def make_embedder(
         redact: applied to every text that goes to a server or to another package's code; local models see the text as it is.
         clock: measures the age of cached vectors; the system's by default.
         cache_entries: vectors kept in memory; 0 = no cache.
-        timeout_ms: milliseconds for one request to a server.
 
     Raises:
         ProviderError: if the provider cannot be used as configured.
     """
-    embedder = _make(settings, api_key=api_key, redact=redact, timeout_ms=timeout_ms)
+    embedder = _make(settings, api_key=api_key, redact=redact)
     if cache_entries == 0:
         return embedder
     return CachedEmbedder(embedder, entries=cache_entries, ttl_s=CACHE_TTL_S, clock=clock)
 
 
-def _make(
-    settings: EmbedderSettings, *, api_key: str, redact: Callable[[str], str] | None, timeout_ms: int
-) -> Embedder:
+def _make(settings: EmbedderSettings, *, api_key: str, redact: Callable[[str], str] | None) -> Embedder:
     match settings.provider:
         case "minilm":
             from tacit.providers.embedding.minilm import MiniLM  # noqa: PLC0415 - each provider loads only its own
@@ -223,7 +174,7 @@ def _make(
 
             return OnnxFolder(Path(settings.model).expanduser())
         case "openai" | "ollama":
-            return _remote(settings, api_key=api_key, redact=redact or str, timeout_ms=timeout_ms)
+            return _remote(settings, api_key=api_key, redact=redact or str)
         case name:
             make = cast("EmbedderFactory", EMBEDDERS.load(name))
             return _RedactedEmbedder(make(settings, api_key=api_key), redact or str)
@@ -246,11 +197,9 @@ class _RedactedEmbedder:
         return self._inner.embed([self._redact(text) for text in texts])
 
 
-def _remote(
-    settings: EmbedderSettings, *, api_key: str, redact: Callable[[str], str], timeout_ms: int
-) -> Embedder:
+def _remote(settings: EmbedderSettings, *, api_key: str, redact: Callable[[str], str]) -> Embedder:
     from tacit.providers.embedding.http import OLLAMA, OPENAI, RemoteEmbedder  # noqa: PLC0415 - loads only its own
-    from tacit.providers.json_client import JsonClient  # noqa: PLC0415
+    from tacit.providers.json_client import JsonClient, bearer  # noqa: PLC0415
 
     dialect = OLLAMA if settings.provider == "ollama" else OPENAI
     model = settings.model or dialect.model
@@ -259,7 +208,9 @@ def _remote(
         dialect,
         model=model,
         dimensions=_dimensions(settings, base_name, dialect.dimensions),
-        client=JsonClient(settings.endpoint or dialect.endpoint, key=api_key, timeout_ms=timeout_ms),
+        client=JsonClient(
+            settings.endpoint or dialect.endpoint, headers=bearer(api_key), timeout_ms=TIMEOUT_MS
+        ),
         prepare=redact,
     )
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from tacit.errors import ProviderError, install_extra
 from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.providers.embedding.http import unit_rows
-from tacit.providers.embedding.session import OnnxSession, open_session
+from tacit.providers.embedding.session import OnnxSession, open_session, run_model
 from tacit.providers.embedding.wordpiece import CHARS_PER_TOKEN, WordPiece, read_vocabulary
 
 Pooling = Literal["mean", "cls", "max"]
@@ -95,19 +95,7 @@ class OnnxFolder:
             return self._loaded
 
     def _forward(self, session: OnnxSession, ids: list[int]) -> NDArray[Any]:
-        row = np.array([ids], dtype=np.int64)
-        offered = {
-            "input_ids": row,
-            "attention_mask": np.ones_like(row),
-            "token_type_ids": np.zeros_like(row),
-        }
-        names = [node.name for node in session.get_inputs()]
-        unknown = [name for name in names if name not in offered]
-        if unknown:
-            raise ProviderError(f"The model {self._model} asks for unknown inputs: {', '.join(unknown)}.")
-        outputs = [node.name for node in session.get_outputs()]
-        output_name = next((name for name in _TOKEN_OUTPUTS if name in outputs), outputs[0])
-        value = session.run([output_name], {name: offered[name] for name in names})[0]
+        value = run_model(session, ids, [0] * len(ids), outputs=_TOKEN_OUTPUTS, model=str(self._model))
         return _pool(value[0], self._pooling) if value.ndim == 3 else value[0]
 
 

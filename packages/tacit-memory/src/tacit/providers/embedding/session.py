@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, cast
 
+import numpy as np
 from numpy.typing import NDArray
 
 from tacit.config.environment import no_reports_of_onnxruntime
@@ -39,15 +40,29 @@ class OnnxSession(Protocol):
 
 
 def run_model(
-    session: OnnxSession, output_name: str, feed: Mapping[str, NDArray[Any]], *, model: str
+    session: OnnxSession, ids: Sequence[int], types: Sequence[int], *, outputs: Sequence[str] = (), model: str
 ) -> NDArray[Any]:
-    """Run the model, and return its output `output_name`. `model` is its name in errors.
+    """Run a model on one sequence of tokens, and return the first of `outputs` that it has, else its first output.
+
+    `types` = 0 for tokens of a first text, 1 for those of a second one. `model` = its name in errors.
 
     Raises:
-        ProviderError: if the model fails; `model` names it.
+        ProviderError: if the model asks for something unknown, or fails.
     """
+    row = np.array([ids], dtype=np.int64)
+    offered = {
+        "input_ids": row,
+        "attention_mask": np.ones_like(row),
+        "token_type_ids": np.array([types], dtype=np.int64),
+    }
+    names = [node.name for node in session.get_inputs()]
+    unknown = [name for name in names if name not in offered]
+    if unknown:
+        raise ProviderError(f"The model {model} asks for unknown inputs: {', '.join(unknown)}.")
+    present = [node.name for node in session.get_outputs()]
+    output_name = next((name for name in outputs if name in present), present[0])
     try:
-        return session.run([output_name], feed)[0]
+        return session.run([output_name], {name: offered[name] for name in names})[0]
     except Exception as error:  # onnxruntime's errors share no base class but this
         raise ProviderError(f"The model {model} failed: {error}") from error
 

@@ -98,11 +98,11 @@ def _make(settings: WriterSettings, api_key: str, environ: Mapping[str, str], se
             )
             return HttpWriter(api, model=settings.model or api.model, client=client)
         case name if name in COMMAND_LINES:
-            from tacit.providers.writing.clients import client_named  # noqa: PLC0415 - as above
+            from tacit.providers.writing.clients import CLIENTS  # noqa: PLC0415 - as above
             from tacit.providers.writing.command_line import CommandLineWriter  # noqa: PLC0415 - as above
 
             return CommandLineWriter(
-                client_named(name),
+                CLIENTS[name],
                 model=settings.model,
                 timeout_s=settings.timeout_ms / 1000,
                 environ=environ,

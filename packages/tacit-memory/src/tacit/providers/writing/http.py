@@ -9,7 +9,7 @@ from typing import Literal
 
 from tacit.errors import ProviderError
 from tacit.ports.writer import WriterAnswer, WriterRequest
-from tacit.providers.json_client import JsonClient
+from tacit.providers.json_client import JsonClient, bearer
 from tacit.providers.writing.answers import checked_text, count_of, items_of, object_of
 
 SCHEMA_NAME = "answer"
@@ -76,10 +76,6 @@ class HttpWriter:
         self._client.close()
 
 
-def _openai_headers(key: str) -> Mapping[str, str]:
-    return {"Authorization": f"Bearer {key}"} if key else {}
-
-
 def _openai_body(request: WriterRequest, model: str) -> Mapping[str, object]:
     body: dict[str, object] = {
         "model": model,
@@ -116,7 +112,7 @@ OPENAI = CompletionApi(
     model="gpt-4.1-mini",
     key_variable="OPENAI_API_KEY",
     path="/chat/completions",
-    headers=_openai_headers,
+    headers=bearer,
     body=_openai_body,
     read=_read_openai,
 )

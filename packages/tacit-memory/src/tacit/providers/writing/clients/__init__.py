@@ -6,11 +6,6 @@ from tacit.providers.writing.clients.claude import CLAUDE
 from tacit.providers.writing.clients.codex import CODEX
 from tacit.providers.writing.clients.gemini import GEMINI
 from tacit.providers.writing.clients.opencode import OPENCODE
-from tacit.providers.writing.command_line import Client
 
 CLIENTS = {client.name: client for client in (CLAUDE, OPENCODE, CODEX, GEMINI)}
-
-
-def client_named(name: str) -> Client:
-    """Return the recipe for the command line of a coding agent."""
-    return CLIENTS[name]
+"""The recipes by name of the provider."""
