@@ -135,7 +135,7 @@ class Conversations:
             self._restore(entry)
 
     def named(self, name: str, space: ConversationSpace = NO_SPACE) -> KnownConversation:
-        """Return the conversation that the program calls `name`."""
+        """Return the conversation that the program calls `name`, opened if it is not known."""
         with self._lock:
             return self._of(name, space)
 
@@ -219,7 +219,7 @@ class Conversations:
             self._put_places(known, (_digest(b"kept", _bytes(name)),))
 
     def new(self, space: ConversationSpace = NO_SPACE) -> KnownConversation:
-        """Return a new conversation."""
+        """Open a new conversation in `space` and return it."""
         with self._lock:
             return self._opened("", space)
 

@@ -180,7 +180,7 @@ class Exchange:
         return self._conversations.found(said, space)
 
     def heard(self, sent: SentRequest, content: bytes, *, stream: bool) -> None:
-        """Learn from the body of the answer to a request."""
+        """Learn from the body of the answer to a request; `stream` = it is a stream of events. Never raises."""
         guarded(lambda: self._read(sent, content, stream=stream), None, NOT_LEARNED_FROM)
 
     def _read(self, sent: SentRequest, content: bytes, *, stream: bool) -> None:
@@ -191,7 +191,7 @@ class Exchange:
             self._conversations.answered(sent.known, sent.said, sent.space)
 
     def answered(self, sent: SentRequest, reply: Reply) -> None:
-        """Learn from an answer that was already parsed."""
+        """Learn from an answer that was already parsed: record it in its conversation, and hand the messages to capture when the turn is over."""
         known = sent.known
         messages = (*sent.said, reply.said)
         if sent.by_words:
@@ -209,7 +209,7 @@ class Exchange:
 
 
 def note_sent(sent: SentRequest, body: Body, placed: Placement) -> None:
-    """Keep a request for the cache meter: its body as the program wrote it, and the blocks that were added."""
+    """Keep a request for the cache meter, which measures it later: its body as the program wrote it, and the blocks that were added. Of more than `MAX_UNMEASURED` the oldest are dropped."""
     sent.known.unmeasured.append(WaitingRequest(body, placed.system, placed.texts, placed.every_call))
     del sent.known.unmeasured[:-MAX_UNMEASURED]
 

@@ -45,7 +45,7 @@ class Reply:
 
 
 def read_reply(api: Api, body: bytes, *, stream: bool) -> Reply | None:
-    """Return the answer in `body`, or None."""
+    """Return the answer in the body of a response to a request of `api`; None = it holds none, or cannot be read. `stream` = the body is a stream of events."""
     try:
         if stream:
             return _STREAMS[api](list(events(body)))
@@ -56,12 +56,12 @@ def read_reply(api: Api, body: bytes, *, stream: bool) -> Reply | None:
 
 
 def read_value(api: Api, value: Json) -> Reply | None:
-    """Return the answer in the parsed JSON of a body, or None."""
+    """Return the answer in the parsed JSON of a body; None = it is an error or no answer."""
     return _WHOLE[api](value)
 
 
 def read_chunks(api: Api, chunks: Sequence[Json]) -> Reply | None:
-    """Return the answer in the parsed events of a stream, or None."""
+    """Return the answer in the parsed events of a stream; None = the stream was interrupted or holds none."""
     return _STREAMS[api](chunks)
 
 

@@ -51,7 +51,7 @@ class Outline:
 
 
 def outline(body: Mapping[str, Any], *, system: str = "", texts: Sequence[str] = ()) -> Outline:
-    """Return the parts of a request in the order in which a model reads them. `system` and `texts` are the blocks that were added to it."""
+    """Return the outline of a request: its parts in the order in which a model reads them. `system` = the block that was added to the system prompt, `texts` = those added to the messages, one for each ("" = none)."""
     fixed = [_blob(body[name]) for name in _FIRST if name in body]
     first = b"".join((*fixed, _encoded(system)))
     messages: Sequence[Any] = ()

@@ -99,7 +99,7 @@ def plan_changes(
 
 
 def check_outcome(changes: Sequence[Change], error: str) -> None:
-    """Raise if a handover is finished with both an error and changes.
+    """Refuse a handover that is finished with both an error and changes; return nothing.
 
     Raises:
         InvalidInput: if both are given.
@@ -119,7 +119,7 @@ def dated_change_id(at_ms: int) -> str:
 
 
 def check_expected(expected: Mapping[str, str], newest: Callable[[str], str]) -> None:
-    """Raise if the newest version of a memory was not written by the expected change.
+    """Refuse a write if the newest version of a memory was not written by the change that the caller expects; return nothing.
 
     `expected` = memory id -> change id; `newest` returns the change id of a memory's newest version.
 
@@ -136,14 +136,14 @@ def check_expected(expected: Mapping[str, str], newest: Callable[[str], str]) ->
 
 
 class NotedChanges(threading.local):
-    """The open lists, per thread, that collect the ids of the changes that this thread writes."""
+    """Collects the ids of the changes that the present thread writes, in every list that `noting` of this thread has open."""
 
     def __init__(self) -> None:
         self._open: list[list[str]] = []
 
     @contextmanager
     def noting(self) -> Generator[list[str]]:
-        """Return a context manager that gives a list, which gets the ids of this thread's changes until the block ends. May be nested."""
+        """Return a context manager that gives an empty list; until it ends, `note` of this thread appends to the list. May be nested."""
         noted: list[str] = []
         self._open.append(noted)
         try:
@@ -152,7 +152,7 @@ class NotedChanges(threading.local):
             self._open.pop()  # the last one that was opened ends first
 
     def note(self, change_id: str) -> None:
-        """Append the id of a change that was stored to this thread's open lists."""
+        """Append the id of a stored change to each list that this thread has open."""
         for noted in self._open:
             noted.append(change_id)
 
@@ -166,7 +166,7 @@ def stale_version_error(memory_id: str) -> InvalidInput:
 
 
 def searched_name(id_or_prefix: str) -> str:
-    """Return the cleaned text by which a memory is looked up.
+    """Return an id, or its beginning or ending, with unstorable characters replaced, as it is looked up.
 
     Raises:
         NotFound: if it is empty or only a beginning of `mem_`, which all ids share and which must not name the only memory of a store.

@@ -186,6 +186,6 @@ class ChangeReason:
 
 
 def join_reasons(reasons: tuple[ChangeReason, ...]) -> ChangeReason:
-    """Return one reason for several: the first one, with the others added to its `further`. `reasons` must not be empty."""
+    """Return the first of `reasons` with the others added to its `further`. `reasons` must not be empty."""
     first, *more = reasons
     return replace(first, further=(*first.further, *more)) if more else first

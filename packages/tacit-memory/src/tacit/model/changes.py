@@ -132,7 +132,7 @@ class Skip:
 
     @property
     def memory_id(self) -> str:
-        """Return the id of the memory that already says it; "" = none does."""
+        """The id of the memory that already says it; "" = none does."""
         return self.memory.id if self.memory is not None else ""
 
 

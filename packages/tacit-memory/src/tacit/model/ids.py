@@ -14,7 +14,7 @@ _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford base32, lower case: 
 
 
 def encode_base32(value: int, length: int) -> str:
-    """Write `value` as exactly `length` base32 digits, most significant first."""
+    """Return `value` as exactly `length` Crockford base32 digits in lower case, most significant first; digits that do not fit are cut off at the front."""
     digits: list[str] = []
     for _ in range(length):
         value, digit = divmod(value, 32)
@@ -84,7 +84,7 @@ _TURNED, _BEHIND_ALL = _Turned(), chr(sys.maxunicode)
 
 @lru_cache(maxsize=8192)
 def newest_id_first(name: str) -> str:
-    """Return the key that sorts ids in descending order: an id begins with its time, so the newest comes first."""
+    """Return a sort key that puts ids in descending order: an id begins with its time, so the newest comes first."""
     return name.translate(_TURNED) + _BEHIND_ALL
 
 
@@ -101,7 +101,7 @@ _PLAIN_FIRST_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*(?=[\s,:;]|$)")
 
 @lru_cache(maxsize=8192)
 def canonical_text(text: str) -> str:
-    """Return the key by which statements are compared: two statements with the same key are the same.
+    """Return the form of a statement by which statements are compared: two with the same form count as the same.
 
     It is in Unicode form NFC, with single spaces and no punctuation at the end, and a capital that opens a plain word becomes small
     (`Use` and `use` are equal; `CI` and `cI`, `FooBar` and `fooBar` are not).

@@ -311,7 +311,7 @@ class Memory:
         return (self.validity.superseded_by or "") if self.status == "active" else ""
 
     def leading(self) -> Memory:
-        """Return a copy that ranks behind no other memory, or the memory itself if it does not anyway."""
+        """Return a copy that ranks behind no other memory (see `ranks_behind`); the memory itself if it ranks behind none."""
         if not self.ranks_behind:
             return self
         return replace(self, validity=replace(self.validity, superseded_by=None))

@@ -133,7 +133,7 @@ class Index:
 
 
 def by_size(counts: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
-    """Return (topic, count) pairs, the largest count first and the topic "" last."""
+    """Return the (topic, count) pairs of `counts`, the largest count first; the topic "" comes last."""
     return tuple(sorted(counts.items(), key=lambda entry: (not entry[0], -entry[1], entry[0])))
 
 

@@ -138,7 +138,7 @@ class ScopeFilter:
 
     @classmethod
     def compared_with(cls, scope: Scope) -> ScopeFilter:
-        """Return the scopes whose memories a new statement of `scope` is compared with: its own and the universal one; for a user of a program, its own alone."""
+        """Return a filter of the scopes whose memories a new statement of `scope` is compared with: its own and the universal one; for a user of a program its own alone."""
         return cls.of(scope) if scope.of_user else cls.of(scope, UNIVERSAL)
 
     def allows(self, scope: Scope, lent: str = "") -> bool:

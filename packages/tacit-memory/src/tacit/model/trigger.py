@@ -93,12 +93,12 @@ class Trigger:
 
     @property
     def reach(self) -> float:
-        """The breadth, 0 to 3; *always* counts as the greatest."""
+        """In how many sessions the memory matters, 0 to 3: `breadth`, but 3 for a trigger that is *always*."""
         return GREATEST_BREADTH if self.always else self.breadth
 
     @property
     def places_only(self) -> bool:
-        """Whether the trigger has conditions such as places, tools or topics, but no action: the memory may apply to any action there."""
+        """Whether the trigger has paths, languages, commands, tools or topics, but no action: the memory may apply to any action there."""
         return not self.always and not self.actions and not self.empty
 
 

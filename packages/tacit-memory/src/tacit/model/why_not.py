@@ -13,7 +13,7 @@ from tacit.model.trace import DropReason, SilenceReason
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Absence:
-    """Where a recall left a memory out.
+    """The stage of a recall that left a memory out, and why. Either `why` or `silence` is set.
 
     Attributes:
         stage: name of the stage, as in a trace.

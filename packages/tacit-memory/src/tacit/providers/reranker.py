@@ -51,7 +51,11 @@ class CrossEncoder:
 
     @property
     def ready(self) -> bool:
-        """Whether the model is loaded. If not, begin to load it in the background. Raises ProviderError if loading failed."""
+        """Whether the model is loaded. If not, this begins to load it in the background.
+
+        Raises:
+            ProviderError: if loading failed before.
+        """
         if self._error is not None:
             raise self._error
         if self._loaded is not None:

@@ -120,7 +120,7 @@ def _may_be_named(memory: Memory) -> bool:
 
 
 def _line(text: str) -> str:
-    """Return the text as one line of at most about `LINE_CHARS` characters, cut at a word."""
+    """Return the text as one line; one of more than `LINE_CHARS` characters is cut at a word and ends in "..."."""
     line = " ".join(text.split())
     return line if len(line) <= LINE_CHARS else line[:LINE_CHARS].rsplit(" ", 1)[0] + " ..."
 

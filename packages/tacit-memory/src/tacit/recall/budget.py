@@ -220,7 +220,7 @@ def _fill_slots(  # noqa: PLR0917 - what a slot is filled from
     cost: Callable[[Candidate, str], int],
     text_of: Callable[[Memory], str],
 ) -> None:
-    """Fill the slots first: add to `chosen` each candidate that fits, unshortened, into all slots that it belongs to."""
+    """Add to `chosen` (rank -> item) each candidate that fits, unshortened, into all slots that it belongs to, and take its tokens off `room`."""
     for rank, candidate in enumerate(ordered):
         if len(chosen) >= max_items:
             return
@@ -531,7 +531,7 @@ def fill_strict(
 
 
 def drops_for_no_room(entries: Sequence[CategoryEntry]) -> tuple[Drop, ...]:
-    """Turn entries that the caller could not place into drops with the cause NO_ROOM and their category as detail, one each."""
+    """Return a drop for each of `entries`, with the cause NO_ROOM and its category as detail."""
     return tuple(
         Drop(memory_id=e.candidate.memory.id, why=DropReason(cause=DropCause.NO_ROOM, detail=e.category))
         for e in entries

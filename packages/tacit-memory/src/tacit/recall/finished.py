@@ -85,7 +85,7 @@ def why_unseen(query: Query, memory: Memory) -> DropReason | None:
 
 
 def place_of(state: RecallState, memory_id: str) -> int | None:
-    """Return the place of a memory, from 1, in the fused order of all memories that were found; None = no space found it."""
+    """Return the place, from 1, of a memory among all that the spaces found, before the short list was cut; None = no space found it."""
     ranked = state.order
     if state.searched:
         ranked = state.preset.fuse(state.rankings)
@@ -184,7 +184,7 @@ def chosen_ids(trace: Trace) -> tuple[str, ...]:
 
 
 def in_shadow(trace: Trace) -> bool:
-    """Whether the recall of `trace` made a block that only shadow mode kept back."""
+    """Whether the recall of `trace` made a block that was not handed over only because shadow mode was on."""
     return trace.cause is SilenceCause.SHADOW
 
 

@@ -361,7 +361,7 @@ def admit(
 
 
 def may_start(candidate: Candidate, state: RecallState) -> bool:
-    """Whether a start block may hold the memory, whatever its relevance."""
+    """Whether trust, validity, age, files and branch let the memory into a start block, whatever its relevance."""
     query, sure = replace(state.query, surface=Surface.START), candidate.judged(1.0, ())
     return not _objection(sure, query=query, kinds=state.kinds, threshold=0.0, ages_out=state.preset.ages_out)
 

@@ -72,14 +72,17 @@ class RecallPipeline:
         )
 
     def warm(self) -> None:
-        """Load and build now what the first prompt would otherwise have to wait for."""
+        """Load the fitted models and word tables that reading a prompt needs, so that the first prompt does not wait for them. Blocks."""
         shipped_match()
         read_situation(
             "warm up, then fix the bug in src/warm.py and run the tests", previous_end="Shall I begin?"
         )
 
     def read_question(self, text: str, settings: RecallSettings, preset: Preset) -> Situation:
-        """Return the situation of a question; only its languages if the preset's answers do not use coming actions, empty for no text."""
+        """Return the situation that a question speaks of, for an answer on demand.
+
+        With a preset whose answers do not ask the space `intent`, only its languages are read. Blank text gives an empty situation.
+        """
         if not text.strip():
             return Situation()
         if "intent" in preset.spaces_at(Surface.ON_DEMAND, settings.spaces):

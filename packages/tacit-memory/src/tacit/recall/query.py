@@ -48,7 +48,7 @@ LEAN_ITEMS = 2
 def surface_for(
     signal: Signal, state: SessionState, settings: RecallSettings, preset: Preset
 ) -> Surface | SilenceReason:
-    """Name the surface that `signal` asks for, or say why it gets silence."""
+    """Return the surface that `signal` asks memories for, or the reason why it gets none."""
     if not settings.enabled:
         return SilenceReason(cause=SilenceCause.OFF)
     if state.muted:
@@ -180,7 +180,7 @@ class QueryParts:
 
 
 def clip(text: str, limit: int = MAX_TEXT_CHARS) -> str:
-    """Return a text cut to about `limit` characters: its first three quarters and its end, where a question usually stands."""
+    """Return a text cut to `limit` characters and a line break: as many of its beginning as three quarters of `limit`, the rest from its end, where a question usually stands."""
     if len(text) <= limit:
         return text
     head = limit * 3 // 4

@@ -64,7 +64,7 @@ _STALE: dict[Freshness, str] = {
 
 
 def source_of(candidate: Candidate) -> str:
-    """Return in a few words where a memory comes from (its file, or who said it), its day, and a mark if it is not confirmed."""
+    """Return what stands in parentheses behind a memory: its file or who said it, its branch, its day, and the warnings of `mark_of`; not escaped."""
     memory = candidate.memory
     origin = _NO_SOURCE.sub("", memory.provenance.read_from or memory.provenance.source)
     since = f"{_branch(candidate)}{memory.validity.first_day}"
@@ -92,7 +92,7 @@ def _branch(candidate: Candidate) -> str:
 
 
 def mark_of(candidate: Candidate) -> str:
-    """Return a warning about a memory that is not confirmed, not synced, or ended, ranks behind another, or whose files changed; "" = none."""
+    """Return the warnings about a memory, each behind a comma: not confirmed, files changed, ranks behind another, ended, not synced; "" = none."""
     memory = candidate.memory
     unheard = f", last synced {day(candidate.heard_at_ms)}" if candidate.heard_at_ms else ""
     unheard += ", no longer on the team's server" if candidate.lost else ""
@@ -112,7 +112,7 @@ def needed_source(candidate: Candidate) -> str:
 
 
 def _needs_day(candidate: Candidate) -> bool:
-    """Tell whether a reader needs the day of a memory: its words are relative in time, or another memory says nearly the same."""
+    """Whether a reader needs the day of a memory: its words are relative in time, or another memory says nearly the same."""
     return NEAR in candidate.reasons or has_relative_time(candidate.memory.content)
 
 

@@ -349,7 +349,7 @@ def _semantic(hits: Iterable[Hit]) -> Ranking:
 
 
 def rank_unconfirmed(query: Query, *, store: MemoryStore, embedder: Embedder) -> Ranking:
-    """Return the semantic ranking of the newest quarantined memories in scope; empty if there are none or the query has no text.
+    """Return a ranking, named `semantic`, of the memories in scope that wait for confirmation (quarantined); empty if there are none or the query has no text. Reads the store and embeds.
 
     Quarantined memories are in no index on purpose: however many somebody adds, they cannot crowd out what the user said.
     They are few and read in full here; the likeliest by characters are embedded (mostly from the cache) and compared.
@@ -560,7 +560,7 @@ NO_PAST = frozenset(
 
 
 def rank_ended(tools: Tools, state: RecallState) -> Ranking:
-    """Return a semantic ranking of ended memories for a question about the past; one without a vector has the score 0."""
+    """Return a ranking, named `semantic`, of superseded and retired memories that a question about the past may mean; one without a vector has the score 0. Reads the store."""
     query, store = state.query, tools.store
     ended = replace(ENDED, kinds=query.kinds)
     by_words = store.find_memories(query.text, ended, scope=query.scope, limit=MAX_BY_WORDS)

@@ -81,7 +81,7 @@ class UseRates:
 
 
 def use_rates(counts: UseCounts) -> UseRates:
-    """Return the rates of a home, smoothed toward the expected ones while its counts are few."""
+    """Return the rates of use that follow from the counts of a home, drawn toward the usual ones while the counts are few."""
     expected = EXPECTED_MEMORIES
     rate = (counts.used + EXPECTED_RATE * expected) / (counts.shown + expected)
     chance = (counts.control_used + EXPECTED_CHANCE * expected) / (counts.control_shown + expected)
@@ -335,7 +335,7 @@ class PromptTransform:
         return str(identity) == self.embedder
 
     def transform(self, vector: Vectors) -> Vectors:
-        """Return the vector to compare with memories, of unit length; `vector` itself if centering leaves nothing of it."""
+        """Return the prompt's unit vector as it is compared with memories: centered, turned, of unit length. `vector` itself if centering leaves nothing of it."""
         own = vector - REMOVED_SHARE * self.vector
         length = math.sqrt(float(own @ own))
         if length <= 1e-6:

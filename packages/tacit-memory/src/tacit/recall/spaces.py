@@ -367,7 +367,7 @@ def character_overlap(query: Query, shortlist: Shortlist) -> Mapping[str, float]
 
 
 def topic_gram_cosines(text: str, others: Sequence[str]) -> NDArray[np.float64]:
-    """Return `gram_cosines` of the content words of the texts."""
+    """Return the set cosine of 3-grams of `text` with each of `others`, 0 to 1, shape (others,), of their content words alone."""
     return gram_cosines(_topical(text), [_topical(other) for other in others])
 
 
@@ -802,7 +802,7 @@ def beyond(ids: Sequence[str], relations: Sequence[Relation]) -> tuple[str, ...]
 
 
 def seed_weights(shortlist: Shortlist, names: Sequence[str]) -> list[float]:
-    """Return for each of `names` how well the other spaces found it, 0-1; 0 without a hit in one of `SEED_HITS`."""
+    """Return for each memory id in `names` how well words and meaning found it, 0-1; 0 if none of the spaces `SEED_HITS` found it."""
     weights = anchor_weights(shortlist)
     hits = {
         name for space in SEED_HITS for name, score in shortlist.found.get(space, {}).items() if score > 0

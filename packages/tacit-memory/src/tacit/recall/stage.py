@@ -249,7 +249,7 @@ class Judge(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delivered:
-    """A block and the pack it was rendered from."""
+    """The block that is handed over, and the pack that it was rendered from, after both were cut to the host's limits."""
 
     pack: Pack
     block: Block
@@ -422,7 +422,7 @@ class RecallState:
 
 
 def newest_digests(memories: Iterable[Memory], *, by_branch: bool = True) -> tuple[Memory, ...]:
-    """Return the newest digest of each branch among `memories`; with `by_branch` False only the newest of all."""
+    """Return the newest session digest of each branch among `memories`, or with `by_branch` False the newest of all alone; () = there is none."""
     newest: dict[str, Memory] = {}
     for memory in memories:
         if memory.kind != DIGEST:
@@ -548,7 +548,7 @@ class _ItemLine(Protocol):
 
 
 def compared_text(candidate: Candidate) -> str:
-    """Return the text by which a memory is compared with others: its content, but for a digest its id, because no statement is near to a report."""
+    """Return the text by which a memory is compared with others to find near statements: its content; a digest gets its id, so that it is near to none."""
     return candidate.memory.id if candidate.memory.kind == DIGEST else candidate.memory.content
 
 

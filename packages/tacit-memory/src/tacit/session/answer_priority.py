@@ -41,7 +41,7 @@ _PENDING = _PendingAnswers()
 
 @contextmanager
 def pending_answer() -> Generator[None, None, None]:
-    """Return a context in which this thread owes an answer; jobs of `run_after_answer` run in this thread when it ends, also by an error."""
+    """Return a context manager: inside, this thread owes an answer. At its end, also by an error, the jobs that it gave to `run_after_answer` run in this thread, which blocks."""
     jobs: list[Callable[[], None]] = []
     _THREAD.jobs = jobs
     _PENDING.add(1)
@@ -55,7 +55,7 @@ def pending_answer() -> Generator[None, None, None]:
 
 
 def run_after_answer(job: Callable[[], None]) -> None:
-    """Run `job` in this thread after its pending answer (`pending_answer`); at once if it owes none."""
+    """Run `job` in this thread when its `pending_answer` ends; now if this thread owes no answer."""
     jobs: list[Callable[[], None]] | None = getattr(_THREAD, "jobs", None)
     if jobs is None:
         job()

@@ -19,11 +19,15 @@ Days = Mapping[str, Mapping[str, tuple[int, ...]]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheShare:
-    """How much of a placement's requests a prompt cache could keep: `share` (0-1) of each request that began the next one unchanged.
+    """How much of its requests a prompt cache could keep, for one placement of our blocks or one host.
 
-    `bare` = the same share of the requests as the program wrote them: what memory costs is the difference. `cached_tokens` of
-    `input_tokens` came from the provider's cache, as its API counted them; 0 of 0 = it did not say. With a `host`, the counts of
-    its transcripts: there is no placement and nothing is known of the shares.
+    Attributes:
+        placement: where the blocks stood (see `RequestUsage`); "" if the counts are those of a host.
+        host: the host whose transcripts were counted, else "". Then `share` and `bare` are 0: nothing is known of them.
+        requests: how many were counted.
+        share: of the bytes of all requests, the part (0-1) with which the next request began unchanged.
+        bare: the same without our blocks; the difference is what memory costs.
+        input_tokens, cached_tokens: input tokens, and those of them that came from the provider's cache, as its API counted them; 0 of 0 = it did not say.
     """
 
     placement: str
@@ -36,7 +40,7 @@ class CacheShare:
 
 
 def counted(days: Days, sent: Sequence[RequestUsage], *, at_ms: int) -> Days:
-    """Return `days` with the counts `sent` added to the day of `at_ms`; sorted by day."""
+    """Return a copy of `days` with the counts `sent` added to the day of `at_ms` (UTC); sorted by day."""
     day = str(at_ms // DAY_MS)
     today = dict(days.get(day, {}))
     for usage in sent:
@@ -55,9 +59,9 @@ def counted(days: Days, sent: Sequence[RequestUsage], *, at_ms: int) -> Days:
 
 
 def counted_requests(days: Days, host: str, requests: Iterable[tuple[int, int, int]], *, now_ms: int) -> Days:
-    """Return `days` with requests of a host added, each as (milliseconds since the epoch, input tokens, of these from the cache).
+    """Return a copy of `days` with requests of a host added.
 
-    A time of 0 = `now_ms`.
+    `requests` = for each (when it was sent in milliseconds since the epoch, 0 = `now_ms`; input tokens; how many of these came from the cache).
     """
     for at_ms, read, cached in requests:
         usage = RequestUsage(placement=host, requests=1, input_tokens=read, cached_tokens=cached)
@@ -66,13 +70,13 @@ def counted_requests(days: Days, host: str, requests: Iterable[tuple[int, int, i
 
 
 def shares_of_hosts(days: Days, *, since_ms: int, until_ms: int) -> tuple[CacheShare, ...]:
-    """Return one entry for each host with its sums in that time (whole days, UTC); `days` as `counted_requests` makes them."""
+    """Return one entry for each host in `days` (as `counted_requests` makes them), over the whole UTC days from `since_ms` to before `until_ms`."""
     cache_shares = shares(days, since_ms=since_ms, until_ms=until_ms)
     return tuple(replace(share, placement="", host=share.placement) for share in cache_shares)
 
 
 def shares(days: Days, *, since_ms: int, until_ms: int) -> tuple[CacheShare, ...]:
-    """Return one entry for each placement with its shares in that time (whole days, UTC)."""
+    """Return one entry for each placement in `days`, sorted by name, over the whole UTC days from `since_ms` to before `until_ms`."""
     sums: dict[str, tuple[int, ...]] = {}
     for day, placements in days.items():
         if since_ms // DAY_MS <= int(day) <= (until_ms - 1) // DAY_MS:

@@ -77,7 +77,7 @@ def held(state: SessionState, *, reinject_after: int) -> tuple[str, ...]:
 
 
 def recent_share(state: SessionState, *, surface: Surface, budget: int) -> float:
-    """Return how full the packs of `surface` were on average over the last five turns, 0-1; 0 where there was no budget."""
+    """Return which part of its budget `surface` used on average over the last five turns, 0-1; 0 for a budget of 0."""
     if budget <= 0:
         return 0.0
     spent = sum(
@@ -89,7 +89,7 @@ def recent_share(state: SessionState, *, surface: Surface, budget: int) -> float
 
 
 def without_surface(state: SessionState, surface: Surface) -> SessionState:
-    """Return the record without the exposures of `surface`, for a block that is about to be written anew."""
+    """Return the record without all exposures of `surface`, so that its memories may come again in a block that is written anew."""
     remaining = tuple(e for e in state.ledger if e.surface is not surface)
     return replace(state, ledger=remaining)
 
@@ -133,7 +133,7 @@ def record(
 
 
 def keep_block(state: SessionState, *, message_id: str, text: str) -> SessionState:
-    """Return the record with the exact text handed over for `message_id` in this epoch; with "" as id it stays as it is.
+    """Return the record with `text` kept as what was handed over for `message_id` in this epoch ("" = silence); unchanged if `message_id` is "".
 
     Silence for a tool call or a key is not kept: there are too many, and a missing entry means silence, too. Of more than `MAX_BLOCKS` the oldest
     go, silence first; what stands in the system prompt stays as long as its epoch.
@@ -161,7 +161,7 @@ def _lasting(block: RenderedBlock) -> bool:
 
 
 def bounded(state: SessionState, *, most: int | None) -> Callable[[str], bool]:
-    """Return a function that tells whether the block of a message stays in the history, by the id of the message.
+    """Return a function from the id of a message to whether its block stays in the history that the host sends to the model.
 
     The newest `most` blocks of this epoch stay, and those of the system prompt. None = all; 0 = only that of the current prompt.
     Source: the ambient seed's bounded persistence.
@@ -179,7 +179,7 @@ def bounded(state: SessionState, *, most: int | None) -> Callable[[str], bool]:
 
 
 def staying_blocks(state: SessionState, *, most: int | None) -> tuple[str, ...] | None:
-    """Return the ids of the messages of this epoch whose blocks stay in the history; None = all stay. `most`: see `bounded`."""
+    """Return the ids of those messages of this epoch that have a block which stays in the history, oldest first; None = all stay. `most`: see `bounded`."""
     message_ids = [
         b.message_id for b in state.blocks if b.epoch == state.epoch and b.text and not _lasting(b)
     ]
@@ -213,7 +213,7 @@ def up_to_fork(state: SessionState, *, copied: Mapping[str, str], turns_back: in
 
 
 def expose_host_rules(state: SessionState, memories: Sequence[Memory], *, at_ms: int) -> SessionState:
-    """Return the record with these memories as exposed in this epoch, without Tacit's doing: the host loaded the files that they came from, or the user said them in a prompt."""
+    """Return the record with an exposure of the surface `host` for each of these memories that has none in this epoch: the host loaded the file that it came from, or the user said it in a prompt."""
     exposed = {(e.memory_id, e.content_hash) for e in state.ledger if e.epoch == state.epoch}
     entries = tuple(
         Exposure(
@@ -237,7 +237,7 @@ GOES_ON = ("resume", "fork")
 
 
 def carried_start_pack(signal: Signal, state: SessionState) -> StartPack | None:
-    """Return the start pack that the context of a resumed or forked session still holds; None = a whole one is due."""
+    """Return the start pack that a resumed or forked session still has in its context; None = `signal` resumes or forks nothing, or the context was lost, so that a whole pack is due."""
     if not isinstance(signal, SessionStarted) or signal.source not in GOES_ON:
         return None
     before = state.start_pack
@@ -247,7 +247,7 @@ def carried_start_pack(signal: Signal, state: SessionState) -> StartPack | None:
 def with_lost_start(
     block: Block, state: SessionState, *, holds: Callable[[str], bool]
 ) -> tuple[Block, SessionState]:
-    """Return the block of a resumed session whose host lost the block of the start: the same bytes again, then the new ones.
+    """Return (the block for a resumed session whose host lost its start block, the new record): the bytes of that start block again, then the text of `block`.
 
     If both together are too long for the host (`holds`), the new memories come with the prompts that need them. The host also lost the blocks of
     failures, so their exposures are removed.
@@ -262,7 +262,7 @@ def with_lost_start(
 def ids_dropped_by_compaction(
     state: SessionState, before: StartPack | None, *, surface: Surface
 ) -> tuple[str, ...]:
-    """Return the ids of memories that a compaction took out of the context, right after it and with the next resume; else ()."""
+    """Return the ids of memories that a compaction took out of the context; () unless `surface` is the compaction itself, or this is the first resume after it (`before` = its start pack)."""
     resumed = before is not None and before.surface is Surface.COMPACTION and not before.resumed
     return dropped_by_compaction(state) if resumed or surface is Surface.COMPACTION else ()
 
@@ -270,7 +270,7 @@ def ids_dropped_by_compaction(
 def with_start_pack(
     state: SessionState, before: StartPack | None, *, surface: Surface, at_ms: int, change: int
 ) -> SessionState:
-    """Return the record after a start pack; `before` = the one it continues (None = none), `change` = the store's number of changes."""
+    """Return the record with the start pack of `surface` noted as given at `at_ms`; `before` = the one that a resumed session continues (None = none), `change` = the store's change counter then."""
     if before is not None:
         return replace(state, start_pack=replace(before, at_ms=at_ms, change=change, resumed=True))
     started = StartPack(epoch=state.epoch, at_ms=at_ms, surface=surface, change=change)
@@ -306,7 +306,7 @@ def is_block(message: Mapping[str, object]) -> bool:
 
 
 def prune_blocks(messages: Sequence[M], *, most: int, incoming: bool = False) -> list[M]:
-    """Return the messages without all blocks but the newest `most`; 0 = without any.
+    """Return a new list with the messages but for Tacit's blocks, of which only the newest `most` stay; 0 = none.
 
     Call it on every turn, also when nothing new is handed over. With `incoming` room is left for one more block.
     """

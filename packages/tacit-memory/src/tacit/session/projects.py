@@ -147,7 +147,7 @@ def _from_scp(text: str) -> _Address | None:
 
 
 def _split_authority(authority: str) -> tuple[str, str, str | None]:
-    """Split into user without password, host, and port; port None = not given, "" = not a number."""
+    """Return (user without password, host, port) of `user:password@host:port`; port None = not given, "" = not a number."""
     credentials, _, place = authority.rpartition("@")
     user = credentials.partition(":")[0]
     host, _, port = place.rpartition(":") if re.search(r":[^\]]*$", place) else (place, "", "")
@@ -184,7 +184,7 @@ def _name(address: _Address) -> str:
 
 
 def _escape_wide(path: str) -> str:
-    """Return the path with every non-ASCII letter percent-escaped as UTF-8."""
+    """Return the path with every character outside of ASCII percent-escaped as UTF-8."""
     return "".join(quote(letter) if ord(letter) > 127 else letter for letter in path)
 
 

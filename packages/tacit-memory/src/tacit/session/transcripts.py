@@ -31,7 +31,7 @@ class Compactions:
         self._lock = Lock()
 
     def before(self, signal: Signal, host: TranscriptHost) -> SessionStarted | None:
-        """Return the session start that stands for a compaction since the last signal of this session; None = there was none.
+        """Read what was added to the transcript since the last signal of this session; return a session start of the source "compact" if the host compacted meanwhile, else None.
 
         A compaction before the end of a session counts at the first other signal after it, when the session is resumed.
         """
@@ -87,7 +87,7 @@ READ_BYTES = (1 << 16, 1 << 20)
 
 
 def outcome_of(signal: Signal, host: OutcomeHost) -> Signal:
-    """Return `signal`, or a failure in its place if the end of the transcript shows that the call failed. Reads the file."""
+    """Return `signal`; if the host tells outcomes only in its transcript and the end of that file shows that the call failed, return a `ToolFailed` in its place. Reads the file."""
     if not signal.transcript_path or not host.needs_outcome(signal):
         return signal
     for size in READ_BYTES:
@@ -98,7 +98,7 @@ def outcome_of(signal: Signal, host: OutcomeHost) -> Signal:
 
 
 def last_lines(path: Path, size: int) -> bytes:
-    """Read the last whole lines of a file, at most `size` bytes; nothing if it is no regular file or cannot be read."""
+    """Return the last whole lines of a file, at most `size` bytes; b"" if it is no regular file or cannot be read."""
     try:
         handle = open_handle(path, os.O_RDONLY)
     except OSError:

@@ -38,7 +38,7 @@ TURNS = 1
 
 
 def still_armed(state: SessionState, armed: Armed | None = None) -> Armed | None:
-    """Return what is armed, from `armed` or else from `state`, if it still holds; None = nothing, or its epoch or turn has passed."""
+    """Return the memories that a model named in the pause before (`armed`, or else `state.armed`), if they still hold; None = it named none, or another epoch or a later turn has begun since."""
     armed = armed or state.armed
     if armed is None or armed.epoch != state.epoch:
         return None
@@ -86,7 +86,7 @@ def held_out(state: SessionState, share: float) -> bool:
 
 
 def root_of(state: SessionState) -> SessionKey:
-    """Return the session that `state` belongs to: its parent, else itself, without the name of a subagent."""
+    """Return the key of the session that decides for `state`: its parent, else itself; a subagent's mark and name are cut off the id."""
     key = state.parent or state.key
     return SessionKey(host=key.host, session_id=key.session_id.partition("#")[0])
 
@@ -111,7 +111,7 @@ EDITING_TOOLS = frozenset({"edit", "write"})
 
 
 def open_session(signal: Signal, *, parent: SessionState | None = None) -> SessionState:
-    """Return a new record for a session first heard of through `signal`; with `parent`, a fork inherits its context."""
+    """Return a new record for a session that `signal` is the first of. A fork (`parent` given) starts with the turn, ledger, blocks and recent work of its parent."""
     fresh = SessionState(key=signal.session, agent=signal.agent, started_at_ms=signal.at_ms)
     if parent is None:
         return replace(fresh, parent=signal.parent)
@@ -221,7 +221,7 @@ def _delegated(state: SessionState, call: ToolCall) -> SessionState:
 
 
 def take_task(state: SessionState, agent: str) -> tuple[str, SessionState]:
-    """Return the oldest task that waits for a subagent of this type ("" = none), and the record without it."""
+    """Return (the oldest task that waits for a subagent of this type, or "", the record without it)."""
     for task in state.agent_tasks:
         if task.agent == agent:
             return task.text, replace(state, agent_tasks=tuple(t for t in state.agent_tasks if t is not task))
@@ -344,7 +344,7 @@ def recall_inputs_of(signal: Signal, state: SessionState) -> AskedWith | None:
 def signal_and_state(
     surface: Surface, inputs: AskedWith, *, session: SessionKey | None, cwd: str, at_ms: int
 ) -> tuple[Signal, SessionState]:
-    """Return a signal that asks for `surface` with `inputs`, and a session record to go with it; `session` None = no session."""
+    """Return (a made-up signal that asks for `surface` with `inputs`, a session record that holds what a recall for it reads). `session` None = no session."""
     key = session or NOBODY
     prompts = inputs.prompts
     common: _QueryFields = {"session": key, "key": "again", "at_ms": at_ms, "cwd": cwd}

@@ -64,7 +64,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pending:
-    """A failure that waits for its fix, and the session that it happened in last, as `host/id`."""
+    """A failure that waits for its fix. `session` = the session that it happened in last, as `host/id`."""
 
     session: str
     failure: Failure
@@ -217,7 +217,7 @@ class ComparisonQueue:
     tries: Mapping[str, int] = field(default_factory=dict[str, int])
 
     def without(self, ids: Collection[str]) -> ComparisonQueue:
-        """Return the queue without the statements `ids`."""
+        """Return a copy without the statements `ids` and their failed tries."""
         return replace(
             self,
             ids=tuple(name for name in self.ids if name not in ids),

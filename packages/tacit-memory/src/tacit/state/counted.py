@@ -27,7 +27,13 @@ MOST_REQUESTS = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionUsage:
-    """The usage of a session so far: hashes of words seen, ids of memories judged used, ids of memories counted."""
+    """What is known so far of the use of memories in one session.
+
+    Attributes:
+        seen: hashes of the words that came up in its conversation.
+        used: ids of the memories that it used.
+        counted: ids of the memories that the totals and the memories' own counts have already.
+    """
 
     seen: tuple[str, ...] = ()
     used: tuple[str, ...] = ()
@@ -40,9 +46,9 @@ class Mark:
 
     Attributes:
         at_ms: when.
-        what: which of the two.
-        about: names of the settings, or the tools imported from.
-        count: how many memories were imported.
+        what: which of the two happened.
+        about: names of the changed settings, or of the tools that memories were imported from.
+        count: how many memories were imported; 0 for changed settings.
     """
 
     at_ms: int
@@ -62,7 +68,7 @@ class Marks:
     settings: Mapping[str, str] | None = None
 
     def noted(self, mark: Mark) -> Marks:
-        """Return these marks with one more, in order of time, the newest `MOST_MARKS`."""
+        """Return a copy with one more mark, in order of time; of more than `MOST_MARKS` the oldest are left out."""
         marks = sorted((*self.marks, mark), key=lambda one: one.at_ms)
         return replace(self, marks=tuple(marks)[-MOST_MARKS:])
 
@@ -73,11 +79,12 @@ class Totals:
 
     Attributes:
         shown, used: memories handed over, and those of them that were used.
-        before: of those not used, how many had their cues in the conversation already.
-        control_shown, control_used: the same for memories that were not handed over, as a comparison.
-        tokens, tokens_used: tokens handed over, and of what was used.
-        sessions: sessions with an injection.
-        by_cue, by_surface: used ones by cue; used ones by surface.
+        before: of those not used, how many had the words that show a use in the conversation already, so that nothing can be told.
+        control_shown, control_used: counts of the same two kinds for memories that were not handed over, as a comparison.
+        tokens, tokens_used: tokens of the memories handed over, and of those of them that were used.
+        sessions: sessions in which at least one memory was handed over.
+        by_cue: how many were used, by what showed the use (a command, a file, words ...).
+        by_surface: how many were used, by the surface that handed them over.
     """
 
     shown: int = 0
@@ -161,7 +168,7 @@ class Spending:
         return replace(self, day=today, tokens=0, tokens_out=0, past=self.days[:MOST_DAYS])
 
     def after_failure(self, error: str, *, now_ms: int, pause_ms: int = PAUSE_MS) -> Spending:
-        """Return the account after a failed request, with a pause that doubles with each failure in a row."""
+        """Return a copy with one more failed request and a pause from `now_ms` on: `pause_ms`, doubled for each failure in a row before. `error` is cut to 300 characters."""
         pause = min(pause_ms * 2 ** min(self.in_a_row, 10), MOST_PAUSE_MS)
         return replace(
             self,
@@ -211,7 +218,7 @@ class SessionSpending:
         return self if self.day == today else replace(self, day=today, tokens=0)
 
     def after(self, request: RequestRecord) -> SessionSpending:
-        """Return the account with one more request; a failed one adds no tokens."""
+        """Return a copy with one more request, keeping the newest `MOST_REQUESTS`; a failed one adds no tokens."""
         cost = 0 if request.error else request.tokens_in
         requests = (*self.requests, replace(request, error=request.error[:300]))[-MOST_REQUESTS:]
         return replace(self, tokens=self.tokens + cost, requests=requests)
@@ -263,7 +270,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     def plus(
         self, *, turns: int = 0, calls: int = 0, failures: int = 0, repeated: int = 0, tokens: int = 0
     ) -> Record:
-        """Return the record with these numbers added."""
+        """Return a copy with these numbers added to its counts."""
         return msgspec.structs.replace(
             self,
             turns=self.turns + turns,

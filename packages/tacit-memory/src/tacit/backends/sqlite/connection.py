@@ -113,7 +113,7 @@ _COUNTERS = "SELECT name, lent, number, change, moved, total, active FROM scopes
 
 
 def numbers_of(scopes: Iterable[StoredScope]) -> tuple[int, ...]:
-    """Return the rows of all of `scopes`."""
+    """Return the row numbers of all of `scopes`, in their order."""
     return tuple(number for scope in scopes for number in scope.numbers)
 
 

@@ -58,7 +58,7 @@ def _count(connection: sqlite3.Connection, source: str) -> int:
 
 
 def no_progress(done: int, whole: int) -> None:
-    """Do nothing: the default `progress`."""
+    """Do nothing with (steps done, steps in all): the default `progress`."""
 
 
 class Damage(str):
@@ -80,7 +80,7 @@ class Examination:
 
 
 def examinations() -> tuple[Examination, ...]:
-    """Return the steps of the whole integrity check; each runs in a transaction of its own, so others can write between them.
+    """Return the steps of the whole integrity check, in order; the caller runs each in a transaction of its own, so that others can write between them.
 
     Only the checks of the two text indexes need the writer.
     """

@@ -303,7 +303,7 @@ class Stemmer:
         return rows
 
     def close(self) -> None:
-        """Release the scratch index."""
+        """Close the scratch index; `stems` must not be called afterwards."""
         with self._lock:
             self._scratch.close()
 
@@ -366,7 +366,7 @@ class QueryTerms:
         return (*chosen, *(by_stem[stems] for stems in rare[:most_terms]))
 
     def prepare(self, connection: sqlite3.Connection, documents: int) -> None:
-        """Read the document frequencies unless they are known well enough, so that no search waits for it. Blocks: a second for a million documents."""
+        """Read the document frequencies unless those in memory are near enough (see `_current`), so that no search waits for it. Blocks: a second for a million documents."""
         self._current(connection, documents)
 
     def _current(self, connection: sqlite3.Connection, documents: int) -> _Frequencies:

@@ -55,7 +55,14 @@ _OF_PROJECTS = f"""
 
 
 class RowRemoval:
-    """The rows that a `Removal` means in one database: `where` = table -> SQL condition, over the parameters `values`. Other tables keep their rows."""
+    """The rows of one database that a `Removal` removes.
+
+    Attributes:
+        where: by table, the SQL condition that such a row meets; its parameters are `values`. Other tables keep their rows.
+        values: the parameters by name.
+        ids: ids of the removed memories.
+        notes: see `Removal`.
+    """
 
     def __init__(self, connection: sqlite3.Connection, gone: Removal) -> None:
         """Look up which sessions `gone` means in this file: a backup may hold sessions that the store no longer has."""

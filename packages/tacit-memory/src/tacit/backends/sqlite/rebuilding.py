@@ -47,7 +47,7 @@ _T = TypeVar("_T")
 
 @dataclass(slots=True, kw_only=True)
 class Readable:
-    """What can still be read of a damaged database.
+    """The rows that could still be read of a damaged database.
 
     Attributes:
         known: ids of memories that an index or a row names.
@@ -89,7 +89,7 @@ def read_damaged(path: Path) -> Readable:
 
 
 def _text(stored: bytes) -> str | None:
-    """Decode a stored text; None = its bytes were overwritten."""
+    """Return the text that these stored bytes hold; None = they are no UTF-8, because they were overwritten."""
     try:
         return stored.decode("utf-8")
     except UnicodeDecodeError:

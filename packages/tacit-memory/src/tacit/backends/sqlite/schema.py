@@ -53,7 +53,7 @@ def is_possible_version(version: int) -> bool:
 
 
 def missing_parts(connection: sqlite3.Connection) -> list[str]:
-    """Return sentences about what the file lacks: tables, or the only row of `state`; empty for a complete or an empty file."""
+    """Return sentences about what the file lacks: tables, or else the only row of `state`; [] for a complete file and for one without a schema version."""
     if schema_version(connection) < 1:
         return []
     if missing := sorted(_TABLES - _tables(connection)):
@@ -75,7 +75,7 @@ def _tables(connection: sqlite3.Connection) -> set[str]:
 
 
 def missing_columns(connection: sqlite3.Connection) -> list[str]:
-    """Return sentences about the columns of the newest schema that the file lacks, by comparison with a new store."""
+    """Return sentences about the columns of the newest schema that the file lacks, sorted; [] = it has all. Makes an empty store in memory to compare with."""
     with closing(sqlite3.connect(":memory:")) as fresh:
         for version in range(1, newest_version() + 1):
             migrate_one(fresh, version)

@@ -637,7 +637,7 @@ class SqliteSearch:
             yield connection, tuple(stored_scope for stored_scope in stored if stored_scope.active), timed
 
     def close(self) -> None:
-        """Release all indexes."""
+        """Drop the vector indexes from memory and close the scratch indexes; no search may follow."""
         self._vectors.close()
         for terms in self._terms.values():
             terms.close()

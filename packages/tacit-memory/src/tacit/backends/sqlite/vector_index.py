@@ -263,7 +263,7 @@ class VectorPartitions:
         return index
 
     def close(self) -> None:
-        """Release the indexes."""
+        """Drop all indexes from memory; the next search makes them anew."""
         with self._lock:
             self._partitions.clear()
 

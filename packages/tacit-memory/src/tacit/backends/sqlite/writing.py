@@ -59,7 +59,7 @@ PAIR = struct.Struct("<HB")
 
 
 def scope_token(scope: int) -> str:
-    """Return the word that stands for a scope (by its row number) inside the text indexes."""
+    """Return the word, such as `scope7`, that stands in the text indexes for the scope with this row number."""
     return f"scope{scope}"
 
 
@@ -141,7 +141,7 @@ def apply_changes(
     change_id: str,
     expected: Mapping[str, str] | None = None,
 ) -> bool:
-    """Write `changes` with their vectors and history under `change_id`, inside the caller's transaction. Return whether anything was written.
+    """Write `changes` with their vectors, history and index rows under `change_id`, inside the caller's transaction. Return False if they write nothing.
 
     Raises:
         NotFound, InvalidInput, Conflict: as `plan_changes` and `check_expected`; the caller rolls back.

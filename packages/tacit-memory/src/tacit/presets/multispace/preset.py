@@ -214,7 +214,7 @@ def comparable(piece: Candidate, space: str) -> bool:
 
 
 def summary_of(content: str) -> str:
-    """Return the first words of a memory, at most 100 characters, cut at a word."""
+    """Return `content` in one line; if it has more than 100 characters, cut at a word and with "..." at its end."""
     flat = " ".join(content.split())
     return flat if len(flat) <= SUMMARY_CHARS else flat[: SUMMARY_CHARS - 3].rsplit(" ", 1)[0] + "..."
 
@@ -528,7 +528,7 @@ SHORTEN_ABOVE, SHORTEN_TO = 100, 80
 
 
 def divergence_alerts(state: RecallState) -> tuple[DivergenceAlert, ...]:
-    """Return the alerts for a prompt; () if no recent work was read or nothing has shifted."""
+    """Return the alerts that the prompt leaves the recent work; () if no recent work was read, or the prompt goes on with it."""
     measured = {candidate.memory.id: candidate for candidate in state.scored or ()}
     work = [*(measured[name] for name in state.recent if name in measured), *state.turns]
     scored_spaces = {name for piece in work for name, _ in piece.scores}

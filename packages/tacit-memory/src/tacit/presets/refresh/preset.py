@@ -391,7 +391,7 @@ class LowInformation:
 
     @property
     def too_thin(self) -> bool:
-        """Whether the prompt is too thin ("ok", "yes do it") to replace what is there."""
+        """Whether the prompt says too little ("ok", "yes do it") to search for, so that the refreshed section stays as it was."""
         return self.nothing_coming or self.words < LOW_INFORMATION_WORDS
 
 

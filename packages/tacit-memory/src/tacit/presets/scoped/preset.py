@@ -163,7 +163,7 @@ _NEGATIVE = re.compile(
 
 
 def heading_of(scope: Scope) -> str:
-    """Return the heading for memories of `scope`."""
+    """Return the heading of the block's part for memories of `scope`, with the language or project in it, escaped."""
     if scope.kind is ScopeKind.LANGUAGE:
         return f"### {escape_text(scope.key).title()} Preferences"
     project = scope.project_id
@@ -194,7 +194,7 @@ def scoped_answer_line(
 
 
 def code_line(text: str, clean: Clean = lambda text: text) -> str:
-    """Return a line of a digest, escaped."""
+    """Return `text`, a line of a digest, as a line of the block: escaped, and through `clean`."""
     return escape_text(clean(text))
 
 
@@ -322,7 +322,7 @@ def asked_of(words: str) -> str:
 
 
 def pack_scoped(state: RecallState) -> Outcome[Pack]:
-    """Make the pack of this preset.
+    """Return the pack of the candidates that passed, by parts with token budgets of their own.
 
     Universal, language and project memories have budgets of their own; then comes a reserve for the best of
     the rest. Digest lines follow, but not in the answer to a question (`on_demand`).

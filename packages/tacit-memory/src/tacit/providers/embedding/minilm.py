@@ -393,7 +393,7 @@ class MiniLM:
 
     @property
     def languages(self) -> frozenset[str]:
-        """Return the languages that the model was made for: English. It knows only pieces of other languages' words, and finds any two such texts similar (docs/guide/languages.md)."""
+        """The languages that the model was made for: English. It knows only pieces of other languages' words, and finds any two such texts similar (docs/guide/languages.md)."""
         return frozenset({ENGLISH})
 
     def warm(self) -> None:
@@ -429,7 +429,10 @@ class MiniLM:
         return out
 
     def token_matches(self, text: str, others: Sequence[str]) -> Vectors:
-        """Return the best cosine of each token of `text` in each of `others`, from the input embeddings, without a forward pass."""
+        """Return the best cosine (0-1) of each token of `text` with a token of each of `others`, shape (len(others), tokens of `text`).
+
+        From the input embeddings, without a forward pass. Loads the model if it is not loaded.
+        """
         return self._static().matches(text, others)
 
     def _static(self) -> StaticTokens:

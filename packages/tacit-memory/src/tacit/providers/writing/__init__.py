@@ -57,7 +57,11 @@ class RedactedWriter:
         self.name = inner.name
 
     def write(self, request: WriterRequest) -> WriterAnswer:
-        """Redact the request, ask the wrapped writer, and return its answer. Blocks."""
+        """Take secrets out of the request, ask the wrapped writer, and return its answer. Blocks.
+
+        Raises:
+            ProviderError: as the wrapped writer.
+        """
         stable, remainder = request.user[: request.stable_chars], request.user[request.stable_chars :]
         stable = _sendable(self._redact(stable)) if stable else ""
         clean = replace(

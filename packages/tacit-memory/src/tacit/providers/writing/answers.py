@@ -32,7 +32,7 @@ def items_of(raw: object) -> list[object]:
 
 
 def count_of(*raw: object) -> int:
-    """Return the sum of those values that are positive integers."""
+    """Return the sum of those values that are positive integers; other values count as 0."""
     return sum(value for value in raw if isinstance(value, int) and not isinstance(value, bool) and value > 0)
 
 

@@ -138,7 +138,11 @@ class CommandLineWriter:
         self.name = f"{client.name}:{self._model}"
 
     def write(self, request: WriterRequest) -> WriterAnswer:
-        """Run the client with the request in a private folder, and return its answer. Blocks until it ends, at most for the timeout."""
+        """Run the client with the request in a private folder, and return its answer. Blocks until it ends, at most for the timeout.
+
+        Raises:
+            ProviderError: if the client is missing, not logged in or late, or gives no answer that fits the request.
+        """
         client = self._client
         if not self._model:
             raise ProviderError(
@@ -169,7 +173,7 @@ class CommandLineWriter:
         return replace(answer, text=text)
 
     def cancel(self) -> None:
-        """End the clients that are running."""
+        """Tell the clients that are running to end, and return at once; `write` of each then raises ProviderError."""
         with self._lock:
             running = tuple(self._running)
         for process in running:

@@ -51,7 +51,11 @@ class HttpWriter:
         self.name = f"{dialect.name}:{model}"
 
     def write(self, request: WriterRequest) -> WriterAnswer:
-        """Post the request to the server, and return its answer. Blocks. Raises ProviderError if the model refuses, or its answer is cut off or does not fit."""
+        """Post the request to the server, and return its answer. Blocks, at most for the timeout.
+
+        Raises:
+            ProviderError: if the server does not answer, the model refuses, or its answer is cut off or does not fit the request.
+        """
         reply = self._dialect.read(
             self._client.post(self._dialect.path, self._dialect.body(request, self._model))
         )

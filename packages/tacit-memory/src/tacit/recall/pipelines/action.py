@@ -184,7 +184,7 @@ def follow_up_relevance(query: Query, candidate: Candidate, kind: Kind) -> float
 
 
 def _meets_places(query: Query, trigger: Trigger, fit: TriggerFit) -> bool:
-    """Whether the call meets a trigger of places: its command runs, its file is edited or, where it names neither, its tool is called."""
+    """Whether the call meets a trigger that names places but no action: its command runs, its file is edited or, if the trigger names neither, its tool is called."""
     by_tool = query.tool in trigger.tools and not (trigger.paths or trigger.commands)
     return fit.named or (fit.file and query.tool in _EDITS) or by_tool
 

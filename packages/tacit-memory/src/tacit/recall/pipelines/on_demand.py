@@ -310,7 +310,7 @@ def _by_words(query: Query, rankings: Sequence[Ranking], store: SearchableStore)
 
 
 def breadth(query: Query, least: int) -> int:
-    """Return how many memories to consider for a question: as many as its budget has room for, but not fewer than `least`."""
+    """Return how many memories to consider for a question: as many short lines as its token budget has room for, but at least `least`."""
     return max(least, query.budget_tokens // LEAST_LINE_TOKENS)
 
 

@@ -115,7 +115,7 @@ class _Listing:
     def after_changes(
         self, ids: Collection[str], current: Sequence[Memory], *, at_ms: int
     ) -> _Listing | None:
-        """Return the list after the changed memories `ids` became `current` (missing = removed); None = it must be read anew."""
+        """Return a copy that follows a change of the store: the memories `ids` are now as in `current`, or gone if they are not there. None = the list must be read anew."""
         coming = [
             _rank(memory)
             for memory in current
