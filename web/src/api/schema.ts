@@ -1578,11 +1578,15 @@ export interface components {
         };
         /**
          * CacheShare
-         * @description How much of a placement's requests a prompt cache could keep: `share` (0-1) of each request that began the next one unchanged.
+         * @description How much of its requests a prompt cache could keep, for one placement of our blocks or one host.
          *
-         *     `bare` = the same share of the requests as the program wrote them: what memory costs is the difference. `cached_tokens` of
-         *     `input_tokens` came from the provider's cache, as its API counted them; 0 of 0 = it did not say. With a `host`, the counts of
-         *     its transcripts: there is no placement and nothing is known of the shares.
+         *     Attributes:
+         *         placement: where the blocks stood (see `RequestUsage`); "" if the counts are those of a host.
+         *         host: the host whose transcripts were counted, else "". Then `share` and `bare` are 0: nothing is known of them.
+         *         requests: how many were counted.
+         *         share: of the bytes of all requests, the part (0-1) with which the next request began unchanged.
+         *         bare: the same without our blocks; the difference is what memory costs.
+         *         input_tokens, cached_tokens: input tokens, and those of them that came from the provider's cache, as its API counted them; 0 of 0 = it did not say.
          */
         CacheShare: {
             /** Placement */
@@ -3974,9 +3978,9 @@ export interface components {
          *
          *     Attributes:
          *         at_ms: when.
-         *         what: which of the two.
-         *         about: names of the settings, or the tools imported from.
-         *         count: how many memories were imported.
+         *         what: which of the two happened.
+         *         about: names of the changed settings, or of the tools that memories were imported from.
+         *         count: how many memories were imported; 0 for changed settings.
          */
         Mark: {
             /** At Ms */
@@ -7929,11 +7933,12 @@ export interface components {
          *
          *     Attributes:
          *         shown, used: memories handed over, and those of them that were used.
-         *         before: of those not used, how many had their cues in the conversation already.
-         *         control_shown, control_used: the same for memories that were not handed over, as a comparison.
-         *         tokens, tokens_used: tokens handed over, and of what was used.
-         *         sessions: sessions with an injection.
-         *         by_cue, by_surface: used ones by cue; used ones by surface.
+         *         before: of those not used, how many had the words that show a use in the conversation already, so that nothing can be told.
+         *         control_shown, control_used: counts of the same two kinds for memories that were not handed over, as a comparison.
+         *         tokens, tokens_used: tokens of the memories handed over, and of those of them that were used.
+         *         sessions: sessions in which at least one memory was handed over.
+         *         by_cue: how many were used, by what showed the use (a command, a file, words ...).
+         *         by_surface: how many were used, by the surface that handed them over.
          */
         Totals: {
             /**
