@@ -359,7 +359,7 @@ def importance(given):
     """What the design makes of a draft."""
     capture = CaptureSettings.model_validate(load_preset("typed")["capture"])
     kind = KindRegistry().get(given.kind)
-    return importance_of(given, kind, capture.importance, by_words=capture.patterns == "typed")
+    return importance_of(given, kind, capture)
 
 
 @acceptance("typed", "4.1", "10.3")

@@ -1,15 +1,14 @@
-"""Learning from past transcripts. In: files. Out: a report. One way for `init` and `import`.
+"""Learning from past transcripts, and counting what capture did. In: files, changes. Out: a report. One way for `init` and `import`.
 
 Every session is a transaction of its own with its checkpoint, so that an interruption loses at most one and a second run
 adds nothing. A file that cannot be read is named in the report; the others are read all the same.
-
-Counting what capture did. In: changes. Out: a report. Pure.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from tacit.capture.transcript import TranscriptSource
 from tacit.errors import HostError, InvalidPayload
@@ -61,40 +60,24 @@ class CaptureReport:
     files: tuple[FileReport, ...] = ()
 
     def __add__(self, other: CaptureReport) -> CaptureReport:
-        return CaptureReport(
-            handovers=self.handovers + other.handovers,
-            added=self.added + other.added,
-            merged=self.merged + other.merged,
-            superseded=self.superseded + other.superseded,
-            contradicted=self.contradicted + other.contradicted,
-            retired=self.retired + other.retired,
-            skipped=self.skipped + other.skipped,
-            failed=self.failed + other.failed,
-            files=(*self.files, *other.files),
-        )
+        names = [field.name for field in fields(self)]
+        return CaptureReport(**{name: getattr(self, name) + getattr(other, name) for name in names})
 
 
-def report_of(changes: Iterable[Change], *, handovers: int = 0) -> CaptureReport:
-    """Return the counts of `changes` by kind as a report. An edit of a session's own note counts as merged."""
-    counts = dict.fromkeys(("added", "merged", "superseded", "contradicted", "retired", "skipped"), 0)
-    for change in changes:
-        match change:
-            case Add():
-                counts["added"] += 1
-            case Merge() | Rewrite():
-                counts["merged"] += 1
-            case Supersede():
-                counts["superseded"] += 1
-            case Contradict():
-                counts["contradicted"] += 1
-            case Retire():
-                counts["retired"] += 1
-            case Skip():
-                counts["skipped"] += 1
-    return CaptureReport(handovers=handovers, **counts)
+_COUNTED_AS: dict[type[Change], str] = {
+    Add: "added",
+    Merge: "merged",
+    Rewrite: "merged",
+    Supersede: "superseded",
+    Contradict: "contradicted",
+    Retire: "retired",
+    Skip: "skipped",
+}
 
 
-Capture = Callable[[TranscriptSource, FileSession], Sequence[Change]]
+def report_of(changes: Iterable[Change]) -> CaptureReport:
+    """Return a report on one session that was read: the counts of its `changes` by kind. An edit of its own note counts as merged."""
+    return CaptureReport(handovers=1, **Counter(_COUNTED_AS[type(change)] for change in changes))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,88 +100,70 @@ class BackfillOptions:
 ALL_TRANSCRIPTS = BackfillOptions()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TranscriptBackfill:
-    """Learns from past transcript files, one session per transaction.
+def capture_file(
+    info: TranscriptInfo,
+    options: BackfillOptions,
+    *,
+    since: Callable[[TranscriptSource], Position],
+    unread: Callable[[TranscriptSource, FileSession], int],
+    capture: Callable[[TranscriptSource, FileSession], Sequence[Change]],
+) -> CaptureReport:
+    """Learn from one past transcript, one session after the other, and return the report. A file that cannot be read counts as failed.
 
-    Attributes:
-        since: returns the position up to which a session of a file was read before.
+    Args:
+        info: the file, or the sessions of a server.
+        options: which of its sessions are read, and whether anything is stored.
+        since: returns the position up to which a session was read before.
         unread: returns how many prompts of a session were not captured before.
-        capture: learns from one session and stores it.
+        capture: learns from one session, stores what it taught, and returns the changes; not called in a dry run.
+
+    Raises:
+        StoreError: as the store; sessions stored before it stay stored.
     """
+    report = CaptureReport()
+    sessions = prompts = bad = 0
+    host, error = info.host, ""
 
-    since: Callable[[TranscriptSource], Position]
-    unread: Callable[[TranscriptSource, FileSession], int]
-    capture: Capture
+    def source_of(host: str, session_id: str) -> TranscriptSource:
+        return TranscriptSource(host=host, session_id=session_id, path=info.place, cwd=info.cwd)
 
-    def run(
-        self,
-        infos: Sequence[TranscriptInfo],
-        *,
-        options: BackfillOptions,
-        progress: Callable[[int, int], None] | None = None,
-    ) -> CaptureReport:
-        """Learn from the transcripts in `infos` and return the sum of their reports; calls `progress` with (files done, files in all).
-
-        Raises:
-            StoreError: as the store; sessions stored before it stay stored.
-        """
-        report = CaptureReport()
-        for number, info in enumerate(infos, start=1):
-            report += self._file(info, options)
-            if progress:
-                progress(number, len(infos))
-        return report
-
-    def _file(self, info: TranscriptInfo, options: BackfillOptions) -> CaptureReport:
-        report = CaptureReport()
-        sessions = prompts = bad = 0
-        host, error = info.host, ""
-
-        def source_of(host: str, session_id: str) -> TranscriptSource:
-            return TranscriptSource(host=host, session_id=session_id, path=info.place, cwd=info.cwd)
-
-        def since(host: str, session_id: str) -> Position:
-            return self.since(source_of(host, session_id))
-
-        try:
-            detected = detect_format(info.path) if not info.server else None
-            host = info.host or (detected.host if detected else "")
-            read = (
-                _served(info)
-                if info.server
-                else read_sessions(
-                    info.path,
-                    since=since,
-                    host=info.host,
-                    session_ids=info.session_ids,
-                    subagents=options.subagents,
-                    detected=detected,
-                )
+    try:
+        detected = detect_format(info.path) if not info.server else None
+        host = info.host or (detected.host if detected else "")
+        read = (
+            _served(info)
+            if info.server
+            else read_sessions(
+                info.path,
+                since=lambda host, session_id: since(source_of(host, session_id)),
+                host=info.host,
+                session_ids=info.session_ids,
+                subagents=options.subagents,
+                detected=detected,
             )
-            for session in read:
-                if _is_older_than(session, info, options.since_ms) or is_headless_folder(
-                    session.transcript.cwd or info.cwd
-                ):
-                    continue
-                source = source_of(session.host, session.session_id)
-                sessions += 1
-                prompts += self.unread(source, session)
-                bad += session.transcript.bad_lines
-                changes = () if options.dry_run else self.capture(source, session)
-                report += report_of(changes, handovers=1)
-        except (OSError, HostError, InvalidPayload) as failure:
-            error = str(failure)
-            report += CaptureReport(failed=1)
-        file_report = FileReport(
-            path=info.place,
-            host=host if sessions or error else "",
-            sessions=sessions,
-            prompts=prompts,
-            bad_lines=bad,
-            error=error,
         )
-        return report + CaptureReport(files=(file_report,))
+        for session in read:
+            if _is_older_than(session, info, options.since_ms) or is_headless_folder(
+                session.transcript.cwd or info.cwd
+            ):
+                continue
+            source = source_of(session.host, session.session_id)
+            sessions += 1
+            prompts += unread(source, session)
+            bad += session.transcript.bad_lines
+            report += report_of(() if options.dry_run else capture(source, session))
+    except (OSError, HostError, InvalidPayload) as failure:
+        error = str(failure)
+        report += CaptureReport(failed=1)
+    file_report = FileReport(
+        path=info.place,
+        host=host if sessions or error else "",
+        sessions=sessions,
+        prompts=prompts,
+        bad_lines=bad,
+        error=error,
+    )
+    return report + CaptureReport(files=(file_report,))
 
 
 def _served(info: TranscriptInfo) -> Iterator[FileSession]:

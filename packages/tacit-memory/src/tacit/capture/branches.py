@@ -40,11 +40,9 @@ from tacit.capture.store import (
 )
 from tacit.model.change_reason import ChangeCause
 from tacit.model.changes import Change
-from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Memory, Relation
 from tacit.model.scope import ScopeFilter
-from tacit.ports.clock import Clock
-from tacit.ports.store import MemoryFilter, Store
+from tacit.ports.store import MemoryFilter
 from tacit.session.projects import WorkTree, commit_at, head_branch, is_branch_name, merged_ref, work_tree_of
 from tacit.state.captured import BranchState
 from tacit.state.registry import BRANCHES
@@ -323,11 +321,11 @@ class BranchesSeen:
 class BranchLook:
     """Follows the branches of projects, and changes the memories that are bound to them."""
 
-    def __init__(self, *, store: Store, reconciler: Reconciler, kinds: KindRegistry, clock: Clock) -> None:
-        self._store = store
+    def __init__(self, reconciler: Reconciler) -> None:
         self._reconciler = reconciler
-        self._kinds = kinds
-        self._clock = clock
+        self._store = reconciler.store
+        self._kinds = reconciler.kinds
+        self._clock = reconciler.clock
 
     def look(self, root: str, project_id: str) -> BranchesSeen:
         """Find out which branches of a project were merged, deleted or renamed, and change its memories accordingly.

@@ -14,12 +14,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from tacit.hosts.transcripts import ToolUse, Turn
 from tacit.reading.commands import command_actions, split_commands
 from tacit.reading.digest_lines import finished, still_open
 from tacit.reading.prose import pasted_document, spoken_sentences
+from tacit.reading.sentences import shorten_at_word
 from tacit.safety.forgotten_words import PURGED
 from tacit.state.captured import Failure, SessionWork, Task
 from tacit.text.lazy_regex import lazy_regex, wording
@@ -163,12 +164,6 @@ TRIED_AGAIN = 2
 _CHECKS = frozenset({"run_tests", "run_lint_build"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _DigestLine:
-    code: str
-    texts: tuple[str, ...] = field(default=())
-
-
 def extend_work(
     work: SessionWork,
     turns: Sequence[Turn],
@@ -202,7 +197,7 @@ def extend_work(
                 if use.tool in ("edit", "write"):
                     files.update(dict.fromkeys(use.paths))
                 elif use.commit or (use.tool == "bash" and "git commit" in split_commands(use.command)):
-                    commits[_commit(use, len(commits))] = None
+                    commits[use.commit or f"#{len(commits) + 1}"] = None
     return replace(
         work,
         files=tuple(files)[:50],
@@ -235,23 +230,22 @@ def write_digest(work: SessionWork, *, failures: Sequence[Failure] = ()) -> str:
     left_to_do = still_open(work.left, reports)
     todo = still_open(waiting, (*left_to_do, *work.commits, *work.fixed))
     named = (*work.left, *work.steps)
-    over = bool(named) and not still_open(
-        named, reports
-    )  # what was named with a blocker is done, and so is the blocker
+    # What was named with a blocker is done, and so is the blocker.
+    over = bool(named) and not still_open(named, reports)
     blocked = () if over else still_open(named_blockers, reports)
     most = _MAX_LINES["next"]
-    lines = (
-        _DigestLine(code="impl", texts=(f"changed {files}",) if files else ()),
-        _DigestLine(code="dec", texts=work.decided),
-        _DigestLine(code="block", texts=(*(f"`{command}` still fails" for command in failing), *blocked)),
-        _DigestLine(code="next", texts=(*left_to_do[-most:], *todo[: max(0, most - len(left_to_do))])),
-        _DigestLine(code="done", texts=_done(work)),
-        _DigestLine(code="fix", texts=work.fixed),
-    )
+    lines: dict[str, tuple[str, ...]] = {
+        "impl": (f"changed {files}",) if files else (),
+        "dec": work.decided,
+        "block": (*(f"`{command}` still fails" for command in failing), *blocked),
+        "next": (*left_to_do[-most:], *todo[: max(0, most - len(left_to_do))]),
+        "done": _done(work),
+        "fix": work.fixed,
+    }
     written: list[str] = []
-    for line in lines:
-        for text in [text for text in line.texts if PURGED not in text][-_MAX_LINES[line.code] :]:
-            whole = f"{line.code}: {_short(text)}"
+    for code, texts in lines.items():
+        for text in [text for text in texts if PURGED not in text][-_MAX_LINES[code] :]:
+            whole = f"{code}: {shorten_at_word(text, _MAX_LINE)}"
             if sum(map(len, written)) + len(written) + len(whole) <= MAX_CHARS:
                 written.append(whole)
     return "\n".join(written)
@@ -273,14 +267,5 @@ def _done(work: SessionWork) -> tuple[str, ...]:
     return (*(f"`{command}` passed" for command in work.passed[-1:]), *lines)
 
 
-def _commit(use: ToolUse, before: int) -> str:
-    return use.commit or f"#{before + 1}"
-
-
-def _short(text: str) -> str:
-    flat = " ".join(text.split())
-    return flat if len(flat) <= _MAX_LINE else flat[: _MAX_LINE - 3].rsplit(" ", 1)[0] + "..."
-
-
 def _joined(old: tuple[str, ...], new: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys((*old, *(_short(text) for text in new))))[-20:]
+    return tuple(dict.fromkeys((*old, *(shorten_at_word(text, _MAX_LINE) for text in new))))[-20:]

@@ -33,7 +33,7 @@ from tacit.hosts.transcripts import ToolUse, Turn
 from tacit.reading.commands import command_actions, main_command, names_missing, program_name, split_commands
 from tacit.reading.digest_lines import stems
 from tacit.reading.errors import error_signature
-from tacit.reading.sentences import split_sentences
+from tacit.reading.sentences import shorten_at_word, split_sentences
 from tacit.state.captured import Failure, Pending
 from tacit.text.lazy_regex import lazy_regex, wording
 from tacit.text.terminal_codes import strip_terminal_codes
@@ -75,7 +75,7 @@ def key_error_line(error: str) -> str:
     lines = [line.strip() for line in error.splitlines() if not _NOISE.match(line)]
     telling = [line for line in lines if _ERRORS.telling.search(line)]
     chosen = (telling or lines or [""])[0]
-    return chosen if len(chosen) <= 160 else chosen[:157].rsplit(" ", 1)[0] + "..."
+    return shorten_at_word(chosen, MAX_ESSENCE)
 
 
 def error_line(error: str) -> str:
@@ -100,9 +100,7 @@ def error_line(error: str) -> str:
             continue
         colon = ":" if shape and shape["name"] and message else ""
         essence = f"{head}{colon} {message}".strip()
-        return (
-            essence if len(essence) <= MAX_ESSENCE else essence[: MAX_ESSENCE - 3].rsplit(" ", 1)[0] + "..."
-        )
+        return shorten_at_word(essence, MAX_ESSENCE)
     return ""
 
 
@@ -425,8 +423,8 @@ def find_fixes(
                 waiting = _ran(use, turn, waiting, fixes)
                 if use.commit:
                     fixes[:] = [fix if fix.commit else replace(fix, commit=use.commit) for fix in fixes]
-            else:
-                waiting = _used(use, waiting)
+            elif use.tool in _EDITS and not use.failed:
+                waiting = [_edited(failure, use) for failure in waiting]
     return tuple(fixes), tuple(waiting[-MAX_OPEN:])
 
 
@@ -496,14 +494,8 @@ def _bare(command: str) -> str:
     return " ".join(text.split())
 
 
-def _used(use: ToolUse, waiting: list[Failure]) -> list[Failure]:
-    """Return the open failures after a tool call other than the shell: an edit is noted with each of them."""
-    if use.failed or use.tool not in _EDITS:
-        return waiting
-    return [_edited(failure, use) for failure in waiting]
-
-
 def _edited(failure: Failure, use: ToolUse) -> Failure:
+    """Return the failure with the edit `use` noted, and with the cause that the agent states beside it, if it has none yet."""
     cause = failure.cause
     if not cause and use.said:
         sentences = (sentence.strip() for sentence in re.split(r"(?<=[.!:])\s+", use.said))
@@ -653,7 +645,7 @@ def _add_waiting(waiting: list[Failure], failure: Failure) -> list[Failure]:
 
 def _corrects(command: str, failure: Failure) -> Correction | None:
     """Return what was wrong with the failed call, if `command` does the same work another way; else None."""
-    if len(command) > MAX_COMMAND or "\n" in command or same_words(command, failure.command):
+    if len(command) > MAX_COMMAND or "\n" in command or command.split() == failure.command.split():
         return None
     missing = bool(names_missing(failure.error))
     if failure.edited and not missing:
@@ -666,11 +658,6 @@ def _corrects(command: str, failure: Failure) -> Correction | None:
             else None
         )
     return None if failure.prepared or failure.elsewhere else _otherwise(command, failure)
-
-
-def same_words(left: str, right: str) -> bool:
-    """Whether two command lines differ only in white space."""
-    return left.split() == right.split()
 
 
 def _otherwise(command: str, failure: Failure) -> Correction | None:

@@ -12,13 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
 
-from tacit.capture.backfill import (
-    ALL_TRANSCRIPTS,
-    BackfillOptions,
-    CaptureReport,
-    TranscriptBackfill,
-    report_of,
-)
+from tacit.capture.backfill import ALL_TRANSCRIPTS, BackfillOptions, CaptureReport, capture_file, report_of
 from tacit.capture.bootstrap import RulesImport, import_host_memory, import_rule_files, import_team_files
 from tacit.capture.branches import BranchesSeen, BranchLook
 from tacit.capture.heard import patterns_of
@@ -139,8 +133,8 @@ class CapturePipeline:
         self._identify = identify
         self.maker = LocalTriggers(embedder=embedder)
         self._preparer = Preparer(
-            redactor=redactor, kinds=kinds, tokens=tokens, clock=clock, maker=self.maker
-        ).following(settings)
+            redactor=redactor, kinds=kinds, tokens=tokens, clock=clock, maker=self.maker, settings=settings
+        )
         self._rejected = Rejected(store)
         self._reconciler = Reconciler(
             store=store,
@@ -150,7 +144,7 @@ class CapturePipeline:
             kinds=kinds,
             step=step,
         )
-        self._branches = BranchLook(store=store, reconciler=self._reconciler, kinds=kinds, clock=clock)
+        self._branches = BranchLook(self._reconciler)
         self.paid: PaidModel | None = None
         self.session_writer: SessionWriter | None = None
         self.comparer: StatementComparer | None = None
@@ -167,32 +161,18 @@ class CapturePipeline:
         self.session_writer = SessionWriter(
             model=model,
             paid=self.paid,
-            store=store,
-            embedder=embedder,
-            clock=clock,
-            kinds=kinds,
             reconciler=self._reconciler,
             prepared=self._prepared_wanted,
             injected_texts=self._given,
             captured_hashes=self._captured_at_once,
-            step=step,
         )
-        self.comparer = StatementComparer(
-            model=model,
-            paid=self.paid,
-            store=store,
-            embedder=embedder,
-            clock=clock,
-            kinds=kinds,
-            reconciler=self._reconciler,
-            step=step,
-        )
+        self.comparer = StatementComparer(model=model, paid=self.paid, reconciler=self._reconciler)
 
     def follow(self, settings: CaptureSettings) -> None:
         """Use `settings` from now on."""
         if settings is not self._settings:
             self._settings = settings
-            self._preparer = self._preparer.following(settings)
+            self._preparer = replace(self._preparer, settings=settings)
             self._reconciler.follow(near_cosine=settings.near_cosine)
 
     def store_drafts(
@@ -344,7 +324,7 @@ class CapturePipeline:
             for handover in self._store.pending_handovers(limit=MOST_HANDOVERS):
                 changes = self.capture_handover(handover)
                 failed = any(isinstance(c, Skip) and c.reason.cause in _FAILED for c in changes)
-                report += CaptureReport(handovers=1, failed=1) if failed else report_of(changes, handovers=1)
+                report += CaptureReport(handovers=1, failed=1) if failed else report_of(changes)
         return report
 
     def capture_said(self, source: TranscriptSource) -> CaptureReport:
@@ -353,27 +333,25 @@ class CapturePipeline:
         Raises:
             InvalidPayload: if they are no list of messages.
         """
-        return report_of(self._capture_source(source, self._reconciler.apply), handovers=1)
+        return report_of(self._capture_source(source, self._reconciler.apply))
 
     def backfill(
-        self,
-        infos: Sequence[TranscriptInfo],
-        progress: Callable[[int, int], None] | None = None,
-        *,
-        wanted: BackfillOptions | None = None,
+        self, infos: Iterable[TranscriptInfo], options: BackfillOptions = ALL_TRANSCRIPTS
     ) -> CaptureReport:
         """Capture past transcripts, each session in its own transaction; what was captured before adds nothing.
 
-        `progress` is called with (files done, files in all).
+        Raises:
+            StoreError: as the store; sessions stored before it stay stored.
         """
-        wanted = wanted or ALL_TRANSCRIPTS
 
         def capture(source: TranscriptSource, session: FileSession) -> tuple[Change, ...]:
-            return self._capture_past(source, session, write_up=wanted.write_up)
+            return self._capture_past(source, session, write_up=options.write_up)
 
-        since = self._since_unwritten if wanted.write_up else self._since
-        run = TranscriptBackfill(since=since, unread=self._unread, capture=capture)
-        return run.run(infos, options=wanted, progress=progress)
+        since = self._since_unwritten if options.write_up else self._since
+        reports = (
+            capture_file(info, options, since=since, unread=self._unread, capture=capture) for info in infos
+        )
+        return sum(reports, CaptureReport())
 
     def _since(self, source: TranscriptSource) -> Position:
         before = self._checkpoint(source)
@@ -420,10 +398,8 @@ class CapturePipeline:
         return import_rule_files(
             root,
             project,
-            store=self._store,
             preparer=self._preparer,
             reconciler=self._reconciler,
-            now_ms=self._clock.now_ms(),
             project_files=project_files,
             confirmed=confirmed,
             dry_run=dry_run,
@@ -440,10 +416,8 @@ class CapturePipeline:
             scope=scope,
             form=form,
             root=root,
-            store=self._store,
             preparer=self._preparer,
             reconciler=self._reconciler,
-            now_ms=self._clock.now_ms(),
         )
 
     def import_team(
@@ -451,19 +425,12 @@ class CapturePipeline:
     ) -> RulesImport:
         """Update the memories made from the team's files under `root`; see `import_team_files`."""
         return import_team_files(
-            root,
-            project,
-            store=self._store,
-            preparer=self._preparer,
-            reconciler=self._reconciler,
-            clock=self._clock,
-            joined=joined,
-            left=left,
+            root, project, preparer=self._preparer, reconciler=self._reconciler, joined=joined, left=left
         )
 
     def shared_memories(self) -> SharedMemories:
         """Return a `SharedMemories` on this store, which takes over what teams share through a server."""
-        return SharedMemories(store=self._store, preparer=self._preparer, reconciler=self._reconciler)
+        return SharedMemories(preparer=self._preparer, reconciler=self._reconciler)
 
     def look_at_branches(self, project: ProjectRecord) -> BranchesSeen:
         """Check the branches that memories of `project` are bound to, in its folder; see `BranchLook.look`.
@@ -713,8 +680,8 @@ class CapturePipeline:
         ]
 
     def _preparer_at(self, scope: Scope, session: SessionKey | None) -> Preparer:
-        settings = self._settings_of(scope, session)
-        return replace(self._preparer, redactor=self._preparer.redactor.at(scope)).following(settings)
+        redactor = self._preparer.redactor.at(scope)
+        return replace(self._preparer, redactor=redactor, settings=self._settings_of(scope, session))
 
     def _unless_rejected(self, item: Memory | Skip, draft: Draft, rejected: Sequence[str]) -> Memory | Skip:
         """Return `item`, or a `Skip` if the user rejected such a statement and does not state it explicitly now."""

@@ -19,10 +19,10 @@ related_to  shared entities, weighed by how rare they are: half of all that the 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
+from tacit.config.settings import CaptureSettings
 from tacit.errors import InvalidInput
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Draft, Skip
@@ -42,9 +42,6 @@ from tacit.safety.redacted_words import NOTHING_REDACTED, RedactedWords, find_re
 from tacit.safety.trust import may_store_as
 from tacit.text.lazy_regex import wording
 from tacit.text.terminal_codes import strip_terminal_codes
-
-if TYPE_CHECKING:
-    from tacit.config.settings import CaptureSettings
 
 _RULES = wording("rules")
 
@@ -134,15 +131,15 @@ EXPLICIT, SEVERAL_FILES, STRESSED = 0.15, 0.1, 0.1
 STRESS = ("important", "critical", "always", "never", "must", "!", "essential", "crucial")
 
 
-def importance_of(draft: Draft, kind: Kind, by_kind: Mapping[str, float], *, by_words: bool = False) -> float:
-    """Return the importance that `draft` states, else that of its kind.
+def importance_of(draft: Draft, kind: Kind, settings: CaptureSettings) -> float:
+    """Return the importance (0-1) that `draft` states, else that of its kind: by the settings, else the kind's own.
 
-    `by_kind` = importances that go before the kinds' own; `by_words` = more for what was stated outright, names several files or is stressed.
+    Beside the patterns of the preset `typed` it is more for what was stated outright, names several files or is stressed.
     """
     if draft.importance is not None:
         return draft.importance
-    value = by_kind.get(kind.name, kind.importance)
-    if not by_words:
+    value = settings.importance.get(kind.name, kind.importance)
+    if settings.patterns != "typed":
         return value
     value += EXPLICIT if draft.explicit else 0.0
     value += SEVERAL_FILES if len(draft.files) > 1 else 0.0
@@ -165,24 +162,8 @@ class Preparer:
     kinds: KindRegistry
     tokens: TokenCounter
     clock: Clock
-    by_kind: Mapping[str, float] = field(default_factory=dict[str, float])
-    by_words: bool = False
-    """How importance is set; see `importance_of`."""
     maker: LocalTriggers = field(default_factory=LocalTriggers)
-    accept_from: float = 0.0
-    """Least confidence of what is learned unasked; below it a statement waits for the user."""
-    branches: bool = True
-    """Whether a statement that names the checked-out branch is bound to it."""
-
-    def following(self, settings: CaptureSettings) -> Preparer:
-        """Return one that uses `settings`."""
-        return replace(
-            self,
-            by_kind=settings.importance,
-            by_words=settings.patterns == "typed",
-            accept_from=settings.auto_accept,
-            branches=settings.branches,
-        )
+    settings: CaptureSettings = field(default_factory=CaptureSettings)
 
     def prepare(self, draft: Draft) -> Memory | Skip:
         """Return the redacted memory for `draft`, or a `Skip` that says why it may not be stored. Stores nothing.
@@ -219,7 +200,7 @@ class Preparer:
             validity=Validity(valid_from_ms=said_ms, offset_ms=offset_at(said_ms, self.clock)),
             created_at_ms=now,
             updated_at_ms=now,
-            importance=importance_of(draft, kind, self.by_kind, by_words=self.by_words),
+            importance=importance_of(draft, kind, self.settings),
             confidence=draft.confidence,
             trigger=trigger,
             status="quarantined" if self._doubted(draft) or _must_wait(draft, content) else ruling.status,
@@ -238,11 +219,11 @@ class Preparer:
     def _doubted(self, draft: Draft) -> bool:
         # A user who accepts a proposal does not accept each of its sentences.
         stated = draft.explicit and draft.provenance.tier is not TrustTier.ASSISTANT
-        return not stated and draft.confidence < self.accept_from
+        return not stated and draft.confidence < self.settings.auto_accept
 
     def _branch_of(self, draft: Draft, content: str) -> LearnedOn | None:
-        """Return `draft.branch`, to bind the statement to it, if `content` names it; else None, and also outside a project and with `branches` off."""
-        if draft.branch is None or not (self.branches and draft.scope.project_id):
+        """Return `draft.branch`, to bind the statement to it, if `content` names it; else None, and also outside a project and with the setting `branches` off."""
+        if draft.branch is None or not (self.settings.branches and draft.scope.project_id):
             return None
         return draft.branch if names_branch(content, draft.branch.name) else None
 

@@ -32,7 +32,7 @@ from tacit.model.kinds import SESSION_NOTES
 from tacit.model.memory import Memory, Provenance, TrustTier, team_source
 from tacit.model.scope import Scope, ScopeFilter, ScopeKind, project_scope
 from tacit.model.shared import SharedMemory, SharedStatement, TeamChanges, why_too_long
-from tacit.ports.store import MemoryFilter, Store
+from tacit.ports.store import MemoryFilter
 from tacit.session.projects import project_id
 from tacit.state.captured import TeamState
 from tacit.state.registry import TEAMS
@@ -69,9 +69,9 @@ class _Taken:
 class SharedMemories:
     """Brings the store up to date with what teams share through a server."""
 
-    def __init__(self, *, store: Store, preparer: Preparer, reconciler: Reconciler) -> None:
-        """Keep the parts: `preparer` redacts, `reconciler` makes vectors and writes to `store`."""
-        self._store = store
+    def __init__(self, *, preparer: Preparer, reconciler: Reconciler) -> None:
+        """Keep the parts: `preparer` redacts, `reconciler` makes vectors and writes to its store."""
+        self._store = reconciler.store
         self._preparer = preparer
         self._reconciler = reconciler
 

@@ -353,7 +353,10 @@ class _VectorCache:
 
 
 class Reconciler:
-    """Reconciles prepared memories with the store and writes the outcome in one transaction."""
+    """Reconciles prepared memories with the store and writes the outcome in one transaction.
+
+    `store`, `embedder`, `clock`, `kinds` and `step` are what it works with; whatever writes through it uses the same.
+    """
 
     def __init__(
         self,
@@ -365,12 +368,12 @@ class Reconciler:
         kinds: KindRegistry = BUILTIN_KINDS,
         step: Step = no_step,
     ) -> None:
-        self._store = store
-        self._clock = clock
-        self._step = step
-        self._embedder = embedder
+        self.store = store
+        self.clock = clock
+        self.step = step
+        self.embedder = embedder
         self._near = near_cosine
-        self._kinds = kinds
+        self.kinds = kinds
         self._lock = threading.Lock()
 
     def follow(self, *, near_cosine: float) -> None:
@@ -404,29 +407,29 @@ class Reconciler:
         Raises:
             StoreError: as the store; nothing is changed.
         """
-        vectors = _VectorCache(self._embedder)
+        vectors = _VectorCache(self.embedder)
         vectors.fill(
             [text for item in items if (memory := _carried(item)) for text in embedded_texts(memory)]
         )
-        self._step("vectors made")
+        self.step("vectors made")
         for attempt in range(_TRIES):
             with self._lock:
-                with self._store.at_once():
+                with self.store.at_once():
                     decided, near = self._decide(
                         items, vectors, judges or {}, beside or {}, near_cosine or self._near
                     )
-                    changes = with_amended_digests(decided, self._store)
+                    changes = with_amended_digests(decided, self.store)
                     relations = self._relations(decided, near)
                 carried = [
                     change.memory for change in changes if not isinstance(change, Merge | Retire | Skip)
                 ]
                 rows = vectors.stack(carried)
                 if rows is not None or not carried or vectors.failed or attempt == _TRIES - 1:
-                    identity = self._embedder.identity if rows is not None else None
+                    identity = self.embedder.identity if rows is not None else None
                     named_values = dict(values or {})
                     if finish:
                         named_values.update(finish(decided))
-                    named_values.update(branch_values_of(self._store, changes))
+                    named_values.update(branch_values_of(self.store, changes))
                     if session is not None:
                         named_values.update(self._outcomes(session, items, decided))
                     outcome = WriteBatch(
@@ -436,9 +439,9 @@ class Reconciler:
                         values=named_values,
                         relations=relations,
                     )
-                    self._step("changes decided")
+                    self.step("changes decided")
                     write(outcome)
-                    self._step("changes stored")
+                    self.step("changes stored")
                     self._renew_merged(changes, vectors)
                     return changes[: len(items)]
             # An amended digest needs a vector: make it without the lock, then look again.
@@ -459,14 +462,14 @@ class Reconciler:
         Raises:
             StoreError: as the store; nothing is changed.
         """
-        vectors = _VectorCache(self._embedder)
+        vectors = _VectorCache(self.embedder)
         vectors.fill([text for memory in memories for text in embedded_texts(memory)])
         with self._lock:
             current: dict[str, Memory] = {}
             ended: set[str] = set()
             changes: list[Change] = []
             relations: list[Relation] = []
-            with self._store.at_once():
+            with self.store.at_once():
                 for memory in memories:
                     done, related = decide(memory, self._neighbors(memory, vectors, current, ended, ()))
                     for change in done:
@@ -474,8 +477,8 @@ class Reconciler:
                             current[change.memory.id] = change.memory
                     changes += done
                     relations += related
-                written = with_amended_digests(changes, self._store)
-            self._store.apply(written, relations=relations)
+                written = with_amended_digests(changes, self.store)
+            self.store.apply(written, relations=relations)
         return tuple(changes)
 
     def _renew_merged(self, changes: Sequence[Change], vectors: _VectorCache) -> None:
@@ -489,20 +492,20 @@ class Reconciler:
         rows = vectors.stack(merged)
         if rows is not None:
             with suppress(StoreError):
-                self._store.put_vectors(
-                    [memory.id for memory in merged], rows, identity=self._embedder.identity
+                self.store.put_vectors(
+                    [memory.id for memory in merged], rows, identity=self.embedder.identity
                 )
 
     def _outcomes(
         self, session: SessionKey, items: Sequence[Item], changes: Sequence[Change]
     ) -> ValueChanges:
-        new = outcomes_of(items, changes, at_ms=self._clock.now_ms())
-        return OUTCOMES.change((*OUTCOMES.read(self._store, session), *new), session) if new else {}
+        new = outcomes_of(items, changes, at_ms=self.clock.now_ms())
+        return OUTCOMES.change((*OUTCOMES.read(self.store, session), *new), session) if new else {}
 
     def apply(self, write: WriteBatch) -> None:
         """Write the batch to the store; does nothing if it changes nothing."""
         if write.values or any(not isinstance(change, Skip) for change in write.changes):
-            self._store.apply(
+            self.store.apply(
                 write.changes,
                 vectors=write.vectors,
                 identity=write.identity,
@@ -540,14 +543,14 @@ class Reconciler:
         """
         scope = ScopeFilter.compared_with(memory.scope)
         hits = (
-            self._store.search.entity(memory.entities, scope=scope, limit=_RELATED).hits
+            self.store.search.entity(memory.entities, scope=scope, limit=_RELATED).hits
             if memory.entities
             else ()
         )
         shares = {hit.memory_id: hit.score for hit in hits if hit.memory_id != memory.id}
         others = [
             (other, shares[other.id])
-            for other in self._store.get(sorted(shares), scope=scope)
+            for other in self.store.get(sorted(shares), scope=scope)
             if _relatable(other) and other.id not in ended
         ]
         beside = [other for other in fresh if other.id != memory.id and scope.allows(other.scope)]
@@ -591,7 +594,7 @@ class Reconciler:
                     item,
                     near,
                     judge=judges.get(item.id, judge_by_words),
-                    kinds=self._kinds,
+                    kinds=self.kinds,
                     counted=stated,
                 )
                 links += [*_near_links(change, near, near_cosine), *self._rivals(change, near, vectors)]
@@ -620,7 +623,7 @@ class Reconciler:
         session = SessionKey(host=provenance.host, session_id=provenance.session_id)
         if session not in counted:
             counted[session] = {
-                outcome.memory_id for outcome in OUTCOMES.read(self._store, session) if outcome.memory_id
+                outcome.memory_id for outcome in OUTCOMES.read(self.store, session) if outcome.memory_id
             }
         return counted[session]
 
@@ -635,12 +638,12 @@ class Reconciler:
         scope = ScopeFilter.compared_with(memory.scope)
         vector = self._vector_of(memory, vectors)
         cosines: dict[str, float] | None = None
-        search = self._store.search
+        search = self.store.search
         if vector is not None:
             # Vectors of another model cannot be compared: words alone must do until `reindex` ran.
             with suppress(EmbedderMismatch):
                 ranking = search.semantic(
-                    vector, identity=self._embedder.identity, scope=scope, limit=_CANDIDATES
+                    vector, identity=self.embedder.identity, scope=scope, limit=_CANDIDATES
                 )
                 cosines = {hit.memory_id: hit.score for hit in ranking.hits}
         ended = search_words_for_ended(memory.content)
@@ -657,9 +660,9 @@ class Reconciler:
             else ()
         )
         ids = dict.fromkeys([*cosines, *(hit.memory_id for hit in (*by_words, *by_error)), *beside])
-        stored = self._store.get(list(ids), scope=scope)
+        stored = self.store.get(list(ids), scope=scope)
         waiting = MemoryFilter(statuses=("quarantined",), begins=memory.content.rstrip(".! "))
-        stored = (*stored, *self._store.list_memories(waiting, scope=scope, limit=_CANDIDATES))
+        stored = (*stored, *self.store.list_memories(waiting, scope=scope, limit=_CANDIDATES))
         batch = [other for other in current.values() if scope.allows(other.scope)]
         near: list[Neighbor] = []
         for other in (*(other for other in stored if other.id not in current), *batch):
@@ -716,23 +719,23 @@ class Reconciler:
 
     def _states(self, memory: Memory) -> bool:
         """Whether another memory can disagree with this one: it is active, and no episode or parallel description."""
-        kind = self._kinds.of_stored(memory.kind)
+        kind = self.kinds.of_stored(memory.kind)
         return _relatable(memory) and not (kind.episodic or kind.separate)
 
     def _density(self, memory: Memory, vectors: _VectorCache) -> float:
         """Return the mean cosine of a stored memory with its nearest neighbors; 1 = it has no vector."""
-        scope, identity = ScopeFilter.compared_with(memory.scope), self._embedder.identity
+        scope, identity = ScopeFilter.compared_with(memory.scope), self.embedder.identity
         vector = vectors.get(memory.content)
         if vector is None:
-            vector = self._store.get_vectors([memory.id], scope=scope, identity=identity).get(memory.id)
+            vector = self.store.get_vectors([memory.id], scope=scope, identity=identity).get(memory.id)
         if vector is None:
             return 1.0
-        hits = self._store.search.semantic(vector, identity=identity, scope=scope, limit=_LOCAL + 1).hits
+        hits = self.store.search.semantic(vector, identity=identity, scope=scope, limit=_LOCAL + 1).hits
         return _local([hit.score for hit in hits if hit.memory_id != memory.id])
 
     def _vector_of(self, memory: Memory, vectors: _VectorCache) -> Vectors | None:
         """Return the vector of a statement; None = there is none, or the embedder does not read its language."""
-        return None if unread_language(self._embedder, memory.content) else vectors.get(memory.content)
+        return None if unread_language(self.embedder, memory.content) else vectors.get(memory.content)
 
 
 def _near_links(change: Change, neighbors: Sequence[Neighbor], near_cosine: float) -> list[Relation]:

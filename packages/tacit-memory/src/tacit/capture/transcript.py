@@ -42,10 +42,8 @@ class TranscriptSource:
     branch: LearnedOn | None = None
 
 
-def read_transcript(source: TranscriptSource, since: Position, *, subagents: bool = False) -> Transcript:
-    """Return the transcript from `since` on, or the whole of it where its format cannot start there.
-
-    `subagents` = include what subagents were told, where the format keeps that apart.
+def read_transcript(source: TranscriptSource, since: Position) -> Transcript:
+    """Return the transcript from `since` on, or the whole of it where its format cannot start there; without what subagents were told.
 
     Raises:
         OSError: if the file cannot be read.
@@ -57,14 +55,12 @@ def read_transcript(source: TranscriptSource, since: Position, *, subagents: boo
         return read(source.messages)
     path = Path(source.path)
     if source.host == "claude-code":
-        return read_claude_code(path, since, subagents=subagents)
+        return read_claude_code(path, since)
     if source.host == "opencode" and path.suffix == ".db":
         return read_opencode(path, source.session_id)
     session_id = source.session_id
     always: Since = lambda host, session_id: since  # noqa: E731, ARG005
-    sessions = list(
-        read_sessions(path, since=always, host=source.host, session_ids=(session_id,), subagents=subagents)
-    )
+    sessions = list(read_sessions(path, since=always, host=source.host, session_ids=(session_id,)))
     matches = [session.transcript for session in sessions if session.session_id == session_id]
     if not matches and len(sessions) != 1:
         raise InvalidPayload(

@@ -53,6 +53,12 @@ def shorten_at_sentence(text: str, fits: Callable[[str], bool]) -> str:
     return text[: ends[low - 1]] if low else ""
 
 
+def shorten_at_word(text: str, most_chars: int) -> str:
+    """Return `text` on one line, cut after a whole word and marked with `...` if it has more than `most_chars` characters."""
+    flat = " ".join(text.split())
+    return flat if len(flat) <= most_chars else flat[: most_chars - 3].rsplit(" ", 1)[0] + "..."
+
+
 def _sentence_ends(text: str) -> list[int]:
     ends: list[int] = []
     position = 0

@@ -106,10 +106,10 @@ def import_transcripts(engine: Engine, caller: Caller, request: Backfill) -> Cap
     )
     if request.server:
         infos = served_transcripts(request.server, since_ms=request.since_ms)
-        return engine.capture.backfill(infos, wanted=options)
+        return engine.capture.backfill(infos, options)
     if request.named:
         named_paths = [Path(path) for path in request.paths or ()]
-        return engine.capture.backfill(engine.transcripts(request.cwd, paths=named_paths), wanted=options)
+        return engine.capture.backfill(engine.transcripts(request.cwd, paths=named_paths), options)
     available = {str(info.path): info for info in engine.transcripts(request.cwd)}
     paths = tuple(available) if request.paths is None else request.paths
     for path in paths:
@@ -118,7 +118,7 @@ def import_transcripts(engine: Engine, caller: Caller, request: Backfill) -> Cap
                 f"{path} is no transcript of the project at {request.cwd}.",
                 hint="GET /v1/transcripts lists them.",
             )
-    return engine.capture.backfill([available[path] for path in paths], wanted=options)
+    return engine.capture.backfill([available[path] for path in paths], options)
 
 
 def write_up_session(engine: Engine, caller: Caller, request: WriteUps) -> WrittenUp:

@@ -204,7 +204,7 @@ class ListEngine:
             for name in names
         )
 
-    def backfill(self, infos, *, wanted):
+    def backfill(self, infos, options):
         self._called("backfill", paths=[str(info.path) for info in infos])
         return CaptureReport(added=len(infos))
 

@@ -27,7 +27,7 @@ def imported(
     project.mkdir(exist_ok=True)
     said = exchange("/clear", "", first, "I will.", "Thanks.", "You are welcome.")
     path = write_transcript(folder / f"{name}.jsonl", *said, cwd=project, session=name)
-    engine.capture.backfill(engine.transcripts("", paths=[path]), wanted=BackfillOptions())
+    engine.capture.backfill(engine.transcripts("", paths=[path]), BackfillOptions())
     return SessionKey(host="claude-code", session_id=name)
 
 

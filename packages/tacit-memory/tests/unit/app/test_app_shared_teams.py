@@ -78,7 +78,7 @@ class Home:
         reconciler = Reconciler(store=self.store, embedder=FakeEmbedder(), near_cosine=0.95, clock=self.clock)
         self.key = AccountKey(bytes(20))
         """Of the person "ana"."""
-        self.shared = SharedMemories(store=self.store, preparer=self.preparer, reconciler=reconciler)
+        self.shared = SharedMemories(preparer=self.preparer, reconciler=reconciler)
 
     def take(self, *memories: SharedMemory, team: str = TEAM, **page: Any) -> None:
         before = TEAMS.read(self.store).get(team) or TeamState()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from tacit.backends.sqlite import SqliteStore
 from tacit.capture.backfill import BackfillOptions
 from tacit.errors import NotFound
 from tacit.hosts.registry import HostFolders
+from tacit.hosts.transcripts.rows import TranscriptInfo
 from tacit.hosts.transcripts.sessions import find_transcripts, named_transcripts
 from tacit.model.session import SessionKey
 from tacit.ports.store import Handover, MemoryFilter
@@ -57,12 +59,12 @@ def test_an_interrupted_import_goes_on_where_it_stopped(tmp_path: Path) -> None:
     whole, broken = World(), World()
     whole.capture.backfill(infos)
 
-    def stop(done: int, all_of_them: int) -> None:
-        if done == 2 and all_of_them == 3:
-            raise KeyboardInterrupt
+    def interrupted() -> Iterator[TranscriptInfo]:
+        yield from infos[:2]
+        raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        broken.capture.backfill(infos, stop)
+        broken.capture.backfill(interrupted())
     assert 0 < len(broken.contents()) < len(whole.contents())
     report = broken.capture.backfill(infos)
     assert broken.contents() == whole.contents()
@@ -103,9 +105,9 @@ def test_a_file_that_grows_and_one_cut_off_in_a_line(tmp_path: Path) -> None:
 def test_a_dry_run_and_old_sessions(tmp_path: Path) -> None:
     world = World()
     infos = named_transcripts([rollout(tmp_path / "a.jsonl", "cx-1", "/work/app", *RULES)])
-    report = world.capture.backfill(infos, wanted=BackfillOptions(dry_run=True))
+    report = world.capture.backfill(infos, BackfillOptions(dry_run=True))
     assert (report.files[0].prompts, world.contents()) == (3, [])
-    late = world.capture.backfill(infos, wanted=BackfillOptions(since_ms=1_900_000_000_000))
+    late = world.capture.backfill(infos, BackfillOptions(since_ms=1_900_000_000_000))
     assert (late.files[0].sessions, world.contents()) == (0, [])
 
 
@@ -168,7 +170,7 @@ def test_a_headless_run_of_a_writer_teaches_nothing(tmp_path: Path, way: str) ->
     for cwd, expected in (("/tmp/tacit-writer-x1/work", 0), ("/tmp/shop", 1)):
         world, path = World(), rollout(tmp_path / str(expected) / "rollout-1.jsonl", "s", cwd, said)
         if way == "found on disk":
-            world.capture.backfill(named_transcripts([path]), wanted=BackfillOptions())
+            world.capture.backfill(named_transcripts([path]), BackfillOptions())
         else:
             key = SessionKey(host="plain", session_id="s")
             messages = [{"role": "user", "content": said}]

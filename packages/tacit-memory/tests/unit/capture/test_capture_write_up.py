@@ -850,7 +850,7 @@ def test_an_import_of_the_past_is_written_up_only_when_the_user_says_so(engine, 
     engine.capture.backfill(engine.transcripts(cwd="", paths=[tmp_path / "old.json"]))
     assert engine.status().extractor.waiting == 0
     engine.capture.backfill(
-        engine.transcripts(cwd="", paths=[tmp_path / "other.json"]), wanted=BackfillOptions(write_up=True)
+        engine.transcripts(cwd="", paths=[tmp_path / "other.json"]), BackfillOptions(write_up=True)
     )
     assert engine.learning.write_up_next() is None
     (request,) = engine.learning.write_up_requests(past=True)
@@ -867,7 +867,7 @@ def test_a_session_that_was_learned_from_before_can_be_written_up_later_and_only
     path.write_text(json.dumps({"session_id": "o", "messages": said}))
 
     def backfill(**wanted):
-        engine.capture.backfill(engine.transcripts(cwd="", paths=[path]), wanted=BackfillOptions(**wanted))
+        engine.capture.backfill(engine.transcripts(cwd="", paths=[path]), BackfillOptions(**wanted))
         return len(engine.learning.write_up_requests(past=True))
 
     assert backfill() == 0

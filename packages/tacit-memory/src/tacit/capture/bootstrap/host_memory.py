@@ -24,7 +24,6 @@ from tacit.model.changes import Change, Draft
 from tacit.model.memory import Provenance, TrustTier
 from tacit.model.scope import Scope
 from tacit.ports.host import MemoryForm
-from tacit.ports.store import Store
 from tacit.reading.trigger import make_trigger
 from tacit.state.registry import HOST_MEMORY, file_key
 from tacit.text.lazy_regex import lazy_regex, wording
@@ -42,10 +41,8 @@ def import_host_memory(
     scope: Scope,
     form: MemoryForm,
     root: str,
-    store: Store,
     preparer: Preparer,
     reconciler: Reconciler,
-    now_ms: int,
 ) -> tuple[Change, ...]:
     """Import the notes of one host file: add, supersede and retire memories.
 
@@ -58,25 +55,21 @@ def import_host_memory(
         scope: where its statements hold.
         form: the form of the file (`MemoryFile.form`).
         root: root of the project whose notes are read, if the file has those of all projects.
-        store: where they go.
         preparer: redacts them.
         reconciler: reconciles and writes.
-        now_ms: the time.
 
     Raises:
         StoreError: as the store.
     """
     stored_key = file_key(key)
     name = f"{host}:{file.name}"
-    before = HOST_MEMORY.find(store, host, stored_key)
+    before = HOST_MEMORY.find(reconciler.store, host, stored_key)
     run = FileImport(
         project_id="",
         scope=scope,
         stored_as=lambda state, _path: HOST_MEMORY.change(state, host, stored_key),
-        store=store,
         preparer=preparer,
         reconciler=reconciler,
-        now_ms=now_ms,
         states={} if before is None else {name: before},
         confirmed=False,
         followed=False,

@@ -20,6 +20,7 @@ from typing import cast
 
 from tacit.capture.bootstrap.markdown import RuleLine
 from tacit.errors import InvalidPayload
+from tacit.reading.sentences import shorten_at_word
 from tacit.text.lazy_regex import lazy_regex
 
 MAX_COMMAND_CHARS = 240
@@ -95,9 +96,7 @@ def _code_spans(commands: Sequence[str]) -> tuple[list[str], int]:
 
 
 def _code(command: str) -> str:
-    flat = " ".join(command.split())
-    if len(flat) > MAX_COMMAND_CHARS:
-        flat = flat[: MAX_COMMAND_CHARS - 3].rsplit(" ", 1)[0] + "..."
+    flat = shorten_at_word(command, MAX_COMMAND_CHARS)
     return f"`` {flat} ``" if "`" in flat else f"`{flat}`"
 
 

@@ -14,7 +14,7 @@ that a commit names is free to choose. Where anything cannot be read, no line is
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
@@ -37,7 +37,7 @@ from tacit.model.changes import Add, Change, Contradict, Draft, Retire, Rewrite,
 from tacit.model.ids import content_hash
 from tacit.model.memory import Memory, TrustTier
 from tacit.model.scope import Scope, ScopeFilter, project_scope
-from tacit.ports.store import MemoryFilter, ProjectRecord, Store, ValueChanges
+from tacit.ports.store import MemoryFilter, ProjectRecord, ValueChanges
 from tacit.session.projects import find_checkout, git_at
 from tacit.state.captured import RuleFileState
 from tacit.state.registry import RULE_FILE, RULE_FILES, RULES_CONFIRMED
@@ -130,12 +130,10 @@ class Authorship:
         changes: list[tuple[str, ...]] = [
             (listed.partition(b"\t")[0].split()[-1].decode() if listed else "",)
         ]
-        for field in diffs.decode("utf-8", "replace").split("\0"):
-            if field.startswith(
-                ":"
-            ):  # `:` for each parent, a mode for each parent and for the commit, their blobs, what was done
-                parents = len(field) - len(field.lstrip(":"))
-                words = field.lstrip(":").split(" ")
+        for entry in diffs.decode("utf-8", "replace").split("\0"):
+            words = entry.lstrip(":").split(" ")
+            # `:` for each parent, a mode for each parent and for the commit, their blobs, what was done
+            if parents := len(entry) - len(entry.lstrip(":")):
                 changes.append(
                     tuple(blob.strip("0") and blob for blob in words[parents + 1 : 2 * parents + 2])
                 )
@@ -218,10 +216,8 @@ def import_rule_files(
     root: Path,
     project: ProjectRecord,
     *,
-    store: Store,
     preparer: Preparer,
     reconciler: Reconciler,
-    now_ms: int,
     project_files: bool = False,
     confirmed: bool = False,
     dry_run: bool = False,
@@ -233,10 +229,8 @@ def import_rule_files(
     Args:
         root: the project root.
         project: whose memories these become.
-        store: where they go.
         preparer: redacts them.
         reconciler: reconciles and writes.
-        now_ms: the time.
         confirmed: the user was shown what the rule files hold and takes all of it for their own.
         dry_run: only tell what the rule files would add.
         project_files: also README, decision records, manifests and the commits; else what was imported of them goes.
@@ -244,6 +238,7 @@ def import_rule_files(
     Raises:
         StoreError: as the store; files imported before it stay imported.
     """
+    store = reconciler.store
     earlier_paths = RULE_FILES.read(store, project.id)
     states = {path: RULE_FILE.read(store, project.id, path) for path in earlier_paths}
     files: list[RuleFile] = []
@@ -253,10 +248,8 @@ def import_rule_files(
         project_id=project.id,
         scope=project_scope(project.id),
         stored_as=lambda state, path: RULE_FILE.change(state, project.id, path),
-        store=store,
         preparer=preparer,
         reconciler=reconciler,
-        now_ms=now_ms,
         states=states,
         confirmed=confirmed,
         followed=RULES_CONFIRMED.find(store, project.id) == root.as_posix(),
@@ -314,14 +307,16 @@ class FileImport:
     project_id: str
     scope: Scope
     stored_as: Callable[[RuleFileState | None, str], ValueChanges]
-    store: Store
     preparer: Preparer
     reconciler: Reconciler
-    now_ms: int
     states: dict[str, RuleFileState]
     confirmed: bool
     followed: bool
     authors: Authorship
+    now_ms: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.now_ms = self.reconciler.clock.now_ms()
 
     def preview(self, root: Path, files: Sequence[Path]) -> RulesImport:
         """Return what importing the rule files would add if the user confirmed them. Writes nothing."""
@@ -354,7 +349,7 @@ class FileImport:
     def _active(self, path: str) -> tuple[Memory, ...]:
         scope = ScopeFilter.of(self.scope)
         users_own = MemoryFilter(source=path, tiers=(TrustTier.USER,))
-        return self.store.list_memories(users_own, scope=scope, limit=_MOST)
+        return self.reconciler.store.list_memories(users_own, scope=scope, limit=_MOST)
 
     def ids(self, path: str) -> frozenset[str]:
         """Return the ids of the memories that were made from the file at `path` at its last import."""
@@ -484,14 +479,16 @@ class FileImport:
     def _stored(self, path: str, hashes: Collection[str]) -> dict[str, str]:
         """Return {content hash: memory id} of stored statements from this file, for when its import state is lost."""
         from_file = MemoryFilter(source=path)
-        memories = self.store.list_memories(from_file, scope=ScopeFilter.of(self.scope), limit=_MOST)
+        memories = self.reconciler.store.list_memories(
+            from_file, scope=ScopeFilter.of(self.scope), limit=_MOST
+        )
         return {memory.content_hash: memory.id for memory in memories if memory.content_hash in hashes}
 
     def _owned(self, ids: Sequence[str], path: str) -> tuple[Memory, ...]:
         """Return those of the memories `ids` that still hold, come from this file and from no other rule file."""
         elsewhere = {key for other_path in self.states if other_path != path for key in self.ids(other_path)}
         scope = ScopeFilter.of(self.scope)
-        stored = self.store.get([key for key in ids if key and key not in elsewhere], scope=scope)
+        stored = self.reconciler.store.get([key for key in ids if key and key not in elsewhere], scope=scope)
         live = ("active", "quarantined")
         return tuple(m for m in stored if m.status in live and m.provenance.source == path)
 

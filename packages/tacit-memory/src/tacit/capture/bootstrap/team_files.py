@@ -39,7 +39,7 @@ from tacit.model.memory import Memory, Provenance, TrustTier
 from tacit.model.scope import ScopeFilter, project_scope
 from tacit.model.trigger import Trigger
 from tacit.ports.clock import Clock
-from tacit.ports.store import ProjectRecord, Store, ValueChanges
+from tacit.ports.store import ProjectRecord, ValueChanges
 from tacit.reading.trigger import make_trigger, parse_when
 from tacit.session.projects import default_tip, find_checkout, work_tree_of
 from tacit.state.captured import TeamFileState
@@ -202,10 +202,8 @@ def import_team_files(
     root: Path,
     project: ProjectRecord,
     *,
-    store: Store,
     preparer: Preparer,
     reconciler: Reconciler,
-    clock: Clock,
     joined: bool,
     left: bool = False,
 ) -> RulesImport:
@@ -214,23 +212,21 @@ def import_team_files(
     Args:
         root: the project root.
         project: whose memories these become.
-        store: where they go.
         preparer: redacts them.
         reconciler: reconciles and writes.
-        clock: the time.
         joined: the user joined the team in this folder.
         left: the user left it: all of them end.
 
     Raises:
         StoreError: as the store; nothing is changed.
     """
-    states = dict(TEAM_FILES.read(store, project.id))
+    states = dict(TEAM_FILES.read(reconciler.store, project.id))
     try:
         found = {} if left else find_team_files(root, joined=joined, known=states)
     except Unreadable:
         return RulesImport(files=(), changes=())  # nobody knows what the team says: all stays as it is
-    run = _TeamImport(project=project, store=store, preparer=preparer, now_ms=clock.now_ms())
-    in_time = reading_deadline(clock)
+    run = _TeamImport(project, preparer, reconciler)
+    in_time = reading_deadline(reconciler.clock)
     for path, file in found.items():
         before = states.get(path)
         new = before is None or before.digest != file.digest
@@ -390,11 +386,11 @@ def _bytes_of(file: Path) -> bytes | None:
 class _TeamImport:
     """Collects the changes of one import, and the new state of each file."""
 
-    def __init__(self, *, project: ProjectRecord, store: Store, preparer: Preparer, now_ms: int) -> None:
-        self._project = project
-        self._store = store
+    def __init__(self, project: ProjectRecord, preparer: Preparer, reconciler: Reconciler) -> None:
+        self._scope = project_scope(project.id)
+        self._store = reconciler.store
         self._preparer = preparer
-        self._now_ms = now_ms
+        self._now_ms = reconciler.clock.now_ms()
         self.items: list[Item] = []
         self.paths: list[str] = []
         """The file of each item."""
@@ -464,7 +460,7 @@ class _TeamImport:
         """Return the memory of the file; None = it no longer holds, or the user made it their own."""
         if state is None or not state.memory_id:
             return None
-        scope = ScopeFilter.of(project_scope(self._project.id))
+        scope = ScopeFilter.of(self._scope)
         stored = next(iter(self._store.get((state.memory_id,), scope=scope)), None)
         if stored is None or stored.status not in ("active", "quarantined"):
             return None
@@ -479,14 +475,14 @@ class _TeamImport:
     def _draft(self, path: str, file: TeamFile) -> Draft:
         statement = file.statement(self._preparer.kinds)
         terms = (statement.by, *statement.when, *statement.files)
-        if secrets := secrets_in(terms, self._preparer.redactor.at(project_scope(self._project.id))):
+        if secrets := secrets_in(terms, self._preparer.redactor.at(self._scope)):
             raise InvalidPayload(f"its front matter holds a secret ({secrets})")
         day = statement.day
         at = datetime(day.year, day.month, day.day, tzinfo=UTC) if day else None
         return Draft(
             content=statement.content,
             kind=statement.kind,
-            scope=project_scope(self._project.id),
+            scope=self._scope,
             provenance=Provenance(
                 tier=file.tier, source=path, span=statement.content[:500], author=statement.by
             ),

@@ -42,13 +42,11 @@ from tacit.hosts.transcripts import Turn
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Change, Draft, Skip
 from tacit.model.ids import content_hash
-from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Memory, TrustTier
 from tacit.model.scope import Scope, ScopeFilter
 from tacit.model.session import SessionKey
-from tacit.ports.clock import Clock
 from tacit.ports.models import Embedder, TokenCounter
-from tacit.ports.store import SearchableStore, Step, Store, ValueChanges, no_step
+from tacit.ports.store import SearchableStore, ValueChanges
 from tacit.ports.writer import Writer, WriterAnswer, WriterRequest
 from tacit.safety.trust import may_leave
 from tacit.state.captured import PendingSession
@@ -199,43 +197,31 @@ class SessionWriter:
         *,
         model: WriterAccess,
         paid: PaidModel,
-        store: Store,
-        embedder: Embedder,
-        clock: Clock,
-        kinds: KindRegistry,
         reconciler: Reconciler,
         prepared: Callable[[Sequence[Draft]], list[Item]],
         injected_texts: Callable[[SessionKey, Scope], Sequence[str]],
         captured_hashes: Callable[[SessionKey], Collection[str]],
-        step: Step = no_step,
     ) -> None:
         """Keep the parts; nothing is asked yet.
 
         Args:
             model: what it takes to ask a model.
             paid: asks it and keeps the account.
-            store: holds what waits, and gets what is learned.
-            embedder: finds near memories.
-            clock: says which day it is.
-            kinds: kinds to choose from.
-            reconciler: reconciles and stores.
+            reconciler: reconciles and stores; its store holds what waits, and its kinds are those to choose from.
             prepared: makes memories of drafts.
             injected_texts: returns the texts that were put into a session's context.
             captured_hashes: returns the content hashes of what was captured of a session in real time.
-            step: called between the steps of the work.
         """
         self._model = model
         self._paid = paid
-        self._store = store
-        self._embedder = embedder
-        self._clock = clock
+        self._store = reconciler.store
+        self._clock = reconciler.clock
         self._reconciler = reconciler
         self._prepared = prepared
         self._given = injected_texts
         self._captured_at_once = captured_hashes
-        self._step = step
-        self._kinds = tuple(kind.name for kind in kinds if kind.offered)
-        self._standing = frozenset(kind.name for kind in kinds if kind.standing)
+        self._kinds = tuple(kind.name for kind in reconciler.kinds if kind.offered)
+        self._standing = frozenset(kind.name for kind in reconciler.kinds if kind.standing)
 
     # --- what waits
 
@@ -306,7 +292,7 @@ class SessionWriter:
         most = min(self._left_for(waiting.key, self._clock.now_ms()), self._model.settings.tokens_per_session)
         near = find_near_memories(
             self._store,
-            self._embedder,
+            self._reconciler.embedder,
             fit_messages(waiting.messages, most_tokens=most, count=self._count),
             scope=waiting.scope,
             branch=waiting.branch.name if waiting.branch is not None else "",
@@ -362,7 +348,7 @@ class SessionWriter:
             if waiting is None:
                 return None
             prepared = self.prepare(waiting)
-            self._step("request made")
+            self._reconciler.step("request made")
             reserved = self._paid.reserve(prepared.tokens, spent)
             return self._write_up(prepared, reserved) if reserved is not None else None
 

@@ -24,6 +24,7 @@ from tacit.presets.multispace.settings import RecencyWeights
 from tacit.reading.digest_lines import focus_of, lines_of, told_by
 from tacit.reading.marks import opens_with_verb
 from tacit.reading.prompts import read_reply
+from tacit.reading.sentences import shorten_at_word
 from tacit.reading.terms import find_entities
 from tacit.recall.budget import (
     CategoryEntry,
@@ -215,8 +216,7 @@ def comparable(piece: Candidate, space: str) -> bool:
 
 def summary_of(content: str) -> str:
     """Return `content` in one line; if it has more than 100 characters, cut at a word and with "..." at its end."""
-    flat = " ".join(content.split())
-    return flat if len(flat) <= SUMMARY_CHARS else flat[: SUMMARY_CHARS - 3].rsplit(" ", 1)[0] + "..."
+    return shorten_at_word(content, SUMMARY_CHARS)
 
 
 def divergences(

@@ -33,6 +33,7 @@ from tacit.model.query import Query
 from tacit.model.scope import Scope, ScopeFilter, ScopeKind
 from tacit.ports.store import MemoryFilter, SearchableStore
 from tacit.reading.digest_lines import counts_only, lines_of, still_fails, still_open, told_by
+from tacit.reading.sentences import shorten_at_word
 from tacit.recall.budget import (
     CategoryEntry,
     Costs,
@@ -317,8 +318,7 @@ def _costs(state: RecallState) -> Costs:
 
 def asked_of(words: str) -> str:
     """Return the question of an answer as its title names it: in one line, at most 60 characters."""
-    flat = " ".join(words.split())
-    return flat if len(flat) <= MOST_ASKED_CHARS else flat[: MOST_ASKED_CHARS - 3].rsplit(" ", 1)[0] + "..."
+    return shorten_at_word(words, MOST_ASKED_CHARS)
 
 
 def pack_scoped(state: RecallState) -> Outcome[Pack]:
