@@ -29,7 +29,8 @@ from tacit.model.memory import TrustTier
 from tacit.model.scope import Scope
 from tacit.ports.models import Embedder
 from tacit.reading.errors import error_signature
-from tacit.reading.trigger import make_trigger, parse_when
+from tacit.reading.trigger import make_trigger
+from tacit.reading.when import parse_when
 
 DAYS = Path(__file__).parent / "days"
 FOLDER = "/home/ada/shop"

@@ -9,10 +9,12 @@ from tacit.model.kinds import BUILTIN
 from tacit.model.trigger import ACTIONS, Situation, Trigger
 from tacit.reading.commands import split_commands
 from tacit.reading.errors import MAX_CHARS, error_signature
+from tacit.reading.match import Matcher
 from tacit.reading.sentences import shorten_at_sentence, split_sentences
 from tacit.reading.situation import read_situation
 from tacit.reading.terms import find_entities
-from tacit.reading.trigger import Matcher, format_when, make_trigger, parse_when
+from tacit.reading.trigger import make_trigger
+from tacit.reading.when import format_when, parse_when
 
 ANY = st.text(max_size=200)
 WORDY = st.lists(

@@ -56,7 +56,7 @@ from tacit.ports.host import (
 from tacit.ports.store import MemoryFilter, ProjectRecord
 from tacit.presets import preset_of
 from tacit.reading.terms import find_entities
-from tacit.reading.trigger import parse_when
+from tacit.reading.when import parse_when
 from tacit.recall.finished import Replayed, replay
 from tacit.recall.pipeline import RecallPipeline
 from tacit.recall.query import budget_for
@@ -77,7 +77,7 @@ if TYPE_CHECKING:  # see `LazyWriting`
     from tacit.app.sharing.team import Team
     from tacit.app.transfer.transfer import Transfer
     from tacit.app.tuning import TuneReport
-    from tacit.capture.bootstrap import RulesImport
+    from tacit.capture.bootstrap.project_import import RulesImport
     from tacit.capture.pipeline import CapturePipeline
     from tacit.hosts.transcripts.sessions import TranscriptInfo
     from tacit.upkeep.rescan import Rescan

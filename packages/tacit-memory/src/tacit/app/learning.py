@@ -38,7 +38,7 @@ from tacit.state.registry import FOLLOWED_FOLDER, TEAM_JOINED
 from tacit.text.stemming import stems
 
 if TYPE_CHECKING:  # see `LazyWriting`
-    from tacit.capture.bootstrap import RulesImport
+    from tacit.capture.bootstrap.project_import import RulesImport
     from tacit.capture.pipeline import CapturePipeline, CaptureReport
     from tacit.capture.write_up.session_writer import PreparedRequest, WriterResult
     from tacit.capture.write_up.statement_comparer import PreparedComparison

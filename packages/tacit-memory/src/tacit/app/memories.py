@@ -40,7 +40,8 @@ from tacit.model.trigger import MAKER_RANK, Trigger, TriggerMaker
 from tacit.ports.store import ProjectRecord
 from tacit.reading.marks import kind_of
 from tacit.reading.memory_vectors import memory_vectors
-from tacit.reading.trigger import make_trigger, parse_when
+from tacit.reading.trigger import make_trigger
+from tacit.reading.when import parse_when
 from tacit.safety.redact import TextRedactor
 from tacit.safety.trust import sensitivity_of
 

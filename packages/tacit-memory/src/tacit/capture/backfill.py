@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 from tacit.capture.transcript import TranscriptSource
 from tacit.errors import HostError, InvalidPayload
@@ -77,7 +77,7 @@ _COUNTED_AS: dict[type[Change], str] = {
 
 def report_of(changes: Iterable[Change]) -> CaptureReport:
     """Return a report on one session that was read: the counts of its `changes` by kind. An edit of its own note counts as merged."""
-    return CaptureReport(handovers=1, **Counter(_COUNTED_AS[type(change)] for change in changes))
+    return replace(CaptureReport(handovers=1), **Counter(_COUNTED_AS[type(change)] for change in changes))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,11 +13,13 @@ from pathlib import Path
 from threading import Lock
 
 from tacit.capture.backfill import ALL_TRANSCRIPTS, BackfillOptions, CaptureReport, capture_file, report_of
-from tacit.capture.bootstrap import RulesImport, import_host_memory, import_rule_files, import_team_files
+from tacit.capture.bootstrap.host_memory import import_host_memory
+from tacit.capture.bootstrap.project_import import RulesImport, import_rule_files
+from tacit.capture.bootstrap.team_files import import_team_files
 from tacit.capture.branches import BranchesSeen, BranchLook
 from tacit.capture.heard import patterns_of
 from tacit.capture.prepare import Preparer
-from tacit.capture.reconcile import Rejected, replace_named
+from tacit.capture.reconcile import repeated_in, replace_named
 from tacit.capture.session import (
     SessionContext,
     SessionLearnings,
@@ -73,6 +75,7 @@ from tacit.state.registry import (
     CAPTURED_AT_ONCE,
     CHECKPOINT,
     PENDING,
+    REJECTED,
     REQUESTS_COUNTED,
     SPENDING,
     TOTALS,
@@ -135,7 +138,6 @@ class CapturePipeline:
         self._preparer = Preparer(
             redactor=redactor, kinds=kinds, tokens=tokens, clock=clock, maker=self.maker, settings=settings
         )
-        self._rejected = Rejected(store)
         self._reconciler = Reconciler(
             store=store,
             embedder=embedder,
@@ -667,7 +669,7 @@ class CapturePipeline:
         # Looked up once for all drafts of a place.
         preparers = {place: self._preparer_at(*place) for place in {_place_of(draft) for draft in drafts}}
         rejected = {
-            scope: self._rejected.texts(scope)
+            scope: REJECTED.read(self._store, scope)
             for scope in {draft.scope for draft in drafts if not draft.explicit or draft.provenance.extractor}
         }
         return [
@@ -687,7 +689,7 @@ class CapturePipeline:
         """Return `item`, or a `Skip` if the user rejected such a statement and does not state it explicitly now."""
         if isinstance(item, Skip) or (draft.explicit and not draft.provenance.extractor):
             return item
-        before = self._rejected.match(item.content, rejected)
+        before = repeated_in(rejected, item.content)
         if not before or (draft.provenance.by_agent and self._hides(before, draft.scope)):
             return item
         return Skip(

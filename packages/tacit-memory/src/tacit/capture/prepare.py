@@ -39,7 +39,7 @@ from tacit.reading.trigger_model import LocalTriggers
 from tacit.safety.danger import danger_from_others, danger_of
 from tacit.safety.redact import TextRedactor
 from tacit.safety.redacted_words import NOTHING_REDACTED, RedactedWords, find_redacted_words
-from tacit.safety.trust import may_store_as
+from tacit.safety.trust import status_to_store
 from tacit.text.lazy_regex import wording
 from tacit.text.terminal_codes import strip_terminal_codes
 
@@ -178,12 +178,11 @@ class Preparer:
         if isinstance(content, Skip):
             return content
         tier = draft.provenance.tier
-        ruling = may_store_as(
+        status = status_to_store(
             tier, kind, confirmed=draft.explicit, read_off=draft.read_off, own_note=draft.provenance.own_note
         )
-        if ruling.status is None:
-            refused = ruling.reason or ChangeReason(cause=ChangeCause.TOOL_KIND, terms=(kind.name,))
-            return Skip(content=content, reason=refused)
+        if isinstance(status, ChangeReason):
+            return Skip(content=content, reason=status)
         now = self.clock.now_ms()
         said_ms = (draft.at_ms or now) if draft.dated else 0
         files = clean_terms(draft.files, redactor)
@@ -203,7 +202,7 @@ class Preparer:
             importance=importance_of(draft, kind, self.settings),
             confidence=draft.confidence,
             trigger=trigger,
-            status="quarantined" if self._doubted(draft) or _must_wait(draft, content) else ruling.status,
+            status="quarantined" if self._doubted(draft) or _must_wait(draft, content) else status,
             sensitivity=draft.sensitivity,
             entities=link_entities(content, files=files),
             files=files,

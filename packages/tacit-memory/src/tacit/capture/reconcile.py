@@ -1,7 +1,7 @@
 """The change for a captured statement, given the stored ones. In: a prepared memory and its neighbors.
 
 Out: one change with its reason. Of the relation of two statements only what is said in so many words is certain: they are the same,
-or one ends the other (`tacit.statements`). Pure but for `Rejected`, which reads the store: no I/O, no clock, no randomness. Never lets a lower trust tier replace a higher
+or one ends the other (`tacit.statements`). Pure but for `rejected_changes`, which reads the store: no I/O, no clock, no randomness. Never lets a lower trust tier replace a higher
 one, and never lets an older statement replace a newer one.
 """
 
@@ -17,10 +17,9 @@ from tacit.model.change_reason import ChangeCause, ChangeReason, join_reasons
 from tacit.model.changes import Add, Change, Contradict, Merge, Rewrite, Skip, Supersede
 from tacit.model.kinds import BUILTIN_KINDS, KindRegistry
 from tacit.model.memory import AGENT_SOURCES, LearnedOn, Memory, Sensitivity, TrustTier
-from tacit.model.scope import Scope
 from tacit.model.trigger import MAKER_RANK, Trigger
 from tacit.ports.store import ValueChanges, ValueName, ValueStore
-from tacit.safety.trust import may_rank, may_supersede, most_sensitive
+from tacit.safety.trust import may_rank, most_sensitive, why_not_supersede
 from tacit.state.registry import REJECTED
 from tacit.statements.replaces import Replacement, replaces
 from tacit.statements.same import same_statement, says_with_more
@@ -303,9 +302,8 @@ def _why_not_replaced(
         return ChangeReason(cause=ChangeCause.UNCONFIRMED)
     if stored.id in spoken_of:
         return None
-    ruling = may_supersede(memory.provenance.tier, stored.provenance.tier)
-    if not ruling:
-        return ruling.reason
+    if lower := why_not_supersede(memory.provenance.tier, stored.provenance.tier):
+        return lower
     if memory.provenance.vouched and stored.provenance.tier >= TrustTier.TEAMMATE:
         return ChangeReason(cause=ChangeCause.NOT_SPOKEN_OF)
     return None
@@ -569,9 +567,8 @@ def _change_for_conflicts(memory: Memory, conflicts: Sequence[tuple[Memory, Judg
 
 def _why_a_person_decides(memory: Memory, stored: Memory) -> ChangeReason | None:
     """Return why the pair needs a person's decision (trust, review, or unclear order); None = it does not."""
-    ruling = may_supersede(memory.provenance.tier, stored.provenance.tier)
-    if not ruling:
-        return ruling.reason
+    if lower := why_not_supersede(memory.provenance.tier, stored.provenance.tier):
+        return lower
     if memory.status == "quarantined":
         return ChangeReason(cause=ChangeCause.UNCONFIRMED)
     return ChangeReason(cause=ChangeCause.NEITHER_NEWER) if _compare_times(memory, stored) == 0 else None
@@ -595,32 +592,23 @@ def _compare_times(memory: Memory, stored: Memory) -> int:
 # --- rejected statements
 
 
-class Rejected:
-    """Statements that the user rejected, by scope, so that capture does not learn them again.
+def rejected_changes(store: ValueStore, *, add: Sequence[Memory], drop: Sequence[Memory]) -> ValueChanges:
+    """Return the named values that add `add` to the statements that the user rejected, and remove `drop`; {} = no change. Writes nothing.
 
-    A statement that repeats one of them is turned away unless the user states it explicitly.
+    Capture turns away what repeats a rejected statement of its scope, unless the user states it explicitly.
     """
+    values: dict[ValueName, str | None] = {}
+    for scope in dict.fromkeys(memory.scope for memory in (*add, *drop)):
+        texts = REJECTED.read(store, scope)
+        added = (memory.content for memory in add if memory.scope == scope)
+        out = {memory.content for memory in (*add, *drop) if memory.scope == scope}
+        remaining = (*(text for text in texts if text not in out), *added)
+        if remaining != texts:
+            values |= REJECTED.change(remaining, scope)
+    return values
 
-    def __init__(self, store: ValueStore) -> None:
-        self._store = store
 
-    def texts(self, scope: Scope) -> tuple[str, ...]:
-        """Return the rejected statements of `scope`, oldest first."""
-        return REJECTED.read(self._store, scope)
-
-    def changed(self, *, add: Sequence[Memory], drop: Sequence[Memory]) -> ValueChanges:
-        """Return the named values that add `add` to the rejected statements and remove `drop`; {} = no change."""
-        values: dict[ValueName, str | None] = {}
-        for scope in dict.fromkeys(memory.scope for memory in (*add, *drop)):
-            texts = self.texts(scope)
-            added = (memory.content for memory in add if memory.scope == scope)
-            out = {memory.content for memory in (*add, *drop) if memory.scope == scope}
-            remaining = (*(text for text in texts if text not in out), *added)
-            if remaining != texts:
-                values |= REJECTED.change(remaining, scope)
-        return values
-
-    def match(self, content: str, rejected: Sequence[str]) -> str:
-        """Return the statement in `rejected` that `content` repeats, ignoring case; "" = none."""
-        words = content.casefold()
-        return next((text for text in rejected if same_statement(text.casefold(), words)), "")
+def repeated_in(rejected: Sequence[str], content: str) -> str:
+    """Return the statement in `rejected` that `content` repeats, ignoring case; "" = none."""
+    words = content.casefold()
+    return next((text for text in rejected if same_statement(text.casefold(), words)), "")

@@ -331,12 +331,12 @@ def _redacted(failure: Failure, redact: Callable[[str], str]) -> Failure:
 def _redacted_work(work: SessionWork, redact: Callable[[str], str]) -> SessionWork:
     return replace(
         work,
-        commits=tuple(redact(text) for text in work.commits),
+        commits=tuple(map(redact, work.commits)),
         tasks=tuple((number, redact(text), status) for number, text, status in work.tasks),
-        passed=tuple(redact(text) for text in work.passed),
-        steps=tuple(redact(text) for text in work.steps),
-        blocked=tuple(redact(text) for text in work.blocked),
-        stuck=tuple(redact(text) for text in work.stuck),
+        passed=tuple(map(redact, work.passed)),
+        steps=tuple(map(redact, work.steps)),
+        blocked=tuple(map(redact, work.blocked)),
+        stuck=tuple(map(redact, work.stuck)),
     )
 
 

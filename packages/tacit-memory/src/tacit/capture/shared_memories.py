@@ -17,7 +17,7 @@ skipped.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from typing import Protocol
@@ -128,14 +128,17 @@ class SharedMemories:
 
     def _held(self, team: str) -> tuple[str, ...]:
         """Return the ids of the memories that this store has from the team, active or waiting for the user."""
-        everything = self._store.scopes()
         where = MemoryFilter(statuses=("active", "quarantined"), source=team_source(team))
-        held: list[str] = []
+        return tuple(
+            memory.id for memory in self._every(where, self._store.scopes()) if memory.provenance.team
+        )
+
+    def _every(self, where: MemoryFilter, scope: ScopeFilter) -> Iterator[Memory]:
+        """Yield all memories that match, read page by page."""
         offset = 0
-        while found := self._store.list_memories(where, scope=everything, limit=PAGE, offset=offset):
+        while found := self._store.list_memories(where, scope=scope, limit=PAGE, offset=offset):
             offset += len(found)
-            held += [memory.id for memory in found if memory.provenance.team]
-        return tuple(held)
+            yield from found
 
     def leave(self, team: str, *, cause: ChangeCause, now_ms: int) -> int:
         """Retire all memories that came from the team and forget its cursor; returns how many were retired."""
@@ -222,13 +225,11 @@ class SharedMemories:
             return ""
         marks = taken.marks.get(prepared.scope)
         if marks is None:
-            marks = taken.marks[prepared.scope] = {}
-            where, scope, offset = MemoryFilter(), ScopeFilter.of(prepared.scope), 0
-            while found := self._store.list_memories(where, scope=scope, limit=PAGE, offset=offset):
-                offset += len(found)
-                for memory in found:
-                    if not (memory.provenance.team or memory.trigger.blocking):
-                        marks[author.mark(memory)] = memory.id
+            marks = taken.marks[prepared.scope] = {
+                author.mark(memory): memory.id
+                for memory in self._every(MemoryFilter(), ScopeFilter.of(prepared.scope))
+                if not (memory.provenance.team or memory.trigger.blocking)
+            }
         return marks.get(shared.mark, "")
 
     def _shared_again(

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.errors import InvalidInput
-from tacit.fitted.artifact import Artifact, FitOrigin
+from tacit.fitted import Artifact, FitOrigin
 
 Matrix = NDArray[np.float32]
 

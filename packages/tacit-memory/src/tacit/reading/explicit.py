@@ -18,7 +18,6 @@ from functools import lru_cache
 from typing import Literal
 
 from tacit.reading.marks import (
-    Marked,
     bare_mark,
     goes_on,
     is_doubtful,
@@ -270,7 +269,15 @@ def _statement(sentences: Sequence[Sentence], at: int, head: str, language: str)
             read = read_marked(f"{hidden} {words}", marked=True, language=language)
     if read is None:
         return None
-    return _made(read, span, quotes, doubtful=not sentence.own)
+    return Statement(
+        content=show_quotes(read.text, quotes),
+        span=span,
+        kind=read.kind,
+        confidence=_CONFIDENCE[read.mark in _OUTRIGHT],
+        cue=read.mark,
+        everywhere=read.everywhere,
+        doubtful=not sentence.own,
+    )
 
 
 def _marked_beside(sentences: Sequence[Sentence], at: int, head: str, language: str) -> bool:
@@ -282,18 +289,6 @@ def _marked_beside(sentences: Sequence[Sentence], at: int, head: str, language: 
     last = at + 2 == len(sentences) and not sentences[-1].text.endswith((":", "\uff1a"))
     return (before is not None and (not before.before or at == 1)) or (
         after is not None and (after.before or last)
-    )
-
-
-def _made(read: Marked, span: str, quotes: tuple[str, ...], *, doubtful: bool) -> Statement:
-    return Statement(
-        content=show_quotes(read.text, quotes),
-        span=span,
-        kind=read.kind,
-        confidence=_CONFIDENCE[read.mark in _OUTRIGHT],
-        cue=read.mark,
-        everywhere=read.everywhere,
-        doubtful=doubtful,
     )
 
 

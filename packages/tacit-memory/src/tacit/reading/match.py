@@ -279,8 +279,7 @@ class Matcher:
         )
 
     def _where(self, trigger: Trigger, reasons: list[str]) -> float:
-        if not trigger.paths and not trigger.languages:
-            return 1.0
+        """Return the factor for the places of a trigger that has any; a place that matches is appended to `reasons`."""
         best = 0.0
         unknown, other_path, other_language = _GUESSED_PLACES if trigger.maker == "local" else _GIVEN_PLACES
         if trigger.paths:

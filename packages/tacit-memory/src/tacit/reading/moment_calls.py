@@ -39,19 +39,8 @@ Fit = Literal["now", "next", "no"]
 """Whether the call is the moment (`now`), usually comes right before it (`next`), or neither."""
 KIND = "moment"
 """Entity kind of the keys by which rules for a moment are looked up."""
-_EDITS = frozenset(
-    {
-        "edit",
-        "write",
-        "multiedit",
-        "patch",
-        "apply_patch",
-        "notebookedit",
-        "create",
-        "write_file",
-        "str_replace",
-    }
-)
+_EDITS_TEXT = "edit write multiedit patch apply_patch notebookedit create write_file str_replace"
+_EDITS = frozenset(_EDITS_TEXT.split())
 _LOOKS = frozenset({"read", "view", "read_file", "list", "grep", "glob", "ls"})
 _REWORKS = frozenset({"edit", "multiedit", "str_replace"})
 _NETWORK = frozenset({"webfetch", "web_fetch", "fetch", "websearch", "web_search"})
@@ -244,6 +233,7 @@ def _is_now(target: CallConditions, facts: CallFacts) -> bool:
 
 
 def _touches(target: CallConditions, paths: Sequence[str], *, or_none: bool = False) -> bool:
+    """Whether one of `paths` is a file of the target; `or_none` = what to answer for a target that names no files."""
     if not target.paths:
         return or_none
     return any(touches(pattern, path) for pattern in target.paths for path in paths)
@@ -292,11 +282,6 @@ def _leads_to_command(target_command: Command, commands: Sequence[Command]) -> b
     )
 
 
-def _leads_to_path(target: CallConditions, viewed_paths: Sequence[str]) -> bool:
-    """Whether one of the viewed paths is a file of the target."""
-    return any(touches(pattern, path) for pattern in target.paths for path in viewed_paths)
-
-
 def _is_next(target: CallConditions, facts: CallFacts) -> bool:
     if target.words and _switched(facts) and "commit" in target.acts:
         return any(word in facts.text for word in target.words)
@@ -309,7 +294,7 @@ def _is_next(target: CallConditions, facts: CallFacts) -> bool:
         return not facts.ahead.isdisjoint(target.acts) and "database" not in target.acts
     if target.options or target.hosts:
         return False
-    return _leads_to_path(target, facts.seen)
+    return _touches(target, facts.seen)
 
 
 def begins(target_command: Command, command: Command) -> bool:

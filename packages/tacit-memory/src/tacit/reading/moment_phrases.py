@@ -103,21 +103,10 @@ _MARK = re.compile("\ue000(\\d+)\ue001")
 _VERSION = lazy_regex(r"\bversion\b[^,;]*?\b(?:in|of)\s+(?:the )?\ue000", re.IGNORECASE)
 _NO_SCOPE = _PHRASES.words("no_scope")
 _BRANCH_ACTS = frozenset({"push", "force_push", "commit", "merge", "rebase", "amend", "cherry_pick"})
-_ENVIRONMENT_ACTS = frozenset(
-    {
-        "deploy",
-        "infrastructure",
-        "database",
-        "migrate",
-        "restore",
-        "seed",
-        "truncate",
-        "drop_table",
-        "delete_rows",
-        "delete_resource",
-        "remote_shell",
-    }
-)
+_ENVIRONMENT_ACTS_TEXT = """
+deploy infrastructure database migrate restore seed truncate drop_table delete_rows delete_resource remote_shell
+"""
+_ENVIRONMENT_ACTS = frozenset(_ENVIRONMENT_ACTS_TEXT.split())
 _FILE_ACTS = frozenset({"commit", "format"})
 _FILE_COMMANDS = frozenset(
     {("git", "add"), ("git", "commit"), ("git", "rm"), ("git", "mv"), ("git", "checkout"), ("git", "restore")}

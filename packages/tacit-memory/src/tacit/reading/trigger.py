@@ -1,8 +1,4 @@
-"""When a memory applies: made from its words, written by people, matched with what is about to happen.
-
-In: a memory's words, or the words given with `--when`, or a trigger and a situation. Out: a `Trigger`, its text, or
-how well it fits (0-1) with reasons. Pure; never looks at other memories.
-"""
+"""When a memory applies, made from its words. In: a statement with its kind and files. Out: a `Trigger`. Pure; never looks at other memories."""
 
 from __future__ import annotations
 
@@ -13,17 +9,13 @@ from tacit.model.kinds import BUILTIN_KINDS, Kind, KindRegistry
 from tacit.model.trigger import Situation, Trigger
 from tacit.reading.commands import command_actions, file_actions, split_commands
 from tacit.reading.languages import languages_in
-from tacit.reading.match import Match, Matcher
 from tacit.reading.terms import IDENTIFIER, code_spans, find_paths, informative_words, prose_of
-from tacit.reading.when import format_when, parse_phrases_with, parse_when_with
 from tacit.reading.words import ActionEvidence, action_phrases, read_table
 from tacit.text.lazy_regex import lazy_regex, wording
 from tacit.text.stemming import light_stem
 from tacit.text.stop_words import GENERIC_TOPICS
 
 _WORDING = wording("triggers")
-
-__all__ = ["Match", "Matcher", "format_when", "make_trigger", "parse_when"]
 
 _COMMAND_WORD = lazy_regex(r"^[a-z][\w.-]*(?: [\w./:@=-]+)*$")
 _BREADTH_OF_ACTION = {
@@ -96,25 +88,6 @@ def make_trigger(
             specific=len(named_paths) + len(IDENTIFIER.findall(content)),
         ),
     )
-
-
-def parse_when(text: str | Sequence[str], *, maker: str = "user") -> Trigger:
-    """Return the trigger that `--when` text describes, or a list of phrases and such text.
-
-    Comma or newline separated: `always`, `blocking`, action classes (`commit`, `edit_code=0.67`), `path:src/**/*.py`,
-    `lang:python`, `cmd:git commit`, `tool:edit`, `topic:billing`, `about:droidcli`, `breadth:2`; other words are read
-    like a memory's words. In a list, phrases are kept as given beside what they mean: see `parse_phrases_with`.
-
-    Raises:
-        InvalidInput: for an unknown class (naming the nearest), an empty text, or a value out of range.
-    """
-    if isinstance(text, str):
-        return parse_when_with(text, maker=maker, read_words=_read_words)
-    return parse_phrases_with(text, maker=maker, read_words=_read_words)
-
-
-def _read_words(words: str) -> Trigger:
-    return make_trigger(words, kind="")
 
 
 def _weights(evidence: ActionEvidence) -> tuple[tuple[str, float], ...]:

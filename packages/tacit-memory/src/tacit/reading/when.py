@@ -7,13 +7,14 @@ Never guesses about a word that looks like an action class: an unknown one is an
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 from tacit.errors import InvalidInput
 from tacit.model.trigger import ACTIONS, MAKER_RANK, Trigger, TriggerMaker
+from tacit.reading.trigger import make_trigger
 
 _PREFIXES = {
     "path": "paths", "file": "paths", "lang": "languages", "language": "languages", "cmd": "commands", "command": "commands",
@@ -48,13 +49,19 @@ class _Parts:
         return tuple(self.lists.get(name, ()))
 
 
-def parse_when_with(text: str, *, maker: str, read_words: Callable[[str], Trigger]) -> Trigger:
-    """Return the trigger that `text` describes; free words are read by `read_words`. See `trigger.parse_when`.
+def parse_when(text: str | Sequence[str], *, maker: str = "user") -> Trigger:
+    """Return the trigger that `--when` text describes, or a list of phrases and such text.
+
+    Comma or newline separated: `always`, `blocking`, action classes (`commit`, `edit_code=0.67`), `path:src/**/*.py`,
+    `lang:python`, `cmd:git commit`, `tool:edit`, `topic:billing`, `about:droidcli`, `breadth:2`; other words are read
+    like a memory's words. In a list, phrases are kept as given beside what they mean: see `_parse_phrases`.
 
     Raises:
-        InvalidInput: for an unknown class, prefix, maker or number, and for an empty text.
+        InvalidInput: for an unknown class (naming the nearest), prefix or maker, an empty text, or a value out of range.
     """
     _check_maker(maker)
+    if not isinstance(text, str):
+        return _parse_phrases(text, maker)
     parts = _Parts(maker=maker)
     for raw in _SPLIT.split(text):
         item = raw.strip()
@@ -63,24 +70,20 @@ def parse_when_with(text: str, *, maker: str, read_words: Callable[[str], Trigge
     if not (parts.said or parts.words):
         raise InvalidInput("When the memory applies is empty.", hint=_EXAMPLE)
     if parts.words:
-        guessed = read_words(", ".join(parts.words))
+        guessed = make_trigger(", ".join(parts.words), kind="")
         _add_actions(guessed, parts)
         for word in (*guessed.objects, *(w.lower() for w in parts.words)):
             parts.put("topics", word)
     return _trigger(parts, maker)
 
 
-def parse_phrases_with(items: Sequence[str], *, maker: str, read_words: Callable[[str], Trigger]) -> Trigger:
+def _parse_phrases(items: Sequence[str], maker: str) -> Trigger:
     """Return a trigger from a list of phrases and terms, which applies where any of them does.
 
     An item that is written like `--when` is read as that; any other is a phrase, kept as given. Its classes join the others. What it is
     about narrows the trigger only where nothing else is said and every phrase is about something: else one phrase would forbid
     the moment that another names.
-
-    Raises:
-        InvalidInput: for an unknown class, prefix, maker or number, and for an empty list.
     """
-    _check_maker(maker)
     parts = _Parts(maker=maker)
     phrases: list[str] = []
     for raw in items:
@@ -90,7 +93,7 @@ def parse_phrases_with(items: Sequence[str], *, maker: str, read_words: Callable
     if not (parts.said or phrases):
         raise InvalidInput("When the memory applies is empty.", hint=_EXAMPLE)
     terms_said = parts.said
-    guesses = [read_words(phrase) for phrase in phrases]
+    guesses = [make_trigger(phrase, kind="") for phrase in phrases]
     for guessed in guesses:
         _add_actions(guessed, parts)
         parts.always = parts.always or guessed.always

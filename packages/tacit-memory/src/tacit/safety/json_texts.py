@@ -21,21 +21,8 @@ _NAMES = frozenset(
         "digest_id", "todo_id", "seen_signal_keys", "name", "remote", "links", "type", "tier", "sensitivity",
     }
 )  # fmt: skip
-_TERMS = frozenset(
-    {
-        "objects",
-        "paths",
-        "commands",
-        "topics",
-        "phrases",
-        "tools",
-        "files",
-        "why",
-        "notes",
-        "recent_files",
-        "edited_files",
-    }
-)
+_TERMS_TEXT = "objects paths commands topics phrases tools files why notes recent_files edited_files"
+_TERMS = frozenset(_TERMS_TEXT.split())
 """Names of lists with terms that were read from a text."""
 
 

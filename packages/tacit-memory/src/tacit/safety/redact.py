@@ -144,11 +144,6 @@ class Redaction:
     findings: tuple[Finding, ...] = ()
 
     @property
-    def clean(self) -> bool:
-        """Whether nothing was found."""
-        return not self.findings
-
-    @property
     def has_secret(self) -> bool:
         """Whether a key, password or token was found (personal data alone does not count)."""
         return any(finding.secret for finding in self.findings)

@@ -7,7 +7,6 @@ refusal, and every entry point calls these.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Literal
 
 from tacit.config.settings import Notes
@@ -117,29 +116,10 @@ def require_may_change(
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrustDecision:
-    """Whether something is allowed; `reason` = why it is not."""
-
-    allowed: bool
-    reason: ChangeReason | None = None
-
-    def __bool__(self) -> bool:
-        return self.allowed
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoreDecision:
-    """The status with which a draft may be stored; None = it may not, and `reason` says why."""
-
-    status: MemoryStatus | None
-    reason: ChangeReason | None = None
-
-
-def may_store_as(
+def status_to_store(
     tier: TrustTier, kind: Kind, *, confirmed: bool = False, read_off: bool = False, own_note: bool = False
-) -> StoreDecision:
-    """Decide how a statement of `kind` from `tier` may be stored.
+) -> MemoryStatus | ChangeReason:
+    """Return the status with which a statement of `kind` from `tier` is stored, or the reason why it may not be stored.
 
     Args:
         tier: who vouches for it.
@@ -149,24 +129,14 @@ def may_store_as(
         read_off: it was read off the project's own files; its tier keeps it to answers on demand, so nobody needs to be asked.
 
     Returns:
-        `active`, `quarantined`, or None with the reason. Source: the specification's table of trust.
+        `active`, `quarantined` (it waits for the user), or the reason. Source: the specification's table of trust.
     """
-    if tier >= TrustTier.TEAMMATE:
-        return StoreDecision(status="active")
-    if tier is TrustTier.ASSISTANT:
-        if own_note or confirmed or not kind.standing:
-            return StoreDecision(status="active")
-        return StoreDecision(status="quarantined")
-    if tier is TrustTier.TOOL:
-        if kind.from_tools:
-            return StoreDecision(status="active")
-        refused = ChangeReason(cause=ChangeCause.TOOL_KIND, terms=(kind.label.lower(),))
-        return StoreDecision(status=None, reason=refused)
-    if confirmed:
-        return StoreDecision(status="active")
-    if read_off:
-        return StoreDecision(status="active")
-    return StoreDecision(status="quarantined")
+    if tier is TrustTier.TOOL and not kind.from_tools:
+        return ChangeReason(cause=ChangeCause.TOOL_KIND, terms=(kind.label.lower(),))
+    if tier >= TrustTier.TEAMMATE or tier is TrustTier.TOOL or confirmed:
+        return "active"
+    trusted = own_note or not kind.standing if tier is TrustTier.ASSISTANT else read_off
+    return "active" if trusted else "quarantined"
 
 
 def why_hidden(memory: Memory, *, session: str = "", by_user: bool = False) -> DropReason | None:
@@ -246,12 +216,11 @@ def why_not_on(
     return why_hidden(memory, session=session, by_user=by_user and surface is Surface.ON_DEMAND)
 
 
-def may_supersede(new: TrustTier, old: TrustTier) -> TrustDecision:
-    """Decide whether a statement of tier `new` may replace one of tier `old`: a lower tier never does."""
-    if new < old:
-        tiers = (new.name.lower(), old.name.lower())
-        return TrustDecision(allowed=False, reason=ChangeReason(cause=ChangeCause.LOWER_TIER, terms=tiers))
-    return TrustDecision(allowed=True)
+def why_not_supersede(new: TrustTier, old: TrustTier) -> ChangeReason | None:
+    """Return why a statement of tier `new` may not replace one of tier `old`: a lower tier never does; None = it may."""
+    if new >= old:
+        return None
+    return ChangeReason(cause=ChangeCause.LOWER_TIER, terms=(new.name.lower(), old.name.lower()))
 
 
 def may_rank(new: Memory, old: Memory, against: ChangeReason) -> bool:

@@ -41,29 +41,8 @@ _LIKE_CODE = lazy_regex(
 )
 _SHORT_NAME = lazy_regex(r"^[A-Za-z]{1,6}-?\d{1,3}(?:-\w+)?$")
 """Matches `AES-256`, `utf8`, `v2`."""
-_SHORT_TERMS = frozenset(
-    {
-        "k8s",
-        "s3",
-        "ec2",
-        "md5",
-        "v1",
-        "v2",
-        "v3",
-        "h1",
-        "h2",
-        "h3",
-        "b64",
-        "2fa",
-        "mfa",
-        "oa2",
-        "1st",
-        "2nd",
-        "3rd",
-        "1x",
-        "2x",
-    }
-)
+_SHORT_TERMS_TEXT = "k8s s3 ec2 md5 v1 v2 v3 h1 h2 h3 b64 2fa mfa oa2 1st 2nd 3rd 1x 2x"
+_SHORT_TERMS = frozenset(_SHORT_TERMS_TEXT.split())
 _PARTS = lazy_regex(r"[_\W]+")
 
 
@@ -115,37 +94,11 @@ def _is_no_opaque(value: str) -> bool:
     return is_placeholder(value) or entropy(value) < 2.8 or _is_no_key(value)
 
 
-_MNEMONIC_STOPS = frozenset(
-    [
-        "the",
-        "and",
-        "are",
-        "was",
-        "with",
-        "from",
-        "that",
-        "this",
-        "must",
-        "should",
-        "have",
-        "has",
-        "not",
-        "for",
-        "its",
-        "when",
-        "where",
-        "which",
-        "into",
-        "then",
-        "than",
-        "them",
-        "they",
-        "your",
-        "our",
-        "words",
-        "phrase",
-    ]
-)
+_MNEMONIC_STOPS_TEXT = """
+the and are was with from that this must should have has not for its when where which into then than them they your our words phrase
+"""
+_MNEMONIC_STOPS = frozenset(_MNEMONIC_STOPS_TEXT.split())
+"""Words of sentences; a mnemonic phrase does not begin with them."""
 
 
 def _is_no_mnemonic(value: str) -> bool:

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from tacit.backends.sqlite import SqliteStore
-from tacit.capture.bootstrap import MAX_FILES, find_rule_files, read_drafts
 from tacit.capture.bootstrap.markdown import read_rules
-from tacit.capture.bootstrap.sources import read_history
+from tacit.capture.bootstrap.sources import MAX_FILES, find_rule_files, read_drafts, read_history
 from tacit.capture.pipeline import CapturePipeline
 from tacit.config.settings import CaptureSettings, PrivacySettings
 from tacit.model.kinds import KindRegistry

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit.capture.bootstrap import read_drafts
+from tacit.capture.bootstrap.sources import read_drafts
 from tacit.model.memory import TrustTier
 from tacit.model.pack import Surface
 from tacit.ports.store import MemoryFilter

@@ -8,9 +8,10 @@ import pytest
 
 from tacit.errors import InvalidInput
 from tacit.model.trigger import Situation, Trigger
-from tacit.reading.match import MatchModel, relative_strengths
+from tacit.reading.match import Matcher, MatchModel, relative_strengths
 from tacit.reading.situation import read_situation
-from tacit.reading.trigger import Matcher, format_when, make_trigger, parse_when
+from tacit.reading.trigger import make_trigger
+from tacit.reading.when import format_when, parse_when
 
 LINT = "Run the linter `golangci-lint run` after every code change and fix formatting errors yourself with `gofmt -w .`."
 

@@ -119,24 +119,24 @@ INNOCENT = [
 @pytest.mark.parametrize("text", INNOCENT)
 def test_innocents_stay(text: str) -> None:
     assert REDACTOR.redact(text).text == text
-    assert REDACTOR.redact(text).clean
+    assert not REDACTOR.redact(text).findings
 
 
 def test_cards_need_a_right_check_digit() -> None:
     assert REDACTOR.redact("card 4539 5787 6362 1486").text == "card [redacted:credit_card]"
-    assert REDACTOR.redact("card 4539 5787 6362 1487").clean
+    assert not REDACTOR.redact("card 4539 5787 6362 1487").findings
 
 
 def test_ibans_need_right_check_digits() -> None:
     assert REDACTOR.redact("to GB33 BUKB 2020 1555 5555 55 now").text == "to [redacted:iban] now"
-    assert REDACTOR.redact("to GB34 BUKB 2020 1555 5555 55 now").clean
+    assert not REDACTOR.redact("to GB34 BUKB 2020 1555 5555 55 now").findings
 
 
 def test_personal_data_is_no_secret() -> None:
     result = REDACTOR.redact("ask kim.lee@acme-corp.io or +1 415 555 2671")
     assert result.text == "ask [redacted:email] or [redacted:phone]"
     assert not result.has_secret
-    assert not result.clean
+    assert result.findings
 
 
 def test_emails_may_be_kept() -> None:
@@ -155,7 +155,7 @@ def test_private_spans_go_also_with_redaction_off() -> None:
         off.redact("a <private>my thing</private> b <private>unclosed").text
         == "a [redacted:private] b [redacted:private]"
     )
-    assert off.redact("DB_PASSWORD=hT9!kk2p").clean
+    assert not off.redact("DB_PASSWORD=hT9!kk2p").findings
 
 
 def test_allow_and_deny() -> None:
@@ -240,7 +240,7 @@ def test_a_pattern_whose_time_may_grow_without_bound_is_refused(pattern):
     "pattern", [r"ACME-\d+", r"(?:foo|bar)-\w+", r"[(+*)]+x", r"\(a+\)+", r"(ab)+c", r"(a|b)?c"]
 )
 def test_ordinary_patterns_are_taken(pattern):
-    assert Redactor(PrivacySettings(deny=(pattern,))).redact("nothing here").clean
+    assert not Redactor(PrivacySettings(deny=(pattern,))).redact("nothing here").findings
 
 
 def test_a_long_text_is_searched_piece_by_piece():

@@ -9,7 +9,7 @@ import pytest
 
 from samples import memory_named
 from tacit.errors import InvalidInput
-from tacit.model.change_reason import ChangeCause
+from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.kinds import BUILTIN, KindRegistry
 from tacit.model.memory import Memory, MemoryStatus, Provenance, Sensitivity, TrustTier
 from tacit.model.pack import Surface
@@ -17,11 +17,11 @@ from tacit.model.scope import UNIVERSAL, project_scope
 from tacit.model.trace import DropCause, DropReason
 from tacit.safety.trust import (
     is_marked,
-    may_store_as,
-    may_supersede,
     most_sensitive,
     sensitivity_of,
+    status_to_store,
     why_not_on,
+    why_not_supersede,
 )
 
 KINDS = KindRegistry()
@@ -33,15 +33,15 @@ def memory(tier: TrustTier, **fields: object) -> Memory:
 
 @pytest.mark.parametrize("kind", BUILTIN, ids=lambda kind: kind.name)
 def test_the_user_may_store_anything(kind: object) -> None:
-    assert may_store_as(TrustTier.USER, KINDS.get(kind.name)).status == "active"  # type: ignore[attr-defined]
+    assert status_to_store(TrustTier.USER, KINDS.get(kind.name)) == "active"  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("kind", BUILTIN, ids=lambda kind: kind.name)
 def test_a_teammate_may_store_anything_and_ends_nothing_of_the_users(kind: object) -> None:
-    assert may_store_as(TrustTier.TEAMMATE, KINDS.get(kind.name)).status == "active"  # type: ignore[attr-defined]
-    assert not may_supersede(TrustTier.TEAMMATE, TrustTier.USER)
-    assert may_supersede(TrustTier.USER, TrustTier.TEAMMATE)
-    assert may_supersede(TrustTier.TEAMMATE, TrustTier.ASSISTANT)
+    assert status_to_store(TrustTier.TEAMMATE, KINDS.get(kind.name)) == "active"  # type: ignore[attr-defined]
+    assert why_not_supersede(TrustTier.TEAMMATE, TrustTier.USER)
+    assert not why_not_supersede(TrustTier.USER, TrustTier.TEAMMATE)
+    assert not why_not_supersede(TrustTier.TEAMMATE, TrustTier.ASSISTANT)
     assert not is_marked(memory(TrustTier.TEAMMATE))
 
 
@@ -52,23 +52,22 @@ def test_the_order_of_tiers() -> None:
 
 
 def test_the_assistant_may_not_make_rules_alone() -> None:
-    assert may_store_as(TrustTier.ASSISTANT, KINDS.get("preference")).status == "quarantined"
-    assert may_store_as(TrustTier.ASSISTANT, KINDS.get("preference"), confirmed=True).status == "active"
-    assert may_store_as(TrustTier.ASSISTANT, KINDS.get("outcome")).status == "active"
+    assert status_to_store(TrustTier.ASSISTANT, KINDS.get("preference")) == "quarantined"
+    assert status_to_store(TrustTier.ASSISTANT, KINDS.get("preference"), confirmed=True) == "active"
+    assert status_to_store(TrustTier.ASSISTANT, KINDS.get("outcome")) == "active"
 
 
 def test_tool_output_is_only_observed() -> None:
-    assert may_store_as(TrustTier.TOOL, KINDS.get("observation")).status == "active"
-    assert may_store_as(TrustTier.TOOL, KINDS.get("error_pattern")).status == "active"
-    refused = may_store_as(TrustTier.TOOL, KINDS.get("preference"), confirmed=True)
-    assert refused.status is None
-    assert refused.reason is not None
-    assert refused.reason.cause is ChangeCause.TOOL_KIND
+    assert status_to_store(TrustTier.TOOL, KINDS.get("observation")) == "active"
+    assert status_to_store(TrustTier.TOOL, KINDS.get("error_pattern")) == "active"
+    refused = status_to_store(TrustTier.TOOL, KINDS.get("preference"), confirmed=True)
+    assert isinstance(refused, ChangeReason)
+    assert refused.cause is ChangeCause.TOOL_KIND
 
 
 def test_imports_wait() -> None:
-    assert may_store_as(TrustTier.IMPORT, KINDS.get("fact")).status == "quarantined"
-    assert may_store_as(TrustTier.IMPORT, KINDS.get("fact"), confirmed=True).status == "active"
+    assert status_to_store(TrustTier.IMPORT, KINDS.get("fact")) == "quarantined"
+    assert status_to_store(TrustTier.IMPORT, KINDS.get("fact"), confirmed=True) == "active"
 
 
 ALLOWED = {
@@ -151,7 +150,7 @@ def test_a_level_must_fit_its_scope_and_session() -> None:
 @pytest.mark.parametrize("new", TrustTier)
 @pytest.mark.parametrize("old", TrustTier)
 def test_a_lower_tier_never_supersedes(new: TrustTier, old: TrustTier) -> None:
-    assert bool(may_supersede(new, old)) == (new >= old)
+    assert bool(why_not_supersede(new, old)) == (new < old)
 
 
 def test_what_is_not_the_users_is_marked() -> None:

@@ -12,7 +12,7 @@ from tacit.app.delivery_texts import Nudges
 from tacit.app.memories import Memories
 from tacit.app.reasons import change_text
 from tacit.app.values import Parts
-from tacit.capture.reconcile import Rejected
+from tacit.capture.reconcile import rejected_changes
 from tacit.capture.store import replaced_on_branch, with_amended_digests
 from tacit.errors import Conflict, InvalidInput, NotFound
 from tacit.model.change_reason import ChangeCause, ChangeReason
@@ -429,7 +429,6 @@ class Review:
         self._memories = memories
         self._show = show
         self._changed = changed
-        self._rejected = Rejected(parts.store)
         nudges = Nudges(store=parts.store, clock=parts.clock, tokens=parts.tokens)
         settings = parts.settings.current
         self.queue = QueueReader(
@@ -542,7 +541,7 @@ class Review:
             )
 
     def _values(self, writes: _DecisionWrites) -> ValueChanges:
-        return self._rejected.changed(add=writes.rejected, drop=writes.forgiven)
+        return rejected_changes(self._store, add=writes.rejected, drop=writes.forgiven)
 
     def _others(self, memory: Memory) -> tuple[Memory, ...]:
         """Return the live memories that contradict `memory` and are undecided so far."""
@@ -739,7 +738,8 @@ class Review:
         changes = plan_undo(versions, clock=self._parts.clock, keep_both=keep_both)
         self._write(
             changes,
-            values=self._rejected.changed(
+            values=rejected_changes(
+                self._store,
                 add=[v.memory for v in versions if rejects and v.before is None and v.memory.kind != DIGEST],
                 drop=[v.memory for v in versions if v.reason.cause in forgiven],
             ),

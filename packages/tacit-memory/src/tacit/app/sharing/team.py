@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from tacit.app.projects import ProjectRegistry
 from tacit.app.values import Parts
-from tacit.capture.bootstrap import RuleFile
+from tacit.capture.bootstrap.project_import import RuleFile
 from tacit.capture.bootstrap.team_files import (
     LATE,
     TEAM_FOLDER,

@@ -17,7 +17,7 @@ from typing import cast
 
 from tacit.capture.bootstrap.markdown import RuleLine, blocks_of, read_rules
 from tacit.capture.bootstrap.project_import import Authorship, FileImport
-from tacit.capture.bootstrap.sources import MAX_BYTES, Source, kind_of_rule
+from tacit.capture.bootstrap.sources import MAX_BYTES, Source, kind_of_rule, read_bytes
 from tacit.capture.prepare import Preparer
 from tacit.capture.store import Reconciler
 from tacit.model.changes import Change, Draft
@@ -78,13 +78,10 @@ def import_host_memory(
     try:
         if not file.exists():
             return run.end_file(name) if before is not None else ()
-        if not file.is_file():
-            return ()
-        with file.open("rb") as opened:
-            raw = opened.read(MAX_BYTES + 1)
+        raw = read_bytes(file) if file.is_file() else None
     except OSError:
         return ()
-    if len(raw) > MAX_BYTES:  # a part of it would end what the rest says
+    if raw is None or len(raw) > MAX_BYTES:  # a part of it would end what the rest says
         return ()
     if form == "codex":
         if not memory_is_on(file.parent.parent / "config.toml"):

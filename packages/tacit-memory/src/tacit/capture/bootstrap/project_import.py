@@ -21,13 +21,13 @@ from typing import Literal
 
 from tacit.capture.bootstrap.sources import (
     HISTORY,
-    MAX_BYTES,
     MAX_FILES,
     Source,
     file_source,
     find_project_files,
     find_rule_files,
     history_source,
+    read_bytes,
 )
 from tacit.capture.prepare import Preparer
 from tacit.capture.store import Item, Reconciler
@@ -264,10 +264,8 @@ def import_rule_files(
     for file in (*rule_files, *further):
         path = file.relative_to(root).as_posix()
         present.append(path)
-        try:
-            with file.open("rb") as opened:
-                raw = opened.read(MAX_BYTES + 1)
-        except OSError:
+        raw = read_bytes(file)
+        if raw is None:
             files.append(RuleFile(path=path, memories=len(run.ids(path)), status="unreadable"))
             continue
         rule_file, file_changes = run.import_source(file_source(path, raw, project_id=project.id))
@@ -324,11 +322,13 @@ class FileImport:
         changes: list[Change] = []
         for file in files:
             path = file.relative_to(root).as_posix()
+            raw = read_bytes(file)
             try:
-                with file.open("rb") as opened:
-                    source = file_source(path, opened.read(MAX_BYTES + 1), project_id=self.project_id)
-                drafts = source.drafts(self.now_ms) if source.rules else ()
-            except (OSError, InvalidPayload):
+                source = file_source(path, raw, project_id=self.project_id) if raw is not None else None
+                drafts = source.drafts(self.now_ms) if source and source.rules else ()
+            except InvalidPayload:
+                continue
+            if source is None:
                 continue
             stored_hashes = {memory.content_hash for memory in self._active(path)}
             prepared = [self.preparer.prepare(_as_users(draft, confirmed=True)) for draft in drafts]
@@ -388,13 +388,8 @@ class FileImport:
         drafts = [users.judged(draft) for draft in source.drafts(self.now_ms)]
         drafts_by_hash = {content_hash(draft.content): draft for draft in drafts}
         old = dict(before.items) if before else self._stored(path, drafts_by_hash)
-        accepted = (
-            self._waiting_of_file(
-                [memory_id for key, memory_id in old.items() if key in drafts_by_hash], path
-            )
-            if confirmed
-            else ()
-        )
+        still_there = [memory_id for key, memory_id in old.items() if key in drafts_by_hash and confirmed]
+        accepted = [m for m in self._owned(still_there, path) if m.status == "quarantined"]
         gone = self._owned([memory_id for key, memory_id in old.items() if key not in drafts_by_hash], path)
         # What the user confirmed does not end because somebody else took it out of the file.
         removed = [
@@ -438,10 +433,6 @@ class FileImport:
         file_changes = self.reconciler.keep(items, write=self.reconciler.apply, finish=finish)
         self.states[path] = after
         return "changed" if before else "imported", file_changes
-
-    def _waiting_of_file(self, ids: Sequence[str], path: str) -> tuple[Memory, ...]:
-        """Return those of the memories `ids` that come from the file `path` alone and wait for the user's review."""
-        return tuple(memory for memory in self._owned(ids, path) if memory.status == "quarantined")
 
     def _user_share(self, source: Source, before: RuleFileState | None, *, confirmed: bool) -> _UserShare:
         """Return which lines of the source count as written by the user."""

@@ -141,7 +141,11 @@ def read_history(git: Repository, head: str) -> tuple[RuleLine, ...]:
 def describe_commits(commits: Sequence[Commit]) -> tuple[RuleLine, ...]:
     """Return habits, reverts and breaking changes that `commits` (newest first) show, without commits of machines."""
     people = [commit for commit in commits if not _RULES.machine.match(_subject(commit))]
-    statements = [*_habits(people), *_reverts(people), *_breaking(people)]
+    statements = [
+        *_habits(people),
+        *islice(_reverts(people), _MOST_TOLD),
+        *islice(_breaking(people), _MOST_TOLD),
+    ]
     return tuple(
         RuleLine(content=content, line=1, span=span[:200], command=True) for content, span in statements
     )
@@ -178,7 +182,6 @@ def _habits(commits: Sequence[Commit]) -> Iterable[tuple[str, str]]:
 
 
 def _reverts(commits: Sequence[Commit]) -> Iterable[tuple[str, str]]:
-    count = 0
     for commit in commits:
         reverted = _REVERT.match(_subject(commit))
         lines = [line.strip() for line in commit.message.split("\n")[1:]]
@@ -191,21 +194,14 @@ def _reverts(commits: Sequence[Commit]) -> Iterable[tuple[str, str]]:
             and not _RULES.order.search(f"{reverted['what']} {reason}")
         ):
             yield f'"{reverted["what"]}" was reverted: {reason.rstrip(".")}', reason
-            count += 1
-        if count >= _MOST_TOLD:
-            return
 
 
 def _breaking(commits: Sequence[Commit]) -> Iterable[tuple[str, str]]:
-    count = 0
     for commit in commits:
         match = _BREAKING.search(commit.message)
         change = " ".join(match["what"].split()) if match else ""
         if 4 <= len(change.split()) <= 40 and not _RULES.order.search(change):
             yield f"Breaking change: {change.rstrip('.')}", change
-            count += 1
-        if count >= _MOST_TOLD:
-            return
 
 
 def _subject(commit: Commit) -> str:
@@ -274,6 +270,15 @@ def find_project_files(root: Path) -> tuple[Path, ...]:
     )
     root_files = (root / name for name in (*READMES, *MANIFESTS))
     return _within(root, (*root_files, *_in_folders(root, root.resolve(), folders)))
+
+
+def read_bytes(file: Path, most: int = MAX_BYTES) -> bytes | None:
+    """Return the first `most` + 1 bytes of a file, so that a longer one can be told; None = it cannot be read."""
+    try:
+        with file.open("rb") as opened:
+            return opened.read(most + 1)
+    except OSError:
+        return None
 
 
 def file_source(path: str, raw: bytes, *, project_id: str) -> Source:

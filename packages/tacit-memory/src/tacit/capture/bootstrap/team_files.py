@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import cast
 
 from tacit.capture.bootstrap.project_import import RuleFile, RulesImport
+from tacit.capture.bootstrap.sources import read_bytes
 from tacit.capture.prepare import Preparer, secrets_in
 from tacit.capture.store import Item, Reconciler
 from tacit.config.yaml_file import parse_settings
@@ -40,7 +41,8 @@ from tacit.model.scope import ScopeFilter, project_scope
 from tacit.model.trigger import Trigger
 from tacit.ports.clock import Clock
 from tacit.ports.store import ProjectRecord, ValueChanges
-from tacit.reading.trigger import make_trigger, parse_when
+from tacit.reading.trigger import make_trigger
+from tacit.reading.when import parse_when
 from tacit.session.projects import default_tip, find_checkout, work_tree_of
 from tacit.state.captured import TeamFileState
 from tacit.state.registry import TEAM_FILES
@@ -363,7 +365,9 @@ def find_team_files(root: Path, *, joined: bool, known: Collection[str] = ()) ->
     found = {path: file if path in kept else file.left_out(_TOO_MANY) for path, file in found.items()}
     for path, file in alone.items():
         if path in kept:
-            found[path] = _sized(_bytes_of(file), TrustTier.IMPORT, unreadable="it cannot be read")
+            found[path] = _sized(
+                read_bytes(file, MAX_BYTES), TrustTier.IMPORT, unreadable="it cannot be read"
+            )
         else:
             found[path] = TeamFile(raw=b"", tier=TrustTier.IMPORT, problem=_TOO_MANY)
     return found
@@ -373,14 +377,6 @@ def _sized(raw: bytes | None, tier: TrustTier, *, unreadable: str) -> TeamFile:
     if raw is None:
         return TeamFile(raw=b"", tier=tier, problem=unreadable)
     return TeamFile(raw=raw, tier=tier, problem=_LARGE if len(raw) > MAX_BYTES else "")
-
-
-def _bytes_of(file: Path) -> bytes | None:
-    try:
-        with file.open("rb") as opened:
-            return opened.read(MAX_BYTES + 1)
-    except OSError:
-        return None
 
 
 class _TeamImport:

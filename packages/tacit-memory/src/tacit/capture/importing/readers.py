@@ -130,11 +130,8 @@ def _mem0(path: Path) -> Iterator[ForeignStatement | RefusedEntry]:
         if row.get("is_deleted") or str(row.get("event")).upper() == "DELETE":
             yield RefusedEntry(where=where, reason="deleted there", meant=True)
         else:
-            yield read_mem0({"id": name, "memory": row.get("new_memory"), **_times(row)}, where)
-
-
-def _times(row: Row) -> dict[str, object]:
-    return {"created_at": row.get("created_at") or row.get("updated_at")}
+            at = row.get("created_at") or row.get("updated_at")
+            yield read_mem0({"id": name, "memory": row.get("new_memory"), "created_at": at}, where)
 
 
 DATABASES: tuple[FormatReader, ...] = (
@@ -231,18 +228,13 @@ def _tool_of(value: object) -> str:
     return ""
 
 
-def _as_list(value: object) -> list[object]:
-    return cast(list[object], value) if isinstance(value, list) else []
-
-
-def _listed(value: object) -> list[object]:
+def _listed(value: object, *names: str) -> list[object]:
+    """Return the entries of an export: the list itself, or the first list under one of `names`, else of the usual ones; [] = it has none."""
     if isinstance(value, list):
         return cast(list[object], value)
     whole = fields_of(value)
-    for name in ("results", "memories", "observations", "entries", "data"):
-        if isinstance(whole.get(name), list):
-            return cast(list[object], whole[name])
-    return []
+    lists = (whole.get(name) for name in names or ("results", "memories", "observations", "entries", "data"))
+    return next((cast(list[object], entries) for entries in lists if isinstance(entries, list)), [])
 
 
 def _knows(tool: str) -> Callable[[Path], bool]:
@@ -261,7 +253,7 @@ def _entries(path: Path, value: object, name: str) -> Iterator[tuple[Row, str] |
 
     An entry that is no object is yielded as a refusal, and so are, as one, all beyond MAX_ENTRIES.
     """
-    entries = _as_list(fields_of(value).get(name)) if name else _listed(value)
+    entries = _listed(value, *filter(None, (name,)))
     for number, entry in enumerate(entries, start=1):
         where = f"{path.name}, {name or 'entry'} {number}"
         if number > MAX_ENTRIES:

@@ -27,7 +27,7 @@ from tacit.model.memory import Memory, TrustTier
 from tacit.model.trigger import ACTIONS
 from tacit.ports.writer import WriterRequest
 from tacit.reading.digest_lines import stems
-from tacit.safety.trust import may_supersede
+from tacit.safety.trust import why_not_supersede
 from tacit.statements.same import same_statement
 
 MOST_OUTPUT_TOKENS = 4000
@@ -299,7 +299,7 @@ def change_for_known_already(
         if decision.fate.fate != "merge":
             continue
         stored = decision.memory
-        trusted = may_supersede(memory.provenance.tier, stored.provenance.tier)
+        trusted = why_not_supersede(memory.provenance.tier, stored.provenance.tier) is None
         same = trusted and memory.status != "quarantined" and same_statement(memory.content, stored.content)
         if not trusted or memory.status == "quarantined" or same:
             ages = stored.kind in standing and memory.kind not in standing

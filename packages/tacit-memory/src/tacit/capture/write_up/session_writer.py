@@ -241,8 +241,7 @@ class SessionWriter:
             session: whose, without messages; says whether it ended.
             redact: takes secrets out before anything waits.
         """
-        may_send = self._may_send(session)
-        added = messages_of(turns, redact=redact) if may_send else ()
+        added = messages_of(turns, redact=redact) if self._model.may_send(session.root) else ()
 
         def values(_: Sequence[Change]) -> ValueChanges:
             before = WAITING.find(self._store, session.key)
@@ -280,10 +279,13 @@ class SessionWriter:
         over = waiting.ended or now_ms - waiting.updated_ms >= QUIET_MS
         telling = waiting.prompts >= TELLING_PROMPTS or waiting.chars >= self._model.settings.least_chars
         tokens_left = self._left_for(waiting.key, now_ms)
-        return over and waiting.spoken and telling and tokens_left >= LEAST_TOKENS and self._may_send(waiting)
-
-    def _may_send(self, waiting: PendingSession) -> bool:
-        return self._model.may_send(waiting.root)
+        return (
+            over
+            and waiting.spoken
+            and telling
+            and tokens_left >= LEAST_TOKENS
+            and self._model.may_send(waiting.root)
+        )
 
     # --- the request
 

@@ -42,7 +42,7 @@ from tacit.model.memory import Memory, MemoryStatus, Relation, TrustTier
 from tacit.model.scope import ScopeFilter
 from tacit.ports.store import MemoryFilter
 from tacit.ports.writer import WriterRequest
-from tacit.safety.trust import may_leave, may_supersede, most_sensitive
+from tacit.safety.trust import may_leave, most_sensitive, why_not_supersede
 from tacit.state.captured import MOST_COMPARED, ComparisonQueue
 from tacit.state.registry import COMPARISONS, PaidModel
 
@@ -343,7 +343,8 @@ class StatementComparer:
         )
         if before is None:  # What was there before a writer was configured is not compared.
             return queue
-        new_ids = [memory.id for memory in reversed(new) if self._is_compared(memory)]
+        # What the writer itself wrote was sent the near memories together with the session.
+        new_ids = [m.id for m in reversed(new) if _is_live(m) and not m.provenance.extractor]
         return replace(
             queue, ids=(*before.ids, *new_ids)[-MOST_WAITING:], most=before.most, tries=before.tries
         )
@@ -365,10 +366,6 @@ class StatementComparer:
             if len(behind) < _PAGE:
                 break
         return memories
-
-    def _is_compared(self, memory: Memory) -> bool:
-        # What the writer itself wrote was sent the near memories together with the session.
-        return _is_live(memory) and not memory.provenance.extractor
 
     def _is_due(self, waiting: ComparisonQueue) -> bool:
         if not waiting.ids:
@@ -458,7 +455,7 @@ class StatementComparer:
                     for other in sorted(stored, key=lambda other: (-near[other.id], other.id))
                     if near[other.id] >= LEAST_COSINE
                     and other.branch_name == memory.branch_name
-                    and _stored_before(other, memory)
+                    and _order(other) < _order(memory)
                     and _is_live(other)
                 ]
                 for other in candidates[:NEAREST]:
@@ -543,7 +540,7 @@ class StatementComparer:
 
     def _effect_on_waiting(self, newer: Memory, older: Memory, fate: PairDecision) -> _Effect:
         """Return what a fate does to an unconfirmed older statement: it is replaced, or a question is asked."""
-        trusted = may_supersede(newer.provenance.tier, older.provenance.tier) and not _only_quoted(
+        trusted = not why_not_supersede(newer.provenance.tier, older.provenance.tier) and not _only_quoted(
             newer, older
         )
         if fate.fate == "supersede" and trusted and may_touch(newer.content, older):
@@ -578,7 +575,7 @@ class StatementComparer:
     def _merged(self, stays: Memory, goes: Memory, fate: PairDecision) -> _Effect:
         if stays.error_signature != goes.error_signature:
             return [], [], ()  # Two errors have each their own fix, however alike the sentences are.
-        trusted = may_supersede(stays.provenance.tier, goes.provenance.tier)
+        trusted = not why_not_supersede(stays.provenance.tier, goes.provenance.tier)
         if not trusted or not (may_touch(stays.content, goes) or self._are_alike(stays, goes)):
             return [], [], ()
         texts = (*stays.evidence, *goes.evidence, goes.provenance.span or goes.content)
@@ -669,11 +666,8 @@ def _said_ms(memory: Memory) -> int:
     return memory.validity.valid_from_ms or memory.created_at_ms
 
 
-def _stored_before(memory: Memory, other: Memory) -> bool:
-    return _order(memory) < _order(other)
-
-
 def _order(memory: Memory) -> tuple[int, str]:
+    """Return the position of a memory in the order in which memories were stored."""
     return memory.created_at_ms, memory.id
 
 

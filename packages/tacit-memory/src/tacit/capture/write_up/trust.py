@@ -36,7 +36,8 @@ from tacit.reading.prose import (
     spoken_sentences,
 )
 from tacit.reading.situation import read_situation
-from tacit.reading.trigger import make_trigger, parse_when
+from tacit.reading.trigger import make_trigger
+from tacit.reading.when import parse_when
 from tacit.safety.danger import danger_of
 from tacit.state.captured import Message, PendingSession
 from tacit.text.tokens import WORD
