@@ -22,7 +22,7 @@ from tacit.state.captured import Position
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileReport:
-    """Says what was learned from one transcript file.
+    """What was learned from one transcript file.
 
     Attributes:
         path: the file.

@@ -66,7 +66,7 @@ BranchFate = Literal["open", "merged", "gone", "unknown"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Logged:
-    """What a log of git says about a branch: `tip` = its last commit; `own` = whether commits were made on it."""
+    """A branch as a log of git (reflog) shows it: `tip` = the id of its last commit; `own` = whether commits were made on it in this clone."""
 
     tip: str
     own: bool = False
@@ -181,7 +181,7 @@ class BranchHistory:
         return before.ahead and bool(before.tip) and self._walk(before.tip).reached
 
     def _log_of(self, name: str) -> Logged | None:
-        """Return what the branch's own log says; None = there is none (git deletes it with the branch)."""
+        """Return the branch as its own log shows it; None = there is none (git deletes it with the branch)."""
         if not is_branch_name(name):
             return None
         return read_log(self._git.log_of(_HEADS + name, most=MAX_LOGGED), branch=name).get(name)
@@ -274,7 +274,7 @@ def _merges(commit: Commit, name: str) -> bool:
 
 
 def read_log(entries: Sequence[LogEntry], *, branch: str = "") -> dict[str, Logged]:
-    """Return what a log of git says about branches, by branch name.
+    """Return each branch that a log of git (reflog) tells about, by its name.
 
     Args:
         entries: the log of HEAD, which tells about every branch that HEAD was on, or the log of one branch; newest first.
@@ -329,6 +329,8 @@ class BranchLook:
 
     def look(self, root: str, project_id: str) -> BranchesSeen:
         """Find out which branches of a project were merged, deleted or renamed, and change its memories accordingly.
+
+        Blocks on git. Stores the changes and the state of the branches; outside of git there is nothing to see.
 
         Args:
             root: root of the work tree to read.

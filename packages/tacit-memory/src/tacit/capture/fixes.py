@@ -394,7 +394,7 @@ _CHANGES_FOLDER = lazy_regex(r"^cd\s+[^\s;&|]+$")
 class Fix:
     """A failure, and what made the same command succeed: edits, preparing commands, or another invocation.
 
-    `commit` is what git said of the commit that came next in the session, "" = none.
+    `commit` = id and subject of the commit that came next in the session, as git printed them; "" = none.
     """
 
     failure: Failure
@@ -533,6 +533,7 @@ def _says_why(sentence: str, failure: Failure, paths: Sequence[str]) -> bool:
 
 
 def _ran(use: ToolUse, turn: Turn, waiting: list[Failure], fixes: list[Fix]) -> list[Failure]:
+    """Return the failures that are still open after a command; what it proves to be fixed is appended to `fixes`."""
     red = use.failed and is_red_test(use.error)
     if use.failed and not red:
         return _failed(use, turn, waiting)
@@ -604,6 +605,7 @@ def _says_where(failure: Failure) -> bool:
 
 
 def _failed(use: ToolUse, turn: Turn, waiting: list[Failure]) -> list[Failure]:
+    """Return the open failures after a command that failed: it joins them if its error can be recognized when it comes again."""
     worth = main_command(use.command) not in _NOT_WORTH or (
         is_misuse(use.error) and any(name in _READERS for name in split_commands(use.command))
     )

@@ -198,7 +198,10 @@ class CapturePipeline:
     def store_in_place(
         self, draft: Draft, old_memories: Sequence[Memory], *, spoken_of: Collection[str]
     ) -> tuple[Change, ...]:
-        """Store a statement that replaces `old_memories`; see `replace_named`. Raises as `store_drafts`."""
+        """Store a statement in the place of `old_memories` and return the changes; `replace_named` decides which of them end.
+
+        `spoken_of` = ids of those that the user's own words end. Raises as `store_drafts`.
+        """
         (item,) = self._prepared([draft])
         items: Sequence[Memory | Change] = (item,)
         if isinstance(item, Memory):
@@ -410,7 +413,7 @@ class CapturePipeline:
     def import_host_memory(
         self, file: Path, *, key: str, host: str, scope: Scope, form: MemoryForm, root: str
     ) -> tuple[Change, ...]:
-        """Update the memories made from a file of a host's own memory; see `import_host_memory`."""
+        """Update the memories made from a file of a host's own memory, and return the changes; see `import_host_memory`."""
         return import_host_memory(
             file,
             key=key,
@@ -435,7 +438,9 @@ class CapturePipeline:
         return SharedMemories(preparer=self._preparer, reconciler=self._reconciler)
 
     def look_at_branches(self, project: ProjectRecord) -> BranchesSeen:
-        """Check the branches that memories of `project` are bound to, in its folder; see `BranchLook.look`.
+        """Check the branches that memories of `project` are bound to, and change these memories; see `BranchLook.look`.
+
+        Blocks on git. Does nothing where the setting `branches` is off.
 
         Raises:
             StoreError: as the store; nothing is changed.

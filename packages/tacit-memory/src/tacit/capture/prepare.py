@@ -50,15 +50,15 @@ LEAST_SHARED = 0.5
 """Least share of a memory's entities, weighted by rarity, that a related memory also names."""
 
 
-def link_entities(content: str, *, files: tuple[str, ...] = ()) -> tuple[Entity, ...]:
-    """Return the entities of a statement and its files, sorted, without repeats."""
+def entities_of_memory(content: str, *, files: tuple[str, ...] = ()) -> tuple[Entity, ...]:
+    """Return the entities that a statement names and one for each of its files, sorted, without repeats."""
     entities = set(find_entities(content))
     entities.update(Entity(kind="file", key=path.lower()) for path in files if path)
     return tuple(sorted(entities, key=lambda entity: (entity.kind, entity.key)))
 
 
 def infer_relations(memory: Memory, others: Sequence[tuple[Memory, float]]) -> tuple[Relation, ...]:
-    """Return the relations between `memory` and `others`, each given with its share of common entities; one a pair."""
+    """Return the relations between `memory` and `others` (each with its share of common entities, 0-1), at most one a pair."""
     relations: list[Relation] = []
     shared: list[tuple[float, str]] = []
     for other, share in others:
@@ -204,7 +204,7 @@ class Preparer:
             trigger=trigger,
             status="quarantined" if self._doubted(draft) or _must_wait(draft, content) else status,
             sensitivity=draft.sensitivity,
-            entities=link_entities(content, files=files),
+            entities=entities_of_memory(content, files=files),
             files=files,
             error_signature=redactor.redact(draft.error_signature).text,
             evidence=tuple(redactor.redact(words).text[:_MAX_SPAN] for words in draft.evidence),

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from tacit.capture.prepare import link_entities
+from tacit.capture.prepare import entities_of_memory
 from tacit.model.change_reason import ChangeCause, ChangeReason, join_reasons
 from tacit.model.changes import Add, Change, Contradict, Merge, Rewrite, Skip, Supersede
 from tacit.model.kinds import BUILTIN_KINDS, KindRegistry
@@ -468,7 +468,9 @@ def _with_what_is_given(memory: Memory, stored: Memory) -> Memory:
         pinned=stored.pinned or memory.pinned,
         trigger=_better(memory.trigger, stored.trigger),
         files=files,
-        entities=stored.entities if files == stored.files else link_entities(stored.content, files=files),
+        entities=stored.entities
+        if files == stored.files
+        else entities_of_memory(stored.content, files=files),
     )
 
 

@@ -113,6 +113,7 @@ class SessionLearnings:
         digest: text of the session's digest, "" = none.
         tasks: the agent's open tasks in one line, "" = none left; None = its task list was not touched.
         checkpoint: the state to store with them (without the notes' ids, which are known only afterwards).
+        at_ms, turn: time and number of the newest turn; 0 = there is none.
         pending: failures of the place that wait for their fix from now on.
     """
 
@@ -136,7 +137,7 @@ def extract_learnings(
     injected: Sequence[str] = (),
     patterns: Wording | None = None,
 ) -> SessionLearnings:
-    """Return what is learned from `turns`, which must be new since the checkpoint. Pure.
+    """Return what is learned from `turns`, which must be new since the checkpoint. Pure, but empties the cache of `spoken_sentences`.
 
     Args:
         turns: what was said since the checkpoint.

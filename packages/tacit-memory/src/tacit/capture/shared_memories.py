@@ -46,11 +46,11 @@ class Author(Protocol):
     """The person whose devices share this memory, as a server of teams knows them."""
 
     def is_mine(self, shared: SharedMemory) -> bool:
-        """Return whether they asked to share it."""
+        """Return whether `shared` goes back to a request of this person."""
         ...
 
     def mark(self, memory: Memory) -> str:
-        """Return the `SharedMemory.mark` of a request of theirs to share `memory` as it is now."""
+        """Return the mark (`SharedMemory.mark`) by which the server knows a request of theirs to share `memory` with its present words."""
         ...
 
 

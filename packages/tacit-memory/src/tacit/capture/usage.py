@@ -27,6 +27,7 @@ from tacit.text.lazy_regex import lazy_regex
 from tacit.text.tokens import CODE_WORD, PATH_WORD
 
 Cue = Literal["fetch", "citation", "file", "identifier", "phrase", ""]
+"""How a use was told: the agent fetched the memory, named its id, touched its file, used its identifier or command, or repeated five of its words."""
 PHRASE_WORDS = 5
 MAX_SEEN = 4000
 """Most words of a session that are remembered, each as a hash of eight hexadecimal digits."""
@@ -48,7 +49,10 @@ class GivenMemory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UsageVerdict:
-    """Whether a memory was used after it was given, and by which cue ("" = not); `before` = its cues came earlier."""
+    """Whether a memory was used after it was given, and by which cue ("" = not).
+
+    `before` = its words stood in the conversation already before it was given, so that no use can be told.
+    """
 
     memory_id: str
     cue: Cue = ""

@@ -199,7 +199,7 @@ def is_requirement(sentence: str) -> bool:
 
 
 def speaks_marked_language(text: str) -> bool:
-    """Whether a text is in a language that is recognized only by its marks."""
+    """Whether a text is in a language that is recognized only by its marks (table `more` of `marks.toml`), not by its function words."""
     return _table(_MORE).find("telling", text) is not None
 
 

@@ -109,7 +109,7 @@ class Utterance:
     @cached_property
     def reply(self) -> ShortReply:
         """Return how the prompt reads as a reply to the agent: a yes, a no, small talk, or more."""
-        return read_reply(self.text_shown)
+        return read_reply(self.text_read)
 
     @cached_property
     def proposal(self) -> str:
@@ -155,14 +155,14 @@ class Utterance:
         return _situation(self._words, self, recent_tools=recent_tools, recent_files=recent_files)
 
     @cached_property
-    def text_shown(self) -> str:
-        """Return the head and the tail of a long prompt: the part that is read."""
+    def text_read(self) -> str:
+        """Return the part of the prompt that is read: all of it, or the head and the tail of a long one."""
         return _cut(self.text).strip()
 
     @cached_property
     def _why_nothing(self) -> NoteCause | None:
         """Return why no action follows from the prompt; None = one may."""
-        if not self.text_shown or machine_made(self.text_shown):
+        if not self.text_read or machine_made(self.text_read):
             return NoteCause.NO_PERSON
         reply, proposal = self.reply, self.proposal
         if reply.refuses and not reply.rest:
@@ -173,7 +173,7 @@ class Utterance:
 
     @cached_property
     def _words(self) -> _WordsRead:
-        own = self.reply.rest if self.reply.accepts or self.reply.refuses else self.text_shown
+        own = self.reply.rest if self.reply.accepts or self.reply.refuses else self.text_read
         return _read_words(own, self.proposal)
 
 
@@ -306,7 +306,7 @@ def _situation(
     )
     if actions:
         return situation
-    text = said.text_shown
+    text = said.text_read
     if _QUESTIONS.reports.search(text) or (
         count_words(text) <= 3 and not words.paths and not said.previous_end
     ):

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from tacit.text.lazy_regex import lazy_regex
 
 Form = tuple[str, str]
@@ -49,10 +51,7 @@ LETTER = r"A-Za-z0-9\u00c0-\u024f\u0400-\u04ff"
 _TABLE: dict[str, Any] = tomllib.loads(
     Path(__file__).with_name("credential_words.toml").read_text("utf-8").replace("{pin}", _PIN_UNSPACED)
 )
-WORDS = tuple(
-    Words(**{key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()})
-    for entry in _TABLE["announced"]
-)
+WORDS = msgspec.convert(_TABLE["announced"], tuple[Words, ...])
 
 
 def _parts(rows: str) -> tuple[str, ...]:

@@ -21,9 +21,11 @@ _OPAQUE_CHARS = 16
 
 @dataclass(frozen=True, slots=True)
 class RedactedWords:
-    """Finds in texts what redaction removed from others, or a part of it, and takes it out.
+    """Finds in texts what redaction removed from others, or a part of it, and takes it out; false = nothing was removed.
 
-    False = nothing was removed.
+    Attributes:
+        chunks: removed runs of at least four letters and digits, in lower case.
+        runs: letters and digits of each removed word that holds a digit or an `@`, joined.
     """
 
     chunks: frozenset[str] = frozenset()

@@ -224,7 +224,7 @@ def why_not_supersede(new: TrustTier, old: TrustTier) -> ChangeReason | None:
 
 
 def may_rank(new: Memory, old: Memory, against: ChangeReason) -> bool:
-    """Decide whether a note of an agent ranks before `old`, which it may not end for the reason `against`.
+    """Return whether a note of an agent ranks before `old`, which it may not end for the reason `against`.
 
     What an agent saw in its session, or quotes the user for, stands first; what a person said stays behind it, until the person's own words end it.
     """

@@ -67,7 +67,7 @@ LEADING_CHARS = 5
 
 
 def leading_letters(text: str) -> tuple[str, ...]:
-    """Return the leading letters of the content words of `text`, for languages without a stemmer; without repeats, in order."""
+    """Return the first five letters of each content word of `text`, for languages without a stemmer; without repeats, in order."""
     return tuple(dict.fromkeys(word[:LEADING_CHARS] for word in content_words(text)))
 
 

@@ -8,14 +8,16 @@ from dataclasses import replace
 import pytest
 
 from samples import memory
-from tacit.capture.prepare import infer_relations, link_entities
+from tacit.capture.prepare import entities_of_memory, infer_relations
 from tacit.model.memory import Provenance, TrustTier
 from tacit.model.pack import Surface
 
 
 def said(name, kind, content, *, tier=TrustTier.USER, turn=3, session="s"):
     where = Provenance(tier=tier, source="session", host="plain", session_id=session, turn=turn)
-    return replace(memory(content, id=name, kind=kind, entities=link_entities(content)), provenance=where)
+    return replace(
+        memory(content, id=name, kind=kind, entities=entities_of_memory(content)), provenance=where
+    )
 
 
 def edges(one, *others):

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Literal, get_args
 
-from tacit.capture.prepare import link_entities
+from tacit.capture.prepare import entities_of_memory
 from tacit.capture.reconcile import MAX_EVIDENCE, MAX_FILES, Neighbor, reconcile
 from tacit.capture.store import Reconciler, WriteBatch
 from tacit.capture.write_up.request import (
@@ -591,7 +591,9 @@ class StatementComparer:
             evidence=tuple(dict.fromkeys(texts))[-MAX_EVIDENCE:],
             proofs=max(stays.proofs, goes.proofs) if together else stays.proofs + goes.proofs,
             files=files,
-            entities=stays.entities if files == stays.files else link_entities(stays.content, files=files),
+            entities=stays.entities
+            if files == stays.files
+            else entities_of_memory(stays.content, files=files),
             trigger=goes.trigger if stays.trigger.empty else stays.trigger,
             updated_at_ms=self._clock.now_ms(),
         )
