@@ -22,7 +22,7 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False)
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
 def eval_(
     ctx: typer.Context,
-    suite: Annotated[str, typer.Argument(help="inject, action, placement or latency.")],
+    suite: Annotated[str, typer.Argument(help="inject, action or latency.")],
     data: Annotated[
         Path | None,
         typer.Option("--data", help="Folder of judged data, or its parent; recognized by its files."),
@@ -81,11 +81,10 @@ def evaluate(
     from tacit_evals.action import run_action
     from tacit_evals.data import NEEDS
     from tacit_evals.inject import run_inject
-    from tacit_evals.placement import run_placement
     from tacit_evals.running import SuiteRun
     from tacit_evals.scorecard import print_card
 
-    suites = {"inject": run_inject, "action": run_action, "placement": run_placement}
+    suites = {"inject": run_inject, "action": run_action}
     if suite not in suites:
         raise InvalidInput(f"{suite} is no suite.", hint=f"Suites: {', '.join((*suites, LATENCY))}.")
     if data is None:

@@ -4,7 +4,6 @@
 |---|---|
 | inject | `memories.jsonl` (without `role`), `prompts.jsonl`, `qrels.tsv` |
 | action | `calls.jsonl`, `qrels.tsv` |
-| placement | `*.jsonl` with sessions as `turns`: `session_id, date, turns: [{role, kind, text}]` |
 
 Rows know their file and line, so that a problem can be named. Recorded answers of a language model stand in `<project>/pause.jsonl` and
 `<project>/prompt.jsonl`: lines `{"id": prompt, "memories": [[memory, probability], ...]}`. They are never labels.
@@ -160,7 +159,6 @@ def read_table(path: Path, *, columns: int) -> Iterator[tuple[int, tuple[str, ..
 
 
 MAX_DEPTH = 4
-_HEAD = 400
 
 
 def is_inject(folder: Path) -> bool:
@@ -174,21 +172,13 @@ def is_action(folder: Path) -> bool:
     return all((folder / name).is_file() for name in ("calls.jsonl", "qrels.tsv"))
 
 
-def is_sessions(folder: Path) -> bool:
-    """Whether `folder` holds whole sessions, one a line."""
-    lines = (path for path in sorted(folder.glob("*.jsonl")) if path.name != "gold.jsonl")
-    return any(_begins(path, '"session_id"', '"turns"') for path in lines)
-
-
 RECOGNISED: dict[str, Callable[[Path], bool]] = {
     "inject": is_inject,
     "action": is_action,
-    "placement": is_sessions,
 }
 NEEDS: dict[str, str] = {
     "inject": "folders with memories.jsonl, prompts.jsonl and qrels.tsv",
     "action": "a folder with calls.jsonl and qrels.tsv",
-    "placement": "a folder with sessions (*.jsonl, one session with its turns a line)",
 }
 
 
@@ -237,69 +227,6 @@ def _first_has(path: Path, field: str) -> bool:
     except (OSError, ValueError):
         return False
     return isinstance(values, dict) and field in values
-
-
-def _begins(path: Path, *marks: str) -> bool:
-    try:
-        with path.open(encoding="utf-8") as lines:
-            head = lines.read(_HEAD)
-    except (OSError, UnicodeDecodeError):
-        return False
-    return all(mark in head for mark in marks)
-
-
-PROMPT_KINDS = ("prompt", "")
-"""Kinds of a user's turn that reach the model as a prompt; slash commands and the like do not."""
-
-UNDATED_MS = 1_735_689_600_000
-"""When a session without a date is replayed: 2025-01-01."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PromptAndAnswer:
-    """One prompt with the end of what the agent answered."""
-
-    prompt: str
-    answer: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordedSession:
-    """One session as its exchanges."""
-
-    id: str
-    at_ms: int
-    exchanges: tuple[PromptAndAnswer, ...]
-
-
-def load_sessions(path: Path) -> tuple[RecordedSession, ...]:
-    """Sessions with at least one prompt.
-
-    Raises:
-        InvalidInput: naming file and line.
-    """
-    sessions = (_session(row) for row in read_rows(path))
-    return tuple(session for session in sessions if session.exchanges)
-
-
-def _session(row: DataRow) -> RecordedSession:
-    turns = row.values.get("turns")
-    if not isinstance(turns, list) or not all(isinstance(turn, dict) for turn in turns):
-        raise row.bad("field 'turns' is no list of objects.")
-    exchanges: list[PromptAndAnswer] = []
-    for turn in turns:
-        text = str(turn.get("text") or "")
-        if turn.get("role") == "user" and (turn.get("kind") or "") in PROMPT_KINDS and text.strip():
-            exchanges.append(PromptAndAnswer(prompt=text, answer=""))
-        elif (
-            turn.get("role") == "assistant"
-            and turn.get("kind") in PROMPT_KINDS
-            and exchanges
-            and text.strip()
-        ):
-            exchanges[-1] = PromptAndAnswer(prompt=exchanges[-1].prompt, answer=text)
-    at_ms = row.day_ms("date") if row.values.get("date") else UNDATED_MS
-    return RecordedSession(id=row.text("session_id"), at_ms=at_ms, exchanges=tuple(exchanges))
 
 
 Moment = Literal["pause", "prompt"]
