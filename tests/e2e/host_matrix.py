@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -42,10 +43,16 @@ def hosts() -> tuple[Host, ...]:
     )
 
 
-def proofs() -> Iterator[tuple[str, str, str]]:
+@cache
+def proofs() -> tuple[tuple[str, str, str], ...]:
     """(host, surface, `file::test`) of every mark."""
+    return tuple(_read_proofs())
+
+
+def _read_proofs() -> Iterator[tuple[str, str, str]]:
     for path in sorted(HERE.glob("test_*.py")):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        source = path.read_text("utf-8")
+        for node in ast.walk(ast.parse(source)) if "@proves(" in source else ():
             for decorator in node.decorator_list if isinstance(node, ast.FunctionDef) else ():
                 if isinstance(decorator, ast.Call) and getattr(decorator.func, "id", "") == "proves":
                     host, *surfaces = (ast.literal_eval(argument) for argument in decorator.args)

@@ -16,7 +16,7 @@ import json
 import re
 import tomllib
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -83,11 +83,13 @@ def items_of(preset: str) -> Items:
     )
 
 
+@cache
 def shown_by(preset: str) -> dict[str, list[str]]:
     """Item number -> `path::test` of every test that names it, here, among the live scenarios and the weeks with real hosts; paths are those in the repository."""
     found: dict[str, list[str]] = {}
     for path in sorted([*HERE.glob("test_*.py"), *LIVE.rglob("test_*.py"), *E2E.glob("test_e2e_weeks_*.py")]):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        source = path.read_text("utf-8")
+        for node in ast.walk(ast.parse(source)) if f'"{preset}"' in source else ():
             if not isinstance(node, ast.FunctionDef | ast.ClassDef):
                 continue
             for decorator in node.decorator_list:

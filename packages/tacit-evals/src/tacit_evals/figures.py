@@ -32,7 +32,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import binomtest, permutation_test
 
 from tacit.model.trigger import Situation
 from tacit_evals.data import ItemJudgment
@@ -193,6 +192,8 @@ def binomial_interval(hits: int, trials: int) -> Interval:
     """Exact 95 % interval of a rate; (0, 1) without trials."""
     if trials == 0:
         return 0.0, 1.0
+    from scipy.stats import binomtest  # loads for a second, and every process of the tests loads this module
+
     interval = binomtest(hits, trials).proportion_ci(confidence_level=0.95, method="exact")
     return float(interval.low), float(interval.high)
 
@@ -203,6 +204,8 @@ def paired_p(ours: Sequence[float], theirs: Sequence[float]) -> float:
     differs = mine != other
     if differs.sum() < 2:
         return 1.0
+    from scipy.stats import permutation_test
+
     result = permutation_test(
         (mine[differs], other[differs]),
         lambda a, b, axis: (a - b).sum(axis=axis),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from threading import Event
 
 import pytest
@@ -19,7 +20,6 @@ from tacit.verbs.cursors import to_cursor
 from user_voice import client_of
 
 pytestmark = pytest.mark.timeout(30)
-DOCUMENT = openapi_document()
 STATED = (
     "Always run make lint before a commit.",
     "The billing port is 8080.",
@@ -59,6 +59,9 @@ def shop(engine, tmp_path):
     return folder, ids
 
 
+document = cache(openapi_document)
+
+
 def ask(client, method, path, *, status=200, headers=None, **how):
     """The answer, held to its endpoint's shape."""
     reply = client.request(method, path, headers=headers, **how)
@@ -74,9 +77,9 @@ def ask(client, method, path, *, status=200, headers=None, **how):
         and all(a == b or a.startswith("{") for a, b in zip(parts, plain, strict=True))
     )
     assert status in endpoint.statuses
-    declared = DOCUMENT["paths"][endpoint.path][method.lower()]["responses"][str(status)]
+    declared = document()["paths"][endpoint.path][method.lower()]["responses"][str(status)]
     schema = declared["content"]["application/json"]["schema"]
-    Draft202012Validator({**schema, "components": DOCUMENT["components"]}).validate(reply.json())
+    Draft202012Validator({**schema, "components": document()["components"]}).validate(reply.json())
     return reply.json()
 
 
