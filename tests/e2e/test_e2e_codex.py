@@ -201,6 +201,7 @@ def test_as_installed_codex_asks_before_what_changes_memories_and_not_before_fet
     assert "requires approval" in forgotten
 
 
+@pytest.mark.long
 def test_what_codex_itself_remembers_of_the_project_is_followed_and_never_said_twice(sandbox, codex):
     """Codex keeps notes of its own, if the user switches that on; they are the agent's word, and stay where they are."""
     note = "The invoice totals come from the nightly job `bill-run`."

@@ -138,6 +138,7 @@ def test_each_call_gets_the_memory_for_it_and_the_tools_of_the_server_answer(san
 
 
 @proves("gemini", "failure")
+@pytest.mark.long
 def test_the_block_for_a_call_that_takes_no_text_comes_with_the_next_one_that_does(sandbox, installed):
     sandbox.configure(NO_START)
     fix = "`File not found` for app/rates.toml goes away once `make rates` has written it."
@@ -178,6 +179,7 @@ def test_after_a_compression_the_context_is_there_again_once(sandbox, installed)
     assert parts(newest(sandbox).messages[-1]) == ["and further"], "a resume is no compression"
 
 
+@pytest.mark.long
 def test_what_the_client_remembers_by_itself_is_read_followed_and_never_said_twice(sandbox, installed):
     """The agent notes things in `~/.gemini/GEMINI.md` and in the project's private `MEMORY.md`; the client loads both."""
     note = "Deploys go out from the release branch on Tuesdays."

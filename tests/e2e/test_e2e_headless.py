@@ -138,6 +138,7 @@ def wait_until_replaced(sandbox):
     assert OLD not in found
 
 
+@pytest.mark.long
 def test_a_finished_session_is_written_up_by_one_headless_run_and_the_next_one_knows(sandbox, claude):
     allow_writing(sandbox, "claude")
     claude.install()

@@ -68,9 +68,7 @@ def test_two_recordings_of_the_same_code_are_identical(recording):
 @pytest.mark.slow
 def test_a_reworded_opening_and_another_threshold_show(recording, tmp_path):
     code = tmp_path / "packages/tacit-memory/src"
-    shutil.copytree(
-        SOURCE / "packages/tacit-memory/src", code, ignore=shutil.ignore_patterns("__pycache__", "static")
-    )
+    shutil.copytree(SOURCE / "packages/tacit-memory/src", code, ignore=shutil.ignore_patterns("static"))
     replace(code, "What is known from earlier work here.", "What was learned here.", suffix=".py")
     threshold = shipped_levels().balanced.threshold
     replace(

@@ -111,6 +111,17 @@ def test_status_tells_what_is_here_from_what_other_folders_hold(tacit, tmp_path)
     assert "0 memories: none belongs to this project or to all projects" in said
 
 
+@pytest.mark.parametrize(
+    ("preset", "off"), [("focused", set()), ("scoped", {"prompt", "action", "failure", "subagent"})]
+)
+def test_status_names_the_preset_and_the_surfaces_that_are_off(tacit, preset, off):
+    tacit.place.home.ensure()
+    tacit.place.home.config_file.write_text(f"preset: {preset}\n")
+    tacit.daemon.ensure_running()
+    status = tacit("status", "--json").json
+    assert (status["preset"], set(status["off"])) == (preset, off)
+
+
 def test_stop_says_whether_one_ran(tacit):
     assert tacit("stop", "--json").json == {"stopped": False}
     tacit("list")
