@@ -27,7 +27,16 @@ from tacit.app.queries.session_answers import ContextAnswer, memories_of
 from tacit.app.sessions import LiveSessions
 from tacit.app.signals import SignalHandler, of_its_agent, query_of
 from tacit.app.stats import status_of
-from tacit.app.values import Caller, EngineStatus, Parts, RecallAsked, Recalled, SignalAnswer, SignalResult
+from tacit.app.values import (
+    Caller,
+    EngineStatus,
+    OpenStore,
+    Parts,
+    RecallAsked,
+    Recalled,
+    SignalAnswer,
+    SignalResult,
+)
 from tacit.app.visibility import Visibility
 from tacit.config.home import Home
 from tacit.config.settings import Notes, Settings
@@ -80,7 +89,6 @@ if TYPE_CHECKING:  # see `LazyWriting`
     from tacit.capture.bootstrap.project_import import RulesImport
     from tacit.capture.pipeline import CapturePipeline
     from tacit.hosts.transcripts.sessions import TranscriptInfo
-    from tacit.upkeep.rescan import Rescan
 
 _LOG = logging.getLogger(__name__)
 RECALL_THREADS = 4
@@ -114,9 +122,8 @@ class Engine:
     def __init__(self, parts: Parts) -> None:
         self._parts, self.store, self.clock = parts, parts.store, parts.clock
         self._executor = ThreadPoolExecutor(max_workers=RECALL_THREADS, thread_name_prefix="tacit-recall")
-        self._projects = ProjectRegistry(store=parts.store, clock=parts.clock)
-        clean = parts.redactor.of_session
-        self.live = LiveSessions(store=parts.store, clean=clean, on_error=_log_failure)
+        projects = self._projects = ProjectRegistry(store=parts.store, clock=parts.clock)
+        self.live = LiveSessions(store=parts.store, clean=parts.redactor.of_session, on_error=_log_failure)
         tools = Tools(
             store=parts.store,
             embedder=parts.embedder,
@@ -125,47 +132,22 @@ class Engine:
         )
         self._pipeline = RecallPipeline(tools, tokens=parts.tokens, kinds=parts.kinds)
         self._starts = StartBlocks(home=parts.home, hosts=parts.hosts, clock=parts.clock)
-        self._writing = LazyWriting(
-            parts=parts,
-            projects=self._projects,
-            sessions=self.live,
-            settle=self.flush,
-            changed=self._starts.drop,
+        opened = OpenStore(
+            parts=parts, projects=projects, sessions=self.live, settle=self.flush, changed=self._starts.drop
         )
+        self._writing = LazyWriting(opened)
         self.working = self._writing.working
-        self.nudges = Nudges(store=parts.store, clock=parts.clock, tokens=parts.tokens)
+        self.nudges = Nudges(parts)
         self.agents = AgentTools(
-            parts,
-            nudges=self.nudges,
-            projects=self._projects,
-            sessions=self.live,
-            pipeline=self._pipeline,
-            writing=self._writing,
-            settings_at=self._settings_at,
+            opened, pipeline=self._pipeline, nudges=self.nudges, settings_at=self._settings_at
         )
-        self.learning = Learning(
-            parts=parts,
-            projects=self._projects,
-            sessions=self.live,
-            writing=self._writing,
-            changed=self._starts.drop,
-        )
+        self.learning = Learning(opened, writing=self._writing)
         self.holdout = self.learning.holdout
-        naming = NamingAccess(parts, self._projects)
-        self.anticipation = Anticipation(parts=parts, access=naming, sessions=self.live)
-        self._judge = PromptJudge(parts=parts, access=naming)
+        naming = NamingAccess(parts, projects)
+        self.anticipation = Anticipation(parts, access=naming, sessions=self.live)
+        self._judge = PromptJudge(parts, access=naming)
         self._signals = SignalHandler(
-            store=parts.store,
-            sessions=self.live,
-            projects=self._projects,
-            pipeline=self._pipeline,
-            redactors=parts.redactor,
-            kinds=parts.kinds,
-            clock=parts.clock,
-            after=self._after,
-            salvaged=parts.salvaged,
-            nudges=self.nudges,
-            judge=self._judge,
+            opened, pipeline=self._pipeline, nudges=self.nudges, judge=self._judge, after=self._after
         )
         self.items = Items(self, parts, refuse_incognito=lambda: self._refuse_incognito(""))
         self._optional_ports: dict[str, _OptionalPorts] = {}
@@ -644,8 +626,10 @@ class Engine:
 
     def tune(self, *, bound: float, apply: bool = False) -> TuneReport:
         """Fit the levels for prompts to this store, without labels, and return the report; `apply` writes them to the home."""
+        from tacit.app.tuning import tune  # noqa: PLC0415 - no hook asks this
+
         self.live.flush()
-        return self._writing().tune(self._pipeline, bound=bound, apply=apply)
+        return tune(self._parts, self._pipeline, bound=bound, apply=apply)
 
     # --- memories ------------------------------------------------------------------------------------------------
 
@@ -933,13 +917,6 @@ class Engine:
     def damaged(self) -> bool:
         """Whether damage was found in the store since it was opened; opening it again moves the damaged file aside."""
         return self._parts.suspect()
-
-    def rescan(self, *, dry_run: bool) -> Rescan:
-        """Remove secrets from everything stored, by the rules that hold now; `dry_run` only counts. See `Maintenance.rescan`."""
-        report = self.maintenance.rescan(dry_run=dry_run)
-        if not dry_run:
-            self._starts.drop()
-        return report
 
     def warm(self) -> None:
         """Load the model, the vectors of the last session's project, the fitted values, patterns and the write side, so that no prompt waits for them.

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from tacit.app.projects import ProjectRegistry
 from tacit.app.reasons import change_text
-from tacit.app.values import Parts
+from tacit.app.values import OpenStore
 from tacit.capture.pipeline import CapturePipeline
 from tacit.capture.prepare import (
     checked_headline,
@@ -51,18 +50,8 @@ IMPORTANCE_STEP = 0.05
 class Memories:
     """Stores, changes and retires memories, and records feedback on them. It checks no permission: `tacit.verbs` does."""
 
-    def __init__(
-        self,
-        *,
-        parts: Parts,
-        projects: ProjectRegistry,
-        capture: CapturePipeline,
-        changed: Callable[[], None],
-    ) -> None:
-        """Write to the store of `parts`; `changed` is called when a memory was changed or ended."""
-        self._parts = parts
-        self._changed = changed
-        self._projects = projects
+    def __init__(self, opened: OpenStore, *, capture: CapturePipeline) -> None:
+        self._parts, self._projects, self._changed = opened.parts, opened.projects, opened.changed
         self._capture = capture
 
     def remember(

@@ -289,8 +289,8 @@ class LiveSessions:
             self._deleted.popitem(last=False)
         self._submit(key, lambda: self._store.delete_session(key))
 
-    def reread(self) -> None:
-        """Drop the records in memory, because the store was rewritten. Call `flush` before. Incognito records stay."""
+    def drop_written(self) -> None:
+        """Drop from memory the records that are written, because the store was rewritten: they are read from it again. Incognito records stay."""
         with self._guard:
             for key, state in list(self._states.items()):
                 if not (self._waiting[key] or state.incognito):

@@ -29,12 +29,9 @@ from tacit.app.delivery_texts import (
 )
 from tacit.app.projects import ProjectRegistry
 from tacit.app.reasons import log_text
-from tacit.app.redaction import Redactors
-from tacit.app.sessions import LiveSessions
-from tacit.app.values import SignalAnswer, SignalResult
+from tacit.app.values import OpenStore, SignalAnswer, SignalResult
 from tacit.config.settings import Settings
 from tacit.model.ids import new_id
-from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Memory
 from tacit.model.note import Note, NoteCause
 from tacit.model.pack import Block, Surface
@@ -54,9 +51,8 @@ from tacit.model.signal import (
 )
 from tacit.model.trace import DropReason, SilenceCause, SilenceReason, Trace
 from tacit.model.trigger import Situation
-from tacit.ports.clock import Clock
 from tacit.ports.host import HostCapabilities, ReplayRequest
-from tacit.ports.store import MemoryFilter, ProjectRecord, Recorded, Salvage, Store
+from tacit.ports.store import MemoryFilter, ProjectRecord, Recorded
 from tacit.presets import preset_of
 from tacit.presets.refresh.preset import LowInformation, RefreshBlock
 from tacit.reading.errors import error_signature
@@ -107,33 +103,23 @@ class SignalHandler:
 
     def __init__(
         self,
+        opened: OpenStore,
         *,
-        store: Store,
-        sessions: LiveSessions,
-        projects: ProjectRegistry,
         pipeline: RecallPipeline,
-        redactors: Redactors,
-        kinds: KindRegistry,
-        clock: Clock,
-        after: Callable[[Signal, SignalResult], None],
         nudges: Nudges,
         judge: PromptJudge,
-        salvaged: Salvage | None = None,
+        after: Callable[[Signal, SignalResult], None],
     ) -> None:
+        """`after` is called with each signal and what came of it, once it is answered."""
+        parts = opened.parts
+        self._store, self._clock, self._salvaged = parts.store, parts.clock, parts.salvaged
+        self._redactors, self._kinds = parts.redactor, parts.kinds
+        self._sessions, self._projects = opened.sessions, opened.projects
+        self._pipeline = pipeline
         self._nudges = nudges
         self._judge = judge
-        self._store = store
-        self._sessions = sessions
-        self._projects = projects
-        self._pipeline = pipeline
-        self._redactors = redactors
-        self._kinds = kinds
-        self._clock = clock
         self._after = after
-        self._salvaged = salvaged
-        self._notices = Notices(
-            store=store, projects=projects, sessions=sessions, clock=clock, salvaged=salvaged
-        )
+        self._notices = Notices(opened)
         self._late = ThreadPoolExecutor(max_workers=1, thread_name_prefix="tacit-late")
 
     def handle(

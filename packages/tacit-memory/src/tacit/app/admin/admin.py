@@ -7,7 +7,7 @@ transaction and a version in the history.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from threading import Lock
 
@@ -18,9 +18,8 @@ from tacit.app.admin.series import Charts
 from tacit.app.admin.settings import SettingsAdmin
 from tacit.app.maintenance.maintenance import JobRunner
 from tacit.app.memories import Memories
-from tacit.app.projects import FolderProjects, ProjectRegistry
-from tacit.app.sessions import TraceFeed
-from tacit.app.values import Parts
+from tacit.app.projects import FolderProjects
+from tacit.app.values import OpenStore, Parts
 from tacit.app.visibility import MemorySearch
 from tacit.errors import InvalidInput
 from tacit.model.kinds import Kind
@@ -108,36 +107,23 @@ class Verdicts:
 
 
 class Admin:
-    """The owner's requests over one open store. `settle` waits for pending writes; `changed` is called after a change."""
+    """The owner's requests over one open store."""
 
-    def __init__(
-        self,
-        parts: Parts,
-        *,
-        projects: ProjectRegistry,
-        memories: Memories,
-        settle: Callable[[], None],
-        changed: Callable[[], None],
-        feed: TraceFeed,
-        reread: Callable[[], None],
-        jobs: JobRunner,
-    ) -> None:
-        self._parts = parts
-        self.feed = feed
+    def __init__(self, opened: OpenStore, *, memories: Memories, jobs: JobRunner) -> None:
+        self._parts = parts = opened.parts
+        self._projects, self._changed = opened.projects, opened.changed
+        self.feed = opened.sessions.feed
         self._store = parts.store
-        self._projects = projects
         self._memories = memories
-        self._settle = settle
-        self._changed = changed
         self.search = MemorySearch(parts.store, parts.embedder)
-        self.recalls = Recalls(parts.store, settle=settle)
-        self.purging = Purger(parts, settle=settle, reread=reread, changed=changed, jobs=jobs)
+        self.recalls = Recalls(parts.store, settle=opened.settle)
+        self.purging = Purger(opened, jobs=jobs)
         self.charts = Charts(parts.store, retention=lambda: parts.settings.current().retention)
         self.marks = MarkReader(parts)
         self.verdicts = Verdicts(parts.store)
-        self.digests = DigestReader(parts.store, settle=settle, captures=lambda: _captures(parts))
-        self.learned = LearnedReader(parts.store, digests=self.digests, settle=settle)
-        self.options = SettingsAdmin(parts, projects=projects, changed=changed)
+        self.digests = DigestReader(opened)
+        self.learned = LearnedReader(opened, digests=self.digests)
+        self.options = SettingsAdmin(opened)
 
     # --- looking
 
@@ -235,11 +221,6 @@ class Admin:
         for memory in self._store.get([verdict.memory_id for verdict in new], scope=scope):
             self._memories.feedback(memory, useful=useful)
         return verdicts
-
-
-def _captures(parts: Parts) -> bool:
-    """Whether sessions are learned from when they end."""
-    return parts.settings.current().capture.enabled
 
 
 # --- marks of charts

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from tacit.app.reasons import ShownRequest, outcome_text, request_in_words
+from tacit.app.values import OpenStore
 from tacit.app.visibility import Visibility
 from tacit.capture.digest import open_tasks
 from tacit.errors import Ambiguous, NotFound
@@ -15,7 +16,7 @@ from tacit.model.kinds import DIGEST
 from tacit.model.memory import Memory, TrustTier
 from tacit.model.scope import ScopeFilter
 from tacit.model.session import SessionKey, SessionState
-from tacit.ports.store import MemoryFilter, ProjectRecord, Store
+from tacit.ports.store import MemoryFilter, ProjectRecord
 from tacit.reading.digest_lines import lines_of
 from tacit.state.captured import Fate, SessionWork, StatementOutcome
 from tacit.state.registry import CHECKPOINT, OUTCOMES, SESSION_SPENDING, WAITING
@@ -75,18 +76,10 @@ class Digests:
 
 
 class DigestReader:
-    """Reads the digests of sessions from the store.
+    """Reads the digests of sessions from one open store. Each read first waits for pending writes."""
 
-    Args:
-        store: holds the digests and the records of the sessions.
-        settle: called before each read, to wait for pending writes.
-        captures: tells whether sessions are learned from.
-    """
-
-    def __init__(self, store: Store, *, settle: Callable[[], None], captures: Callable[[], bool]) -> None:
-        self._store = store
-        self._settle = settle
-        self._captures = captures
+    def __init__(self, opened: OpenStore) -> None:
+        self._parts, self._store, self._settle = opened.parts, opened.parts.store, opened.settle
 
     def of_session(self, name: str, *, visibility: Visibility) -> SessionDigest:
         """Return the digest of a session, or why it has none; `name` as for `named`.
@@ -244,7 +237,7 @@ class DigestReader:
         ]
         if state is not None and state.incognito:
             return "it was incognito, so nothing of it is stored"
-        if not self._captures():
+        if not self._parts.settings.current().capture.enabled:
             return "sessions are not learned from (capture.enabled is off)"
         if any(handover.error for handover in waiting):
             return f"its transcript could not be read: {waiting[-1].error}"
@@ -368,15 +361,11 @@ class Learned:
 
 
 class LearnedReader:
-    """Reads what was learned from sessions: statements, their evidence and fate, and pending work.
+    """Reads what was learned from sessions: statements, their evidence and fate, and pending work. Writes nothing."""
 
-    Writes nothing. `settle` waits for pending writes.
-    """
-
-    def __init__(self, store: Store, *, digests: DigestReader, settle: Callable[[], None]) -> None:
-        self._store = store
+    def __init__(self, opened: OpenStore, *, digests: DigestReader) -> None:
+        self._store, self._settle = opened.parts.store, opened.settle
         self._digests = digests
-        self._settle = settle
 
     def of_session(self, name: str, *, visibility: Visibility) -> Learned:
         """Return the statements learned from a session; `name` as for `DigestReader.named`.

@@ -14,8 +14,7 @@ from threading import Lock
 from typing import Any
 
 from tacit.app.admin.model_test import ModelSection, ModelTest, ask_model, model_settings
-from tacit.app.projects import ProjectRegistry
-from tacit.app.values import Parts
+from tacit.app.values import OpenStore
 from tacit.config.describe import Described, describe_settings
 from tacit.config.design_names import own_key
 from tacit.config.environment import secret
@@ -146,12 +145,10 @@ class SettingsView:
 
 
 class SettingsAdmin:
-    """Reads and writes settings over the files of one home. `changed` is called when a value was written."""
+    """Reads and writes settings over the files of one home."""
 
-    def __init__(self, parts: Parts, *, projects: ProjectRegistry, changed: Callable[[], None]) -> None:
-        self._parts = parts
-        self._projects = projects
-        self._changed = changed
+    def __init__(self, opened: OpenStore) -> None:
+        self._parts, self._projects, self._changed = opened.parts, opened.projects, opened.changed
         self._lock = Lock()
 
     # --- looking

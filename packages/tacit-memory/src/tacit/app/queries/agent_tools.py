@@ -15,12 +15,9 @@ from threading import Lock
 from typing import Literal
 
 from tacit.app.delivery_texts import Nudges
-from tacit.app.maintenance.lazy_writing import LazyWriting
-from tacit.app.projects import ProjectRegistry
 from tacit.app.queries.session_answers import ContextAnswer, SessionAnswers, allowed_tokens, narrowed
 from tacit.app.reasons import silence_text
-from tacit.app.sessions import LiveSessions
-from tacit.app.values import Caller, Parts
+from tacit.app.values import Caller, OpenStore
 from tacit.app.visibility import MemorySearch, Visibility
 from tacit.config.settings import Settings
 from tacit.errors import Ambiguous, InvalidInput, NotFound
@@ -113,29 +110,17 @@ class AgentTools:
 
     def __init__(
         self,
-        parts: Parts,
+        opened: OpenStore,
         *,
-        projects: ProjectRegistry,
-        sessions: LiveSessions,
         pipeline: RecallPipeline,
-        writing: LazyWriting,
         nudges: Nudges,
         settings_at: Callable[[str], Settings],
     ) -> None:
-        """Work over one open store."""
-        self.queries = SessionAnswers(
-            parts=parts,
-            projects=projects,
-            sessions=sessions,
-            pipeline=pipeline,
-            nudges=nudges,
-            settings_at=settings_at,
-        )
-        self._parts = parts
+        """`settings_at` returns the settings that hold in a folder."""
+        self.queries = SessionAnswers(opened, pipeline=pipeline, nudges=nudges, settings_at=settings_at)
+        self._parts = parts = opened.parts
         self._store = parts.store
-        self._projects = projects
-        self._sessions = sessions
-        self._writing = writing
+        self._projects, self._sessions = opened.projects, opened.sessions
         self._settings_at = settings_at
         self._search = MemorySearch(parts.store, parts.embedder)
         self._judged: OrderedDict[tuple[str, str], bool] = OrderedDict()

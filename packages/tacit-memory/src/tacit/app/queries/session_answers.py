@@ -16,10 +16,8 @@ from threading import Lock
 from typing import Generic, TypeVar
 
 from tacit.app.delivery_texts import Nudges
-from tacit.app.projects import ProjectRegistry
 from tacit.app.redaction import Clean
-from tacit.app.sessions import LiveSessions
-from tacit.app.values import Parts
+from tacit.app.values import OpenStore
 from tacit.config.settings import RecallSettings, Settings
 from tacit.errors import InvalidScope
 from tacit.model.evidence import Candidate
@@ -156,17 +154,15 @@ class SessionAnswers:
 
     def __init__(
         self,
+        opened: OpenStore,
         *,
-        parts: Parts,
-        projects: ProjectRegistry,
-        sessions: LiveSessions,
         pipeline: RecallPipeline,
         nudges: Nudges,
         settings_at: Callable[[str], Settings],
     ) -> None:
-        self._parts = parts
-        self._projects = projects
-        self._sessions = sessions
+        """`settings_at` returns the settings that hold in a folder."""
+        self._parts = parts = opened.parts
+        self._projects, self._sessions = opened.projects, opened.sessions
         self._pipeline = pipeline
         self._nudges = nudges
         self._settings_at = settings_at

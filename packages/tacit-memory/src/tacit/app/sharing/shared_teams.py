@@ -12,9 +12,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from tacit.app.admin.purging import Purger
-from tacit.app.projects import ProjectRegistry
 from tacit.app.sharing.team import require_shareable
-from tacit.app.values import Parts
+from tacit.app.values import OpenStore
 from tacit.capture.shared_memories import shared_memory_like
 from tacit.errors import InvalidInput, NotFound, NotPermitted, SyncError, TacitError
 from tacit.model.change_reason import ChangeCause
@@ -63,17 +62,10 @@ class SharedTeams:
     """Shares memories with the teams of this home's user through a server, and takes over what teams share."""
 
     def __init__(
-        self,
-        parts: Parts,
-        *,
-        projects: ProjectRegistry,
-        capture: CapturePipeline,
-        purger: Purger,
-        asking: Asking,
+        self, opened: OpenStore, *, capture: CapturePipeline, purger: Purger, asking: Asking
     ) -> None:
-        """Share memories of the store of `parts`, asking the server through `asking`."""
-        self._parts = parts
-        self._projects = projects
+        """Share memories of the open store, asking the server through `asking`."""
+        self._parts, self._projects = opened.parts, opened.projects
         self._capture = capture
         self._purger = purger
         self.asking = asking

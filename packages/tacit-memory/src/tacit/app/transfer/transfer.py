@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Literal
 
 from tacit.app.memories import Memories
-from tacit.app.projects import ProjectRegistry
 from tacit.app.transfer.markdown import LIVE, MarkdownImport, is_markdown, read_markdown, write_markdown
 from tacit.app.transfer.records import (
     MAX_LINE_BYTES,
@@ -26,7 +25,7 @@ from tacit.app.transfer.records import (
     write_line,
 )
 from tacit.app.transfer.report import Action, ImportLine, ImportOptions, ImportReport, ImportTally, Owners
-from tacit.app.values import Parts
+from tacit.app.values import OpenStore, Parts
 from tacit.app.visibility import Visibility
 from tacit.capture.importing.items import ForeignStatement, RefusedEntry, draft_of
 from tacit.capture.importing.readers import find_readers
@@ -285,24 +284,12 @@ class _ImportRun:
 class Transfer:
     """Exports and imports memories, over one open store. Safe to use from several threads."""
 
-    def __init__(
-        self,
-        parts: Parts,
-        *,
-        capture: CapturePipeline,
-        memories: Memories,
-        projects: ProjectRegistry,
-        settle: Callable[[], None],
-        changed: Callable[[], None],
-    ) -> None:
-        self._parts = parts
-        self._store = parts.store
+    def __init__(self, opened: OpenStore, *, capture: CapturePipeline, memories: Memories) -> None:
+        self._parts, self._store = opened.parts, opened.parts.store
+        self._projects, self._settle, self._changed = opened.projects, opened.settle, opened.changed
         self._capture = capture
         self._memories = memories
-        self._projects = projects
-        self._settle = settle
-        self._changed = changed
-        self._signer = Signer(parts.home.export_key)
+        self._signer = Signer(opened.parts.home.export_key)
 
     # --- out
 
