@@ -1012,26 +1012,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/metrics": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Get numbers for Prometheus, in its text format 0.0.4.
-         * @description Counters of the process begin with `tacit_`, sizes of the store with `tacit_store_`.
-         */
-        get: operations["get_metrics"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/v1/openapi.json": {
         parameters: {
             query?: never;
@@ -16319,37 +16299,6 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["Stats"];
-                };
-            };
-            401: components["responses"]["Status401"];
-            403: components["responses"]["Status403"];
-            421: components["responses"]["Status421"];
-            422: components["responses"]["Status422"];
-            500: components["responses"]["Status500"];
-            503: components["responses"]["Status503"];
-        };
-    };
-    get_metrics: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example # HELP tacit_requests_total Requests answered by this process.
-                     *     # TYPE tacit_requests_total counter
-                     *     tacit_requests_total 0
-                     */
-                    "text/plain": string;
                 };
             };
             401: components["responses"]["Status401"];

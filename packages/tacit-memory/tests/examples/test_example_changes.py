@@ -88,7 +88,7 @@ recall = {"spaces": ["lexical", "weekday"], "thresholds": {"prompt": 0.0}}
 with closing(open_engine(overrides={"recall": recall})) as engine:
     engine.remember("The build runs on ninja.", cwd="")
     (candidate,) = engine.recall("what does the build run on", surface=Surface.PROMPT).trace.candidates
-    print(dict(candidate.scores)["weekday"], [space.name for space in engine.admin.spaces()])
+    print(dict(candidate.scores)["weekday"], [space.name for space in SPACES.values()])
 """,
         tmp_path / "home",
     )

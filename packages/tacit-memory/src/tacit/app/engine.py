@@ -132,14 +132,14 @@ class Engine:
         )
         self._pipeline = RecallPipeline(tools, tokens=parts.tokens, kinds=parts.kinds)
         self._starts = StartBlocks(home=parts.home, hosts=parts.hosts, clock=parts.clock)
-        opened = OpenStore(
+        opened = self._opened = OpenStore(
             parts=parts, projects=projects, sessions=self.live, settle=self.flush, changed=self._starts.drop
         )
         self._writing = LazyWriting(opened)
         self.working = self._writing.working
         self.nudges = Nudges(parts)
         self.agents = AgentTools(
-            opened, pipeline=self._pipeline, nudges=self.nudges, settings_at=self._settings_at
+            opened, pipeline=self._pipeline, nudges=self.nudges, settings_at=self.settings_at
         )
         self.learning = Learning(opened, writing=self._writing)
         self.holdout = self.learning.holdout
@@ -267,7 +267,7 @@ class Engine:
         signal = replace(signal, project_dir=project_dir) if project_dir else signal
         if isinstance(signal, SessionStarted):
             signal = replace(signal, answered=start_given)
-            self._hook_deadline.tell(prompt_ms(self._settings_at(signal.cwd, signal.agent).recall))
+            self._hook_deadline.tell(prompt_ms(self.settings_at(signal.cwd, signal.agent).recall))
         capabilities = adapter.capabilities
         ends = self._parts.clock.monotonic_ms() + deadline_ms
         compaction = self._compactions.before(signal, ports.transcript) if ports.transcript else None
@@ -317,7 +317,7 @@ class Engine:
         a delivery with a block and returns whether it was taken, or else the answer comes without the block and the session stays as it
         was; None = it counts as taken. `deadline_ms` = milliseconds from now, unless the settings allow less.
         """
-        settings = self._settings_at(self._signals.folder_of(signal), signal.agent)
+        settings = self.settings_at(self._signals.folder_of(signal), signal.agent)
         settings = adjust(settings) if adjust else settings
         waits = isinstance(signal, PromptSubmitted)
         own_ms = prompt_ms(settings.recall) if waits else settings.recall.deadline_ms
@@ -349,15 +349,16 @@ class Engine:
         return host
 
     def _settings_of(self, state: SessionState) -> Settings:
-        return self._settings_at(state.folder, state.agent)
+        return self.settings_at(state.folder, state.agent)
 
     def facts_in(self, statement: str, cwd: str) -> tuple[str, ...]:
         """Return the statements that a request to remember `statement` is stored as, by the preset of `cwd`; one with a secret stays whole, to be refused whole."""
-        settings = self._settings_at(cwd)
+        settings = self.settings_at(cwd)
         holds_secret = self._parts.redactor.cleaner(settings)(statement) != statement
         return (statement,) if holds_secret else preset_of(settings.preset).facts(statement)
 
-    def _settings_at(self, cwd: str, agent: str = "") -> Settings:
+    def settings_at(self, cwd: str, agent: str = "") -> Settings:
+        """Return the settings that hold now in a folder's project ("" = in none), for an agent of this name ("" = any)."""
         project = self._projects.of(cwd)
         return self._parts.settings.current(project.root if project else None, agent=agent)
 
@@ -407,21 +408,21 @@ class Engine:
                 tool of ours, "" = nobody.
         """
         log = StageLog()
-        settings = self._settings_at(cwd, agent)
+        settings = self.settings_at(cwd, agent)
         settings = adjust(settings) if adjust else settings
         log.note("signal", facts=(Note(cause=NoteCause.SURFACE, detail=surface.value),))
         at_ms = as_of_ms if as_of_ms is not None else self._parts.clock.now_ms()
         project = self._projects.of(cwd) if cwd else None
         if surface in SURFACES:
-            given = given or self._situation_of(session) or AskedWith()
-            outcome = self._asked_again(
+            given = given or self.situation_of(session) or AskedWith()
+            outcome = self.asked_again(
                 text, given, surface=surface, session=session, cwd=cwd, at_ms=at_ms, settings=settings, agent=agent
             )  # fmt: skip
             query, facts = outcome.kept, outcome.facts
             if budget_tokens is not None:
                 query = replace(query, budget_tokens=budget_tokens, own_budget=False)
         else:
-            query = self._question(
+            query = self.question(
                 text, surface=surface, cwd=cwd, at_ms=at_ms, settings=settings, budget_tokens=budget_tokens, agent=agent, session=session, ahead=ahead is not None,
             )  # fmt: skip
             query = replace(query, by_user=speaker is Speaker.USER and session is None)
@@ -455,7 +456,7 @@ class Engine:
         (visible_trace,) = self.visibility(speaker).traces([trace])
         return Recalled(pack=delivered.pack, block=delivered.block, trace=visible_trace)
 
-    def _situation_of(self, session: SessionKey | None) -> AskedWith | None:
+    def situation_of(self, session: SessionKey | None) -> AskedWith | None:
         """Return the situation of a session before its next prompt; None if there is no session of this name."""
         state = self.live.load(session) if session else None
         if state is None:
@@ -468,7 +469,7 @@ class Engine:
             turn=state.turn + 1,
         )
 
-    def _asked_again(
+    def asked_again(
         self,
         text: str,
         inputs: AskedWith,
@@ -497,7 +498,7 @@ class Engine:
             at_ms=at_ms,
         )
 
-    def _question(
+    def question(
         self,
         text: str,
         *,
@@ -541,7 +542,7 @@ class Engine:
         recalled = self.recall("", cwd=cwd, surface=Surface.START, store_trace=False, settles_for=None)
         if (session := self.agents.queries.only_session(cwd)) is not None:
             self.nudges.record_shown_pairs(recalled.pack, session)
-        settings = self._settings_at(cwd)
+        settings = self.settings_at(cwd)
         clean = self._parts.redactor.cleaner(settings)
         layout = preset_of(settings.preset).layout.at(Surface.START)
         render = renderer(self._parts.kinds, clean, layout, with_ids=True)
@@ -558,7 +559,7 @@ class Engine:
     ) -> ScopeFilter:
         """Return the scopes visible from `cwd` while working on `paths`, for an agent of this name, in this session."""
         project = self._projects.of(cwd)
-        settings = self._settings_at(cwd)
+        settings = self.settings_at(cwd)
         return self._projects.visible(
             project,
             paths=self._projects.relative(tuple(paths), project, cwd),
@@ -595,17 +596,7 @@ class Engine:
         from tacit.app.queries.why_not import WhyNotExplorer  # noqa: PLC0415 - no hook asks this
 
         self.live.flush()
-        explorer = WhyNotExplorer(
-            self._parts,
-            projects=self._projects,
-            sessions=self.live,
-            pipeline=self._pipeline,
-            writing=self._writing,
-            settings_at=self._settings_at,
-            situation_of=self._situation_of,
-            ask_again=self._asked_again,
-            question=self._question,
-        )
+        explorer = WhyNotExplorer(self, self._opened, pipeline=self._pipeline)
         memory = self.show(id_or_prefix, speaker=speaker)
         return self.visibility(speaker).why_not(
             explorer.explain(memory, asked, by_user=speaker is Speaker.USER)
@@ -778,7 +769,7 @@ class Engine:
             )
 
     def _noting_at(self, cwd: str) -> Notes:
-        return self._settings_at(cwd).capture.notes
+        return self.settings_at(cwd).capture.notes
 
     def _refuse_incognito(self, cwd: str) -> None:
         """Raise if an agent may store nothing in `cwd`, because incognito is on or the settings cannot be read.
@@ -881,7 +872,7 @@ class Engine:
 
         It ends, as the block of a live session does, with the sentence that offers `memory_add`, where there is one.
         """
-        settings = self._settings_at(cwd).recall
+        settings = self.settings_at(cwd).recall
         line = self.nudges.start_line(host, settings)
         left = max(0, settings.budgets.start - self.nudges.cost(line))
         recalled = self.recall(
@@ -901,7 +892,7 @@ class Engine:
         return self._starts.stale
 
     def _starts_at(self, cwd: str) -> bool:
-        settings = self._settings_at(cwd)
+        settings = self.settings_at(cwd)
         return settings.recall.enabled and not settings.recall.shadow and not settings.privacy.incognito
 
     # --- the store -----------------------------------------------------------------------------------------------

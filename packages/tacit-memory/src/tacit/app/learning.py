@@ -273,15 +273,10 @@ class Learning:
             return
         changes = memories.remember(
             argument,
-            kind=None,
-            scope=None,
-            when=None,
             cwd=handled.folder,
             tier=TrustTier.USER,
             source=COMMAND_SOURCE,
             session=state.key,
-            pinned=False,
-            files=(),
             confirmed=False,
         )
         if not hidden:

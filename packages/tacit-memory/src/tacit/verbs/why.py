@@ -12,9 +12,8 @@ from tacit.app.values import Caller
 from tacit.model.pack import Surface
 from tacit.ports.store import TraceFilter
 from tacit.verbs.answers import OneTrace, TracePage
-from tacit.verbs.cursors import from_cursor, to_cursor
 from tacit.verbs.feedback import seen_verdicts
-from tacit.verbs.requests import AskedSurface, Folder, Millis, OfTrace, Page
+from tacit.verbs.requests import AskedSurface, Folder, Millis, OfTrace, Page, from_cursor, to_cursor
 
 
 class ListTraces(Page):

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tacit.app.asking import LATE, JUDGE_PAUSE_MS, prompt_ms
+from tacit.app.asking import JUDGE_PAUSE_MS, LATE, prompt_ms
 from tacit.app.reasons import in_words
 from tacit.app.wiring import open_engine
 from tacit.config.settings import JudgeSettings, RecallSettings

@@ -26,8 +26,7 @@ from tacit.model.kinds import Kind
 from tacit.model.memory import Memory, Relation, Sensitivity
 from tacit.model.scope import Scope, ScopeFilter, project_scope
 from tacit.model.trace import Trace
-from tacit.ports.store import MemoryFilter, ProjectRecord, StoreStats, ValueStore
-from tacit.recall.spaces import SPACES, Space
+from tacit.ports.store import MemoryFilter, ProjectRecord, ValueStore
 from tacit.state.counted import Mark, Marks, Verdict
 from tacit.state.registry import MARKS, VERDICTS
 
@@ -183,17 +182,9 @@ class Admin:
         """Return the project of a folder, and what else may belong to it."""
         return self._projects.membership(cwd)
 
-    def stored(self) -> StoreStats:
-        """Return counts of what is stored; cheap."""
-        return self._store.stats()
-
     def kinds(self) -> tuple[Kind, ...]:
         """Return the kinds that are defined now."""
         return tuple(self._parts.kinds)
-
-    def spaces(self) -> tuple[Space, ...]:
-        """Return the spaces that measure similarity, in their fixed order."""
-        return tuple(SPACES.values())
 
     def as_of(self, memory_id: str, at_ms: int) -> Memory | None:
         """Return the version of a memory that was stored at `at_ms`; None = there was none yet."""

@@ -555,11 +555,7 @@ class Review:
 
     def _better(self, memory: Memory, content: str | None) -> Memory:
         """Return the memory with the user's better words, or as it is if `content` is None; nothing is stored."""
-        if content is None:
-            return memory
-        return self._memories.edited(
-            memory, content=content, kind=None, when=None, scope=None, importance=None, pinned=None
-        )
+        return memory if content is None else self._memories.edited(memory, content=content)
 
     def _accept(self, memory: Memory, others: Sequence[Memory]) -> _DecisionWrites:
         instead = ChangeReason(cause=ChangeCause.OTHER_ACCEPTED, memory_ids=(memory.id,))

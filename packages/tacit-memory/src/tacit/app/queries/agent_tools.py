@@ -15,7 +15,7 @@ from threading import Lock
 from typing import Literal
 
 from tacit.app.delivery_texts import Nudges
-from tacit.app.queries.session_answers import ContextAnswer, SessionAnswers, allowed_tokens, narrowed
+from tacit.app.queries.session_answers import ContextAnswer, SessionAnswers, allowed_tokens
 from tacit.app.reasons import silence_text
 from tacit.app.values import Caller, OpenStore
 from tacit.app.visibility import MemorySearch, Visibility
@@ -120,7 +120,7 @@ class AgentTools:
         self.queries = SessionAnswers(opened, pipeline=pipeline, nudges=nudges, settings_at=settings_at)
         self._parts = parts = opened.parts
         self._store = parts.store
-        self._projects, self._sessions = opened.projects, opened.sessions
+        self._sessions = opened.sessions
         self._settings_at = settings_at
         self._search = MemorySearch(parts.store, parts.embedder)
         self._judged: OrderedDict[tuple[str, str], bool] = OrderedDict()
@@ -138,42 +138,6 @@ class AgentTools:
         """
         return replace(
             caller, session=self.queries.session_of_call(caller.cwd, mark_of_write(tool, argument))
-        )
-
-    def answer(
-        self,
-        caller: Caller,
-        query: str,
-        *,
-        scope: str = "",
-        kinds: Sequence[str] = (),
-        without: Sequence[str] = (),
-        budget_tokens: int | None = None,
-        for_task: bool = False,
-    ) -> ContextAnswer:
-        """Recall what is known of `query` and return it; counts for the session where the preset limits answers.
-
-        Args:
-            caller: who asks.
-            query: the words; "" = the best there is.
-            scope: as `SessionAnswers.memory_context`.
-            kinds: only these, or () = all.
-            without: none of these.
-            budget_tokens: most tokens of the answer; None = as the settings say.
-            for_task: `query` describes a task; see `SessionAnswers.memory_context`.
-
-        Raises:
-            UnknownKind, InvalidScope: naming what is wrong.
-        """
-        return self.queries.memory_context(
-            caller.cwd,
-            query=query,
-            scope=scope,
-            kinds=kinds,
-            without=without,
-            client=caller.client,
-            budget_tokens=budget_tokens,
-            for_task=for_task,
         )
 
     def kinds_of(self, caller: Caller, names: Sequence[str]) -> frozenset[str]:
@@ -211,7 +175,7 @@ class AgentTools:
             kinds=names or None,
             statuses=("active", "quarantined") if unconfirmed else ("active",),
         )
-        visible = self._visible(caller.cwd, scope)
+        visible = self.queries.visible(caller.cwd, scope)
         if text.strip():
             searched = self._search.find(text, where, scope=visible)
             memories = tuple(hit.memory for hit in searched)[offset:]
@@ -277,7 +241,7 @@ class AgentTools:
         self, caller: Caller, memories: Sequence[Memory]
     ) -> dict[str, tuple[tuple[Memory, ...], tuple[Memory, ...]]]:
         """Return for each memory's id the memories it replaced, and the active ones linked to it as near or contradicting; newest first."""
-        scope = self._visible(caller.cwd, "")
+        scope = self.queries.visible(caller.cwd)
         ids = [memory.id for memory in memories]
         pairs = [
             (relation.type, one, other)
@@ -305,7 +269,7 @@ class AgentTools:
 
     def rivals(self, caller: Caller, ids: Sequence[str]) -> tuple[Memory, ...]:
         """Return the active memories that may contradict those of `ids`, as long as this is undecided."""
-        scope = self._visible(caller.cwd, "")
+        scope = self.queries.visible(caller.cwd)
         pairs = [pair for pair in self._store.relations(ids, scope=scope) if pair.may_disagree] if ids else []
         others = {end for pair in pairs for end in (pair.source_id, pair.target_id)}.difference(ids)
         found = self._allowed(caller, self._store.get(sorted(others), scope=scope))
@@ -378,7 +342,7 @@ class AgentTools:
         Raises:
             InvalidScope: naming what is wrong.
         """
-        visible = self._visible(caller.cwd, scope)
+        visible = self.queries.visible(caller.cwd, scope)
         levels = self._visibility(caller).levels
         live = self._store.list_memories(
             MemoryFilter(statuses=("active", "quarantined"), sensitivities=levels), scope=visible, limit=2000
@@ -412,16 +376,6 @@ class AgentTools:
             refused=allowed_tokens(state, settings.recall, preset_of(settings.preset))[1],
         )
 
-    def _visible(self, cwd: str, scope: str) -> ScopeFilter:
-        project, settings = self._projects.of(cwd), self._settings_at(cwd)
-        visible = self._projects.visible(
-            project,
-            share_preferences=settings.project.share_preferences,
-            links=settings.project.link,
-            lent=settings.project.lent,
-        )
-        return narrowed(visible, scope, project) if scope else visible
-
     def seen(self, caller: Caller, id_or_prefix: str) -> Memory:
         """Return the memory whose id is or begins with `id_or_prefix`, if the caller may see it.
 
@@ -432,7 +386,7 @@ class AgentTools:
             raise InvalidInput("No memory was named.", hint="memory_list and memory_search show ids.")
         levels = self._visibility(caller).levels
         memory = self._store.resolve(
-            id_or_prefix.strip(), scope=self._visible(caller.cwd, ""), sensitivities=levels
+            id_or_prefix.strip(), scope=self.queries.visible(caller.cwd), sensitivities=levels
         )
         if not self._allowed(caller, (memory,)):
             raise NotFound(f"No memory is called {id_or_prefix.strip()!r}.", hint="memory_list shows ids.")
@@ -450,7 +404,7 @@ class AgentTools:
             for words in dict.fromkeys(
                 (name, _LINE_START.sub("", name), _LINE_END.sub("", _LINE_START.sub("", name)))
             ):
-                found = self._saying(words, self._visible(caller.cwd, "")) if " " in words.strip() else ()
+                found = self._saying(words, self.queries.visible(caller.cwd)) if " " in words.strip() else ()
                 if len(allowed := self._allowed(caller, found)) == 1:
                     return allowed[0]
             raise
