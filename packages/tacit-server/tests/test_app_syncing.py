@@ -95,7 +95,7 @@ def syncing(tmp_path: Path, server: Server):
     home = SimpleNamespace(root=tmp_path, database=tmp_path / "memory.db")
     parts = SimpleNamespace(home=home, store=SqliteStore.temporary(clock=clock), clock=clock)
     opened = SimpleNamespace(parts=parts, changed=lambda: None)
-    teams = SimpleNamespace(take_over=lambda _: 0, note_heard=lambda: None, leave_all=lambda: 0)
+    teams = SimpleNamespace(take_over=lambda _: 0, note_contact=lambda: None, leave_all=lambda: 0)
     made = Syncing(
         cast(OpenStore, opened),
         purger=cast(Purger, None),

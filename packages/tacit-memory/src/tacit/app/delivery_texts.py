@@ -235,7 +235,12 @@ class Notices:
     def _news(
         self, project: ProjectRecord | None, unanswered: str, scope: ScopeFilter, settings: Settings
     ) -> tuple[bool, str, str, str, dict[ValueName, str | None]]:
-        """Return whether this is the project's first session, the texts not told yet (related, repair, notes and losses), and the values that note them as told."""
+        """Return what this start tells for the first time.
+
+        Returns:
+            Whether it is the project's first session; the texts about related projects, a repair, and notes and losses ("" = told before, or
+            nothing to tell); and the values to store once they are told.
+        """
         shown_values: dict[ValueName, str | None] = {}
         project_id = project.id if project else ""
         first = self._stored(FIRST_SESSION.name(project_id)) is None
@@ -426,8 +431,8 @@ class Nudges:
         shown = PAIRS_SHOWN.read(self._store)
         return lambda pair: len(shown.get(pair_key(pair), ())) < SESSIONS_TO_SETTLE
 
-    def settling_test_anywhere(self, settings: RecallSettings) -> Callable[[Relation], bool] | None:
-        """Return the same function for the first host whose agent may be told; None = there is no such host."""
+    def settling_test_of_any_host(self, settings: RecallSettings) -> Callable[[Relation], bool] | None:
+        """Return `settling_test` for a host whose agents may settle pairs; None = agents of no host may."""
         hosts = (
             "",
             *(

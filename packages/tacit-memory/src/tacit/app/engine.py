@@ -233,16 +233,14 @@ class Engine:
     ) -> str:
         """Handle one host event and return the exact reply text for that host; "" = silence.
 
-        A block counts as given if `hand_over` delivers it, without it always.
-
         Args:
             host: name of the host.
-            payload: what it sent.
-            deadline_ms: the answer is due so soon.
-            hand_over: sends a text with a block and returns whether the host has it; only then the block counts as given. None = it
-                counts as given, because the caller has it.
-            at_ms: when it happened; None = now.
-            start_given: a session that starts with it was given its start block already.
+            payload: the event's fields, as the host sent them.
+            deadline_ms: milliseconds until the host stops waiting.
+            hand_over: sends a reply that holds a block and returns whether it reached the host; False = the block does not count as
+                given. It is not called for a reply without a block. None = the caller delivers the reply, and its block counts as given.
+            at_ms: when the event happened; None = now.
+            start_given: whether the session that starts with this event has its start block already.
             project_dir: the folder in which the host was started, where the hook was told; "" = it was not.
 
         Raises:
@@ -290,7 +288,10 @@ class Engine:
     def take_kept(
         self, host: str, payload: Mapping[str, object], *, at_ms: int | None, given: bool, project_dir: str
     ) -> None:
-        """Handle an event that a hook kept while no daemon answered; nobody waits for its text. Raises as `hook`."""
+        """Handle an event that a hook kept while no daemon answered; its reply goes to nobody. Raises as `hook`.
+
+        `given` = the hook gave the host a block by itself, so what this event recalls counts as given, and so does a start block.
+        """
         self.hook(
             host,
             payload,
@@ -352,7 +353,10 @@ class Engine:
         return self.settings_at(state.folder, state.agent)
 
     def facts_in(self, statement: str, cwd: str) -> tuple[str, ...]:
-        """Return the statements that a request to remember `statement` is stored as, by the preset of `cwd`; one with a secret stays whole, to be refused whole."""
+        """Split `statement` into the statements that are stored for it: one each fact under a preset that splits, else itself alone.
+
+        A text with a secret is never split, so that it is refused as a whole.
+        """
         settings = self.settings_at(cwd)
         holds_secret = self._parts.redactor.cleaner(settings)(statement) != statement
         return (statement,) if holds_secret else preset_of(settings.preset).facts(statement)
@@ -406,6 +410,9 @@ class Engine:
                 caps of the host and holds nothing that is bound to a branch.
             settles_for: the host whose agent reads the block and may settle which of two memories holds; None = an agent that called a
                 tool of ours, "" = nobody.
+
+        Raises:
+            UnknownKind: naming what is wrong in `kinds`.
         """
         log = StageLog()
         settings = self.settings_at(cwd, agent)
@@ -415,14 +422,14 @@ class Engine:
         project = self._projects.of(cwd) if cwd else None
         if surface in SURFACES:
             given = given or self.situation_of(session) or AskedWith()
-            outcome = self.asked_again(
+            outcome = self.signal_query(
                 text, given, surface=surface, session=session, cwd=cwd, at_ms=at_ms, settings=settings, agent=agent
             )  # fmt: skip
             query, facts = outcome.kept, outcome.facts
             if budget_tokens is not None:
                 query = replace(query, budget_tokens=budget_tokens, own_budget=False)
         else:
-            query = self.question(
+            query = self.question_query(
                 text, surface=surface, cwd=cwd, at_ms=at_ms, settings=settings, budget_tokens=budget_tokens, agent=agent, session=session, ahead=ahead is not None,
             )  # fmt: skip
             query = replace(query, by_user=speaker is Speaker.USER and session is None)
@@ -457,7 +464,7 @@ class Engine:
         return Recalled(pack=delivered.pack, block=delivered.block, trace=visible_trace)
 
     def situation_of(self, session: SessionKey | None) -> AskedWith | None:
-        """Return the situation of a session before its next prompt; None if there is no session of this name."""
+        """Return what a session's next prompt would be asked with; None if the session is None or unknown."""
         state = self.live.load(session) if session else None
         if state is None:
             return None
@@ -469,7 +476,7 @@ class Engine:
             turn=state.turn + 1,
         )
 
-    def asked_again(
+    def signal_query(
         self,
         text: str,
         inputs: AskedWith,
@@ -481,7 +488,7 @@ class Engine:
         settings: Settings,
         agent: str = "",
     ) -> Outcome[Query]:
-        """Build the query that a signal on `surface` in the situation `inputs` would ask."""
+        """Build the query that a signal on `surface` (one of `SURFACES`) would ask in the situation `inputs`; `text` "" = its own."""
         inputs = replace(inputs, text=text or inputs.text)
         signal, state = signal_and_state(surface, inputs, session=session, cwd=cwd, at_ms=at_ms)
         state = replace(state, agent=agent)
@@ -498,7 +505,7 @@ class Engine:
             at_ms=at_ms,
         )
 
-    def question(
+    def question_query(
         self,
         text: str,
         *,
@@ -511,7 +518,7 @@ class Engine:
         session: SessionKey | None = None,
         ahead: bool = False,
     ) -> Query:
-        """Build the query of a question by hand or of a start pack; `ahead` = for a later moment, so nothing bound to a branch is in it."""
+        """Build the query of a question by hand or of a start pack, as the user asks it; `ahead` = for a later moment, so without memories bound to a branch."""
         branches = self._projects.branches.view(self._projects.of(cwd), bound=settings.capture.branches)
         situation = self._pipeline.read_question(text, settings.recall, preset_of(settings.preset))
         budget = budget_for(settings.recall.budgets, surface) if budget_tokens is None else budget_tokens
@@ -535,9 +542,9 @@ class Engine:
         return self.recall("", cwd=cwd, surface=Surface.START, store_trace=False).block
 
     def context_answer(self, cwd: str) -> ContextAnswer:
-        """Return the start pack of `cwd` for an agent: the block, each line ending with its memory's id, and the memories.
+        """Return the start pack of `cwd` for an agent that calls a tool: the block, each line ending with its memory's id, and the memories.
 
-        Records the pairs that the session was shown.
+        Where one session is at work in `cwd`, records that it was shown the pairs in the pack that may not both hold.
         """
         recalled = self.recall("", cwd=cwd, surface=Surface.START, store_trace=False, settles_for=None)
         if (session := self.agents.queries.only_session(cwd)) is not None:
@@ -557,7 +564,7 @@ class Engine:
         agent: str = "",
         session: SessionKey | None = None,
     ) -> ScopeFilter:
-        """Return the scopes visible from `cwd` while working on `paths`, for an agent of this name, in this session."""
+        """Return the scopes visible from `cwd` ("" = the universal ones) while working on `paths`, for an agent of this name, in this session."""
         project = self._projects.of(cwd)
         settings = self.settings_at(cwd)
         return self._projects.visible(
@@ -753,7 +760,7 @@ class Engine:
             RefusedByTrust: if `capture.notes` is off, incognito is on, or the session is muted or began incognito.
         """
         self._refuse_incognito(cwd)
-        for state in self.agents.queries.callers(cwd, session):
+        for state in self.agents.queries.possible_callers(cwd, session):
             if state.incognito or state.muted:
                 hint = (
                     "Only the user's own commands can store now."

@@ -99,7 +99,7 @@ class Learning:
         self._follow_host_memory(signal, project, settings.capture)
         if isinstance(signal, PromptSubmitted) and not signal.machine and not signal.agent_id:
             # What the user typed vouches for what the agent notes.
-            self._sessions.hear(signal.session, signal.text)
+            self._sessions.keep_typed(signal.session, signal.text)
         match signal:
             case SessionStarted():
                 if project is not None:
@@ -197,9 +197,9 @@ class Learning:
         """
         if not project.root:
             return
-        self._projects.branches.begin(project)
+        self._projects.branches.note_state(project)
         seen = self.capture.look_at_branches(project)
-        self._projects.branches.note(project.root, seen)
+        self._projects.branches.note_seen(project.root, seen)
         if seen.changes:
             self._changed()
 

@@ -289,7 +289,7 @@ class Memories:
         return (change,)
 
     def retire(self, memory: Memory, *, reason: ChangeReason = FORGOTTEN) -> Memory:
-        """Stop recalling `memory`; its history stays until `purge`.
+        """Stop recalling `memory` and return it as it was; its history stays until it is purged.
 
         Raises:
             InvalidInput: if it is retired already.

@@ -121,7 +121,7 @@ class LiveSessions:
         self._announced: list[tuple[str, SessionKey, int]] = []
         self.feed = TraceFeed()
 
-    def hear(self, key: SessionKey, prompt: str) -> None:
+    def keep_typed(self, key: SessionKey, prompt: str) -> None:
         """Keep a whole prompt that the user typed, in memory only: it vouches for what the agent of its session notes."""
         with self._guard:
             typed = (*self._typed.pop(key, ()), prompt[:MOST_TYPED])

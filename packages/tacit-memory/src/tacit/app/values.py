@@ -158,7 +158,15 @@ class SignalAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignalResult:
-    """The result of a signal: the delivery, the new record, the project, and the folder of it that the agent works in."""
+    """The result of a signal: the answer for the host, and what the signal changed.
+
+    Attributes:
+        delivery: the answer.
+        state: the session's record, with the signal.
+        project: the project that the session belongs to; None = none.
+        folder: path of the folder whose project that is.
+        repeated: whether this signal was handled before; then nothing is learned or counted again.
+    """
 
     delivery: SignalAnswer
     state: SessionState

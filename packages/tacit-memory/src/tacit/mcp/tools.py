@@ -108,7 +108,7 @@ def search(engine: Engine, caller: Caller, arguments: ask.SearchArguments) -> To
     answer = engine.agents.queries.answer(
         caller, arguments.query, budget_tokens=arguments.max_tokens - TAIL_TOKENS
     )
-    further = () if answer.refused else engine.agents.matching(caller, arguments.query, besides=answer)
+    further = () if answer.refused else engine.agents.further_matches(caller, arguments.query, besides=answer)
     if not further:
         return _answer(engine, caller, answer)
     count = engine.agents.count_tokens

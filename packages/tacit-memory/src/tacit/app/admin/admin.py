@@ -58,7 +58,7 @@ class Verdicts:
         """Return the verdicts on one recall."""
         return tuple(verdict for verdict in self.all() if verdict.trace_id == trace_id)
 
-    def say(
+    def record(
         self, trace: Trace, memory_ids: Sequence[str], *, useful: bool, at_ms: int
     ) -> tuple[tuple[Verdict, ...], tuple[Verdict, ...]]:
         """Store one verdict, `useful` or not, on each of `memory_ids`; () = on everything that the recall injected.
@@ -200,14 +200,16 @@ class Admin:
         self._changed()
         return membership
 
-    def say(self, trace_id: str, memory_ids: Sequence[str], *, useful: bool) -> tuple[Verdict, ...]:
+    def judge_recall(self, trace_id: str, memory_ids: Sequence[str], *, useful: bool) -> tuple[Verdict, ...]:
         """Store the owner's verdict on memories of a recall, and apply each new one to the memory as feedback; return the verdicts.
 
         Raises:
-            NotFound, InvalidInput: see `Verdicts.say`.
+            NotFound, InvalidInput: see `Verdicts.record`.
         """
         trace = self.recalls.trace(trace_id)
-        verdicts, new = self.verdicts.say(trace, memory_ids, useful=useful, at_ms=self._parts.clock.now_ms())
+        verdicts, new = self.verdicts.record(
+            trace, memory_ids, useful=useful, at_ms=self._parts.clock.now_ms()
+        )
         scope = self._store.scopes()
         for memory in self._store.get([verdict.memory_id for verdict in new], scope=scope):
             self._memories.feedback(memory, useful=useful)

@@ -253,7 +253,7 @@ class Maintenance:
         self.jobs = JobRunner(opened.parts)
 
     def rescan(self, *, dry_run: bool) -> Rescan:
-        """Remove from everything stored what today's redaction rules find; with `dry_run` only count it.
+        """Remove from everything stored what today's redaction rules find, and drop the start blocks; with `dry_run` only count it.
 
         Raises:
             StoreError: if the store cannot be written; nothing of it is changed then.

@@ -424,7 +424,7 @@ class Review:
         nudges = Nudges(parts)
         settings = parts.settings.current
         self.queue = QueueReader(
-            parts.store, settles=lambda: nudges.settling_test_anywhere(settings(None).recall)
+            parts.store, settles=lambda: nudges.settling_test_of_any_host(settings(None).recall)
         )
 
     def _show(self, id_or_prefix: str) -> Memory:

@@ -149,7 +149,7 @@ class AgentTools:
         return self.queries.selection(names, (), preset_of(self._settings_at(caller.cwd).preset)).only
 
     def last_words(self, caller: Caller) -> str:
-        """Return the last prompt of the active session, or ""."""
+        """Return the last prompt of the session that was active last around the caller's folder; "" = there is none."""
         key = self.queries.newest(caller.cwd)
         state = self._sessions.load(key) if key else None
         return state.recent_prompts[-1] if state and state.recent_prompts else ""
@@ -188,11 +188,11 @@ class AgentTools:
             memories=self._clean(caller, allowed[:limit]), more=len(allowed) - len(allowed[:limit])
         )
 
-    def matching(self, caller: Caller, query: str, *, besides: ContextAnswer) -> tuple[Memory, ...]:
-        """Return memories that the search finds and the answer `besides` leaves out, those alone that hold at least half of the words; () where answers are limited.
+    def further_matches(self, caller: Caller, query: str, *, besides: ContextAnswer) -> tuple[Memory, ...]:
+        """Return what the search finds for `query` beside the answer `besides`: memories that hold at least half of its words.
 
-        The search also finds words with slips, which recall does not. If a word of the query stands nowhere in the
-        answer, only the first `READ_FIRST` memories of the answer are left out.
+        The search also finds misspelt words, which recall does not. If a word of the query stands nowhere in the answer, memories of the
+        answer after its first `READ_FIRST` are returned again. () = nothing more, or the preset or settings limit answers.
         """
         settings = self._settings_at(caller.cwd)
         if any(preset_of(settings.preset).answer_limits(settings.recall)):
@@ -288,8 +288,8 @@ class AgentTools:
         ranked = sorted(trusted, key=lambda m: (-m.importance, -m.use_count, -m.created_at_ms, m.id))
         return MemoryListing(memories=tuple(ranked), more=listing.more)
 
-    def digests(self, caller: Caller) -> MemoryListing:
-        """Return the newest digest of a session in this project."""
+    def newest_digest(self, caller: Caller) -> MemoryListing:
+        """Return a listing of at most one memory: the newest session digest that the caller may see."""
         return self.listing(caller, kinds=(DIGEST,), limit=1)
 
     def require_may_change(

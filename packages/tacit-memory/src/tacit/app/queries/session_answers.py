@@ -57,9 +57,13 @@ MOST_FETCHED = 400
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextAnswer:
-    """An answer: a block, or an empty one with the reason in `refused`. `too_long` = ids of memories that fitted the question but not the budget.
+    """An answer for an agent.
 
-    `memories` = those of the block in its order, each with its words in the block as content.
+    Attributes:
+        block: the block; empty = nothing fits, or the answer is refused.
+        refused: why nothing is answered, for the agent; "" = it is.
+        too_long: ids of memories that fit the question but not the budget.
+        memories: those of the block, in its order; the content of each is what the block says of it.
     """
 
     block: Block
@@ -187,7 +191,10 @@ class SessionAnswers:
         return replace(state, answers=(*state.answers, answer.block.tokens))
 
     def count_fetched(self, key: SessionKey, cwd: str, memories: Sequence[Memory], *, asked: str) -> None:
-        """Record that a session fetched these memories, as in its context and used, and store a trace. `asked` = the call, in words."""
+        """Count `memories` as given to and used by a session that fetched them, and store a trace; waits up to 5 s for a busy session.
+
+        `asked` = the call in words, as the trace shows it.
+        """
         now = self._parts.clock.now_ms()
         candidates = [Candidate(memory=memory, relevance=1.0) for memory in memories]
         items = [PackItem(candidate=c, text=c.memory.content, tokens=c.memory.tokens) for c in candidates]
@@ -211,11 +218,11 @@ class SessionAnswers:
 
     def only_session(self, cwd: str) -> SessionKey | None:
         """Return the session at work in the project around `cwd` if it is the only one, else None."""
-        beside = self.callers(cwd)
+        beside = self.possible_callers(cwd)
         return beside[0].key if len(beside) == 1 else None
 
-    def callers(self, cwd: str, session: SessionKey | None = None) -> tuple[SessionState, ...]:
-        """Return the record of `session`; if it is None or unknown, all sessions at work around `cwd`, any of which may be the caller."""
+    def possible_callers(self, cwd: str, session: SessionKey | None = None) -> tuple[SessionState, ...]:
+        """Return the records of the sessions that a call may come from: `session`, or if it is None or unknown all at work around `cwd`."""
         state = self._sessions.load(session) if session else None
         return (state,) if state is not None else _side_by_side(self._at_work(cwd))
 

@@ -303,7 +303,7 @@ class WhyNotExplorer:
 
     def _query_of(self, inquiry: Inquiry) -> Query:
         if inquiry.surface not in SURFACES:
-            query = self._engine.question(
+            query = self._engine.question_query(
                 inquiry.inputs.text,
                 surface=inquiry.surface,
                 cwd=inquiry.cwd,
@@ -312,7 +312,7 @@ class WhyNotExplorer:
                 budget_tokens=inquiry.budget_tokens,
             )
             return replace(query, by_user=inquiry.by_user)
-        query = self._engine.asked_again(
+        query = self._engine.signal_query(
             inquiry.inputs.text,
             inquiry.inputs,
             surface=inquiry.surface,

@@ -263,11 +263,11 @@ class SharedTeams:
             )
         left = tuple(team for team in TEAMS.read(self._parts.store) if team not in joined)
         changed = self._leave(left) + sum(self._follow(server, membership) for membership in joined.values())
-        self.note_heard()
+        self.note_contact()
         return changed
 
-    def note_heard(self) -> None:
-        """Store the time of this contact with the server, at most once an hour; recall marks shared memories by it."""
+    def note_contact(self) -> None:
+        """Store that the server answered now, at most once an hour and only in a team; recall marks shared memories whose last contact is long ago."""
         now_ms = self._parts.clock.now_ms()
         if abs(now_ms - TEAMS_HEARD.read(self._parts.store)) >= HOUR_MS and TEAMS.read(self._parts.store):
             TEAMS_HEARD.write(self._parts.store, now_ms)

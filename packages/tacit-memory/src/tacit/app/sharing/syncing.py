@@ -536,7 +536,7 @@ class Syncing:
         failures = 0
         while not closing.is_set():
             try:
-                if not self._heard(closing):
+                if not self._wait_for_news(closing):
                     return
                 failures = 0
             except TacitError:
@@ -547,8 +547,12 @@ class Syncing:
                 _LOG.exception("listening for other devices failed")
                 closing.wait(_pause_after(10))
 
-    def _heard(self, closing: Event) -> bool:
-        """Wait once for the server, up to `LISTEN_S` seconds; return False if this home is not logged in, or the work ends."""
+    def _wait_for_news(self, closing: Event) -> bool:
+        """Ask the server once for news, for up to `LISTEN_S` seconds, and wake the exchange if there are some.
+
+        Returns:
+            False = stop asking: this home is not logged in, or is closing.
+        """
         with self._exchanging:
             if closing.is_set() or (member := self._membership()) is None:
                 return False
@@ -560,7 +564,7 @@ class Syncing:
             )  # the number of changes is not known yet, so ask at once and exchange, to miss none
             wait_s = 0.0 if first else LISTEN_S
             news, self._shared = server.wait(known, shared=self._shared, wait_s=wait_s)
-            self._teams().note_heard()
+            self._teams().note_contact()
             if (news or first) and not closing.is_set():
                 self._wake.set()
                 closing.wait(LOOK_S)

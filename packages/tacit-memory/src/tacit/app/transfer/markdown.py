@@ -291,7 +291,7 @@ class MarkdownImport:
             self._tell("edit", entry, memory=stored)
 
     def _new(self, entry: EditedEntry) -> None:
-        scope = self.owners.scope_of(Scope.parse(entry.scope)) if entry.scope else None
+        scope = self.owners.scope_here(Scope.parse(entry.scope)) if entry.scope else None
         if self._same(entry, scope):
             self._tell("unchanged", entry)
             return

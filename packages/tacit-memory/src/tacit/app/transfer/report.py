@@ -41,8 +41,8 @@ class Owners:
         """Remember a project as a trusted file describes it; `register` stores it when a memory of it is imported."""
         self._told[project.id] = project
 
-    def scope_of(self, scope: Scope) -> Scope:
-        """Return the scope in this home for `scope` in the file."""
+    def scope_here(self, scope: Scope) -> Scope:
+        """Return the scope under which a memory of `scope` in the file is stored: where a project was named for the import, that project's."""
         own = scope.project_id
         if self._onto is None or own is None:
             return scope
