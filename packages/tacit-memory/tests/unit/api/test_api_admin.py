@@ -388,7 +388,7 @@ def test_the_seeds_flow_over_http(client, engine):
     )
     assert own["agent"]["overridden"] == ["recall.budgets.prompt", "recall.max_items"]
     assert (most("plan"), most("build"), flags()) == (2, 6, {"plan": True})
-    assert engine._settings_at("", "plan").recall.budgets.prompt == 90
+    assert engine.settings_at("", "plan").recall.budgets.prompt == 90
     ask(client, "PATCH", "/v1/agents/plan", json={"reset_memory_injection_override": True})
     assert (most("plan"), flags()) == (6, {})
     for reverted in (True, False):
