@@ -24,6 +24,7 @@ from tacit.verbs.answers import Problem
 
 REF = "#/components/schemas/{model}"
 AGENT_GROUP = "Agents of your own"
+OWN_TEXT = ("text/event-stream", "text/plain")
 
 
 class _Generator(GenerateJsonSchema):
@@ -129,10 +130,12 @@ def _operation(
             "content": {"application/json": {"schema": dict(request_schema)}},
         }
     if endpoint.matched:
-        operation["parameters"].append(_header("If-Match", "`etag` of what is to be changed; else 412"))
+        operation["parameters"].append(
+            _header("If-Match", "`etag` of what is to be changed; else 412", required=False)
+        )
     if endpoint.once:
         about = "a text of your own: the same request sent again with it is done once; kept for a day"
-        operation["parameters"].append(_header("Idempotency-Key", about))
+        operation["parameters"].append(_header("Idempotency-Key", about, required=False))
     for status in endpoint.statuses:
         operation["responses"][str(status)] = _response(endpoint, answer)
     _add_example(operation, _resolved(request_schema, components))
@@ -216,19 +219,19 @@ def _agent_operation(
     }
 
 
-def _header(name: str, about: str) -> dict[str, Any]:
+def _header(name: str, about: str, required: bool) -> dict[str, Any]:
     schema = {
         "type": "string",
         "minLength": 1,
         "maxLength": 200,
         "pattern": r"^[\x20-\x7e]*[\x21-\x7e][\x20-\x7e]*$",
     }
-    return {"name": name, "in": "header", "required": False, "description": about, "schema": schema}
+    return {"name": name, "in": "header", "required": required, "description": about, "schema": schema}
 
 
 def _response(endpoint: Endpoint, answer: Mapping[str, Any] | None) -> dict[str, Any]:
     response: dict[str, Any] = {"description": "done"}
-    if endpoint.media_type != "application/json":
+    if endpoint.media_type in OWN_TEXT:
         response["content"] = {endpoint.media_type: {"schema": {"type": "string"}}}
     elif answer is not None:
         response["content"] = {endpoint.media_type: {"schema": dict(answer)}}

@@ -6,7 +6,8 @@ import pytest
 
 from tacit.api.endpoints import ENDPOINTS
 from tacit.errors import InvalidInput
-from tacit.verbs.requests import Page, part_of, to_cursor
+from tacit.verbs.cursors import part_of, to_cursor
+from tacit.verbs.requests import Page
 
 BOUNDED = {"list_kinds", "list_jobs", "list_backups", "list_teams"}
 """Lists that settings, retention or membership keep short."""

@@ -1,23 +1,36 @@
 """The write side, loaded when it is first needed: no first answer needs it, and it is half of the program.
 
-In: an open store. Out: the one `Writing`, made once whoever asks first. Loads nothing itself.
+In: what it is made of. Out: the one `Writing`, made once whoever asks first. Loads nothing itself.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from threading import Lock
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tacit.app.maintenance.writing import Writing
-    from tacit.app.values import OpenStore
+    from tacit.app.projects import ProjectRegistry
+    from tacit.app.sessions import LiveSessions
+    from tacit.app.values import Parts
 
 
 class LazyWriting:
-    """Holds the write side of one open store; call it to get that, which loads it the first time. Safe to use from several threads."""
+    """Holds the write side; call it to get that, which loads it the first time. Safe to use from several threads."""
 
-    def __init__(self, opened: OpenStore) -> None:
-        self._opened = opened
+    def __init__(
+        self,
+        *,
+        parts: Parts,
+        projects: ProjectRegistry,
+        sessions: LiveSessions,
+        settle: Callable[[], None],
+        changed: Callable[[], None],
+    ) -> None:
+        """Keep what the write side is made of; see `WritingParts`."""
+        self._parts, self._projects, self._sessions = parts, projects, sessions
+        self._settle, self._changed = settle, changed
         self._made: Writing | None = None
         self._lock = Lock()
 
@@ -37,9 +50,16 @@ class LazyWriting:
             self._made.close()
 
     def _make(self) -> Writing:
-        from tacit.app.maintenance.writing import Writing  # noqa: PLC0415 - see the module docstring
+        from tacit.app.maintenance.writing import Writing, WritingParts  # noqa: PLC0415 - see the module docstring
 
         with self._lock:
             if self._made is None:
-                self._made = Writing(self._opened)
+                made_of = WritingParts(
+                    parts=self._parts,
+                    projects=self._projects,
+                    sessions=self._sessions,
+                    settle=self._settle,
+                    changed=self._changed,
+                )
+                self._made = Writing(made_of)
             return self._made
