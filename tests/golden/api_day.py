@@ -278,8 +278,6 @@ def _looks_after(day: Recorder, folder: Path, shop: Path) -> None:
     day.ask("change_agent", {"name": "reviewer"}, memory_injection={"level": "quiet"})
     day.ask("list_agents")
     day.ask("get_status")
-    metrics = day.ask("get_metrics")
-    day.examples["get_metrics"]["answer"] = "\n".join(metrics.splitlines()[:MOST_LINES])
     document = day.ask("get_openapi")
     day.examples["get_openapi"]["answer"] = {"openapi": document["openapi"], "info": document["info"]}
     day.ask("get_stats", bucket="day")

@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 import tacit.api
 from e2e.drivers.site import Site
 from golden.api_day import BEGAN_MS, DAY_MS, ENDPOINT_OF, HOUR_MS, made_up, record
-from tacit.api.encoding import to_bytes
+from tacit.api.answering import to_bytes
 from tacit.api.openapi import openapi_document
 
 KEPT = Path(tacit.api.__file__).parent / "examples.json"

@@ -12,8 +12,7 @@ import pytest
 from presets.acceptance import acceptance
 from presets.driving import Failing, workplace
 from samples import DAY_MS, NOW_MS, candidate, query
-from tacit.app.queries.injection import InjectionFailed, InjectionResult
-from tacit.app.wiring import open_injection
+from tacit.app.queries.injection import Injection, InjectionFailed, InjectionResult
 from tacit.errors import StoreError
 from tacit.model.memory import Entity
 from tacit.model.pack import DivergenceAlert, PackItem, Surface
@@ -60,7 +59,7 @@ def lab(open_workplace):
 def ask(lab, words=AUTH, session="s1", **given):
     """One call of the library, a second later."""
     lab.clock.advance(1000)
-    injection = given.pop("injection", None) or open_injection(lab.engine)
+    injection = given.pop("injection", None) or Injection(lab.engine)
     answer = injection.inject_context(words, session, cwd=str(lab.place), **given)
     lab.engine.flush()
     return answer
@@ -539,7 +538,7 @@ def test_hints_keep_to_fifty_tokens(lab):
 @acceptance("multispace", "REQ-P5-05")
 def test_setters_change_budgets_and_recency(lab):
     know_auth(lab, 12)
-    injection = open_injection(lab.engine)
+    injection = Injection(lab.engine)
     full = ask(lab, injection=injection)
     injection.set_token_budget(Categories(divergence=0, cluster=150, single=0, session=0, badges=0))
     small = ask(lab, session="s2", injection=injection)

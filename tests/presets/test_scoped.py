@@ -9,6 +9,7 @@ import pytest
 from presets.acceptance import acceptance
 from presets.driving import speaks, workplace
 from samples import DAY_MS, NOW_MS, PROJECT, candidate, memory, query
+from tacit.app.values import Caller
 from tacit.errors import InvalidScope, UnknownKind
 from tacit.mcp.server import listed_tools
 from tacit.model.pack import Surface
@@ -404,8 +405,8 @@ def test_languages_come_from_tracked_files_alone(lab):
 # --- answers on demand ---------------------------------------------------------------------------------------------
 
 
-def ask(lab, words="", **given):
-    answer = lab.engine.agents.queries.memory_context(str(lab.place), query=words, **given)
+def ask(lab, words="", *, session=None, **given):
+    answer = lab.engine.agents.queries.answer(Caller(cwd=str(lab.place), session=session), words, **given)
     lab.engine.flush()
     return answer
 

@@ -13,8 +13,9 @@ import pytest
 
 from memory_logs import InMemoryLogs
 from tacit.app.admin.purging import Purger
+from tacit.app.sharing.shared_teams import SharedTeams
 from tacit.app.sharing.syncing import Syncing
-from tacit.app.values import Parts
+from tacit.app.values import OpenStore
 from tacit.backends.sqlite import SqliteStore
 from tacit.cli.status import SOON_MS, sign_in_advice
 from tacit.errors import InvalidInput, NotLoggedIn, StoreError, SyncError
@@ -93,8 +94,13 @@ def syncing(tmp_path: Path, server: Server):
     clock = FakeClock(now_ms=NOW)
     home = SimpleNamespace(root=tmp_path, database=tmp_path / "memory.db")
     parts = SimpleNamespace(home=home, store=SqliteStore.temporary(clock=clock), clock=clock)
+    opened = SimpleNamespace(parts=parts, changed=lambda: None)
+    teams = SimpleNamespace(take_over=lambda _: 0, note_contact=lambda: None, leave_all=lambda: 0)
     made = Syncing(
-        cast(Parts, parts), purger=cast(Purger, None), changed=lambda: None, connect=server.connect
+        cast(OpenStore, opened),
+        purger=cast(Purger, None),
+        teams=lambda: cast(SharedTeams, teams),
+        connect=server.connect,
     )
     yield made
     made.close()

@@ -247,7 +247,7 @@ def _session(engine, clock, roots, chance, name, *, least=2) -> None:
             tell("tool_failed", **call, error=error) if error else tell("tool_end", **call, output="ok")
     injected = [(t, i) for t in engine.why(session=f"plain/{session}", limit=20) for i in t.injected]
     for trace, memory_id in chance.sample(injected, k=min(2, len(injected))):
-        engine.admin.say(trace.id, [memory_id], useful=chance.random() < 0.8)
+        engine.admin.judge_recall(trace.id, [memory_id], useful=chance.random() < 0.8)
     if name != "now":
         tell("end", reason="exit")
 

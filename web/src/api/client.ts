@@ -5,7 +5,7 @@ import type { paths } from "./schema";
 
 const KEY = "tacit.page-key";
 
-interface Problem {
+export interface Problem {
   code: string;
   title: string;
   status: number;

@@ -203,7 +203,7 @@ export interface ChangeFilter {
   until_ms?: number;
 }
 
-const CHANGE_ROWS = 60;
+export const CHANGE_ROWS = 60;
 
 export const useChangeLog = (filter: ChangeFilter) =>
   useInfiniteQuery({

@@ -291,7 +291,7 @@ export interface paths {
         };
         /**
          * List recalls in one line each, newest first: the injected memories, or the reason for silence.
-         * @description Filters are combined. With `text` only recalls are listed whose query has these words. With `whole` the answer also has their traces: the query, the candidates with their scores, what each stage dropped and why, and the result; and what was learned from their prompts.
+         * @description Filters are combined. With `text` only recalls are listed whose query has these words. With `whole` the answer also has their traces: the query, the candidates with their scores, what each stage dropped and why, and the result.
          */
         get: operations["list_traces"];
         put?: never;
@@ -331,7 +331,7 @@ export interface paths {
         };
         /**
          * Get one recall with every stage's keeps and drops, and its verdicts.
-         * @description It explains one recall: the query, the candidates with their scores, what each stage dropped and why, the block, what was learned from its prompt, and what the user said of it. With `threshold`, `replayed` says how the decision would differ: nothing is searched again, the stored scores are compared with it.
+         * @description It explains one recall: the query, the candidates with their scores, what each stage dropped and why, the block, and what the user said of it. With `threshold`, `replayed` says how the decision would differ: nothing is searched again, the stored scores are compared with it.
          */
         get: operations["get_trace"];
         put?: never;
@@ -1004,26 +1004,6 @@ export interface paths {
          * @description `use` has the share of injected memories that sessions used, and as `baseline` the same share of memories that were not injected. `series` has injections and silences, latency, tokens by kind, verdicts and used memories, summed by hour or day (UTC). `holdout` compares repeated failures, turns and tokens of sessions with memory and of the share that `recall.holdout` left without it, to see what memory is worth.
          */
         get: operations["get_stats"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/metrics": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Get numbers for Prometheus, in its text format 0.0.4.
-         * @description Counters of the process begin with `tacit_`, sizes of the store with `tacit_store_`.
-         */
-        get: operations["get_metrics"];
         put?: never;
         post?: never;
         delete?: never;
@@ -4504,14 +4484,12 @@ export interface components {
         };
         /**
          * OneTrace
-         * @description A recall with the verdicts on it, and what was learned from its prompt. `replayed` repeats the decision at the threshold of the request; null if it names none.
+         * @description A recall with the verdicts on it. `replayed` repeats the decision at the threshold of the request; null if it names none.
          */
         OneTrace: {
             trace: components["schemas"]["TraceView"];
             /** Verdicts */
             verdicts: components["schemas"]["Verdict"][];
-            /** Learned */
-            learned: components["schemas"]["TaughtMemory"][];
             /** @default null */
             replayed: components["schemas"]["Replayed"] | null;
         };
@@ -7506,25 +7484,6 @@ export interface components {
             exchanged: components["schemas"]["Exchanged"];
         };
         /**
-         * TaughtMemory
-         * @description A memory that holds a statement of a prompt: the recall of that prompt, and the memory as it is now.
-         */
-        TaughtMemory: {
-            /** Trace Id */
-            trace_id: string;
-            /** Memory Id */
-            memory_id: string;
-            /** Kind */
-            kind: string;
-            /** Content */
-            content: string;
-            /**
-             * Status
-             * @enum {string}
-             */
-            status: "active" | "quarantined" | "superseded" | "retired";
-        };
-        /**
          * TeamMembership
          * @description A team as one of its members sees it.
          *
@@ -8015,16 +7974,13 @@ export interface components {
          * TracePage
          * @description A page of recalls, newest first: in one line each, and whole if the request says so.
          *
-         *     `learned` = what was learned from the prompts of the whole ones. `replayed` repeats the decisions at the threshold of the
-         *     request; empty if it names none.
+         *     `replayed` repeats the decisions at the threshold of the request; empty if it names none.
          */
         TracePage: {
             /** Recalls */
             recalls: components["schemas"]["RecallRow"][];
             /** Traces */
             traces: components["schemas"]["TraceView"][];
-            /** Learned */
-            learned: components["schemas"]["TaughtMemory"][];
             /** Replayed */
             replayed: components["schemas"]["Replayed"][];
             /**
@@ -11982,7 +11938,6 @@ export interface operations {
                      * @example {
                      *       "recalls": [],
                      *       "traces": [],
-                     *       "learned": [],
                      *       "replayed": [],
                      *       "next_cursor": null
                      *     }
@@ -12281,7 +12236,6 @@ export interface operations {
                      *         "summary": "1 memory"
                      *       },
                      *       "verdicts": [],
-                     *       "learned": [],
                      *       "replayed": null
                      *     }
                      */
@@ -16345,37 +16299,6 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["Stats"];
-                };
-            };
-            401: components["responses"]["Status401"];
-            403: components["responses"]["Status403"];
-            421: components["responses"]["Status421"];
-            422: components["responses"]["Status422"];
-            500: components["responses"]["Status500"];
-            503: components["responses"]["Status503"];
-        };
-    };
-    get_metrics: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example # HELP tacit_requests_total Requests answered by this process.
-                     *     # TYPE tacit_requests_total counter
-                     *     tacit_requests_total 0
-                     */
-                    "text/plain": string;
                 };
             };
             401: components["responses"]["Status401"];

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tacit.app.engine import Engine
     from tacit.app.queries.injection import Injection, InjectionFailed, InjectionResult
-    from tacit.app.wiring import open_engine, open_injection
+    from tacit.app.wiring import open_engine
     from tacit.errors import TacitError
     from tacit.library.session import Prepared, Session
     from tacit.library.tacit import Tacit
@@ -45,7 +45,6 @@ __all__ = [
     "__version__",
     "is_block",
     "open_engine",
-    "open_injection",
     "prune_blocks",
     "without_blocks",
 ]
@@ -66,7 +65,6 @@ _WHERE = {
     "Stored": "tacit.library.values",
     "Tacit": "tacit.library.tacit",
     "open_engine": "tacit.app.wiring",
-    "open_injection": "tacit.app.wiring",
     "TacitError": "tacit.errors",
     "is_block": "tacit.session.ledger",
     "prune_blocks": "tacit.session.ledger",

@@ -84,11 +84,12 @@ def test_a_space_is_a_section_a_line_in_the_registry_and_a_name_of_the_settings(
 from contextlib import closing
 from tacit.app.wiring import open_engine
 from tacit.model.pack import Surface
+from tacit.recall.spaces import SPACES
 recall = {"spaces": ["lexical", "weekday"], "thresholds": {"prompt": 0.0}}
 with closing(open_engine(overrides={"recall": recall})) as engine:
     engine.remember("The build runs on ninja.", cwd="")
     (candidate,) = engine.recall("what does the build run on", surface=Surface.PROMPT).trace.candidates
-    print(dict(candidate.scores)["weekday"], [space.name for space in engine.admin.spaces()])
+    print(dict(candidate.scores)["weekday"], [space.name for space in SPACES.values()])
 """,
         tmp_path / "home",
     )

@@ -1,3 +1,4 @@
+import "./traces.css";
 import "../../trace/trace.css";
 import { Button, SegmentedControl, Select, TextInput } from "@mantine/core";
 import { IconSearch } from "@tabler/icons-react";

@@ -1,10 +1,18 @@
-"""What handlers are given and what they answer. In: nothing. Out: types. The engine itself is the service: no second contract."""
+"""What handlers are given and what they answer, and answers as JSON. The engine itself is the service: no second contract.
+
+In: the models of `tacit.verbs.answers`, and values of the program. Out: plain values, and bytes that any reader accepts (ASCII, so that
+a lone surrogate in an old memory breaks nobody). The shapes decide the form; nothing is worded here.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from pydantic import TypeAdapter
 
 from tacit.app.values import PROGRAM, Caller
 from tacit.errors import DaemonUnavailable
@@ -16,15 +24,7 @@ if TYPE_CHECKING:
 else:
     Service = Any
 
-__all__ = ["Answer", "Parameters", "Service"]
-
-
-def _no_counters() -> Mapping[str, float]:
-    return {}
-
-
-def _waits() -> bool:
-    return True
+__all__ = ["Answer", "Parameters", "Service", "encode", "to_bytes"]
 
 
 def _no_document() -> Mapping[str, Any]:
@@ -56,12 +56,12 @@ class Parameters:
 
     values: Mapping[str, str] = field(default_factory=dict[str, str])
     caller: Caller = PROGRAM
-    counters: Callable[[], Mapping[str, float]] = _no_counters
+    counters: Callable[[], Mapping[str, float]] = dict
     installed: Callable[[], Mapping[str, HostStatus]] | None = None
     recalls: Callable[[Service, Speaker], AsyncIterator[bytes]] = _no_recalls
     reopened: Callable[[Callable[[], Any]], Any] = _no_reopening
     document: Callable[[], Mapping[str, Any]] = _no_document
-    waits: Callable[[], bool] = _waits
+    waits: Callable[[], bool] = lambda: True
 
     @property
     def speaker(self) -> Speaker:
@@ -80,15 +80,28 @@ class Answer(Generic[BodyT]):
     """The answer of a handler. The type of `body`, as the handler's signature names it, is the shape in the OpenAPI document.
 
     Attributes:
-        body: a model of `tacit.verbs.answers` or a value of the program; None = no content, or the content is in `text` or `events`.
+        body: a model of `tacit.verbs.answers` or a value of the program; None = no content, or the content is in `events`.
         status: HTTP status; 0 = the first that the endpoint names.
         etag: the version of what is answered, for `If-Match`; "" = it has none.
-        text, events, media_type: an answer that is not JSON; `events` are sent as they arrive.
+        events: an answer of server-sent events, which are sent as they arrive.
     """
 
     body: BodyT
     status: int = 0
     etag: str = ""
-    text: str | None = None
     events: AsyncIterator[bytes] | None = None
-    media_type: str = "application/json"
+
+
+def to_bytes(value: object) -> bytes:
+    """Return plain values as JSON text."""
+    return json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode("ascii")
+
+
+def encode(value: object, shape: Any = None) -> Any:
+    """Return `value` as plain JSON values, in the form of the type `shape`; None = its own type."""
+    return _adapter(type(value) if shape is None else shape).dump_python(value, mode="json")
+
+
+@cache
+def _adapter(shape: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(shape)

@@ -13,8 +13,7 @@ from typing import Any, cast
 from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json, to_json
 
-from tacit.api.answering import Answer, Parameters, Service
-from tacit.api.encoding import encode
+from tacit.api.answering import Answer, Parameters, Service, encode
 from tacit.api.endpoints import ENDPOINTS, Endpoint
 from tacit.app.engine import Engine
 from tacit.app.values import PROGRAM

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cache
 from importlib import import_module
 from inspect import cleandoc
@@ -52,14 +52,13 @@ def _hints(handler: Handler) -> dict[str, Any]:
     return get_type_hints(handler, include_extras=True)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Endpoint:
     """One method of one path of the API, with the handler that answers it.
 
     Attributes:
         method: HTTP method.
         path: below the root, with parameters in braces.
-        reads: where the request's values are: the JSON body or the query string.
         target: module and name of the handler; the module is loaded when it is first asked for, as a program asks few of all.
         group: its heading in the reference.
         statuses: HTTP statuses of a success.
@@ -72,15 +71,20 @@ class Endpoint:
 
     method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
     path: str
-    reads: Literal["body", "query"]
     target: str
-    group: str
+    _: KW_ONLY
+    group: str = ""
     statuses: tuple[int, ...] = (200,)
     matched: Literal["", "memory", "settings"] = ""
     once: bool = False
     media_type: str = "application/json"
     ahead: bool = False
     max_bytes: int = MAX_BODY_BYTES
+
+    @property
+    def reads(self) -> Literal["body", "query"]:
+        """Where the values of the request are: in the JSON body, or in the query string."""
+        return "query" if self.method in ("GET", "DELETE") else "body"
 
     @property
     def handler(self) -> Handler:
@@ -187,169 +191,109 @@ _MEMORY = "/v1/memories/{id}"
 _SESSION = "/v1/sessions/{host}/{session_id}"
 
 
-def _group(name: str, *endpoints: Callable[[str], Endpoint]) -> tuple[Endpoint, ...]:
-    return tuple(make(name) for make in endpoints)
-
-
-def _get(
-    path: str,
-    target: str,
-    *,
-    media_type: str = "application/json",
-) -> Callable[[str], Endpoint]:
-    return lambda group: Endpoint(
-        method="GET",
-        path=path,
-        reads="query",
-        target=target,
-        group=group,
-        media_type=media_type,
-    )
-
-
-def _send(
-    method: Literal["POST", "PUT", "PATCH"],
-    path: str,
-    target: str,
-    *,
-    statuses: tuple[int, ...] = (200,),
-    matched: Literal["", "memory", "settings"] = "",
-    once: bool = False,
-    ahead: bool = False,
-    max_bytes: int = MAX_BODY_BYTES,
-) -> Callable[[str], Endpoint]:
-    return lambda group: Endpoint(
-        method=method,
-        path=path,
-        reads="body",
-        target=target,
-        group=group,
-        statuses=statuses,
-        matched=matched,
-        once=once,
-        ahead=ahead,
-        max_bytes=max_bytes,
-    )
-
-
-def _delete(
-    path: str,
-    target: str,
-    *,
-    matched: Literal["", "memory", "settings"] = "",
-    statuses: tuple[int, ...] = (200,),
-) -> Callable[[str], Endpoint]:
-    return lambda group: Endpoint(
-        method="DELETE",
-        path=path,
-        reads="query",
-        target=target,
-        group=group,
-        statuses=statuses,
-        matched=matched,
-    )
+def _group(name: str, *endpoints: Endpoint) -> tuple[Endpoint, ...]:
+    return tuple(replace(endpoint, group=name) for endpoint in endpoints)
 
 
 ENDPOINTS: tuple[Endpoint, ...] = (
     *_group(
         "Memories",
-        _send("POST", "/v1/memories", "verbs.remember.remember", statuses=(201, 200), once=True),
-        _get("/v1/memories", "verbs.listing.list_memories"),
-        _get(_MEMORY, "verbs.show.get_memory"),
-        _send("PATCH", _MEMORY, "verbs.edit.edit_memory", matched="memory", once=True),
-        _delete(_MEMORY, "verbs.forget.forget_memory", matched="memory"),
-        _send("POST", "/v1/feedback", "verbs.feedback.rate_memory"),
-        _get("/v1/exposures", "verbs.show.list_exposures"),
-        _get("/v1/changes", "verbs.undo.list_changes"),
-        _send("POST", "/v1/undo", "verbs.undo.undo_change"),
-        _send("POST", "/v1/purge", "verbs.upkeep.purge_memories"),
-        _get("/v1/review", "verbs.review.list_review"),
-        _send("POST", "/v1/review", "verbs.review.decide_reviews"),
-        _get("/v1/kinds", "verbs.listing.list_kinds"),
+        Endpoint("POST", "/v1/memories", "verbs.remember.remember", statuses=(201, 200), once=True),
+        Endpoint("GET", "/v1/memories", "verbs.listing.list_memories"),
+        Endpoint("GET", _MEMORY, "verbs.show.get_memory"),
+        Endpoint("PATCH", _MEMORY, "verbs.edit.edit_memory", matched="memory", once=True),
+        Endpoint("DELETE", _MEMORY, "verbs.forget.forget_memory", matched="memory"),
+        Endpoint("POST", "/v1/feedback", "verbs.feedback.rate_memory"),
+        Endpoint("GET", "/v1/exposures", "verbs.show.list_exposures"),
+        Endpoint("GET", "/v1/changes", "verbs.undo.list_changes"),
+        Endpoint("POST", "/v1/undo", "verbs.undo.undo_change"),
+        Endpoint("POST", "/v1/purge", "verbs.upkeep.purge_memories"),
+        Endpoint("GET", "/v1/review", "verbs.review.list_review"),
+        Endpoint("POST", "/v1/review", "verbs.review.decide_reviews"),
+        Endpoint("GET", "/v1/kinds", "verbs.listing.list_kinds"),
     ),
     *_group(
         "Recall",
-        _send("POST", "/v1/recall", "verbs.recall.recall"),
-        _send("POST", "/v1/fetches", "verbs.fetch.fetch_memories"),
-        _send("POST", "/v1/why-not", "verbs.why_not.why_not"),
-        _send("POST", "/v1/injections", "api.operations.inject", statuses=(200, 408, 500),
+        Endpoint("POST", "/v1/recall", "verbs.recall.recall"),
+        Endpoint("POST", "/v1/fetches", "verbs.fetch.fetch_memories"),
+        Endpoint("POST", "/v1/why-not", "verbs.why_not.why_not"),
+        Endpoint("POST", "/v1/injections", "api.operations.inject", statuses=(200, 408, 500),
               ahead=True),
-        _get("/v1/traces", "verbs.why.list_traces"),
-        _get("/v1/traces/stream", "api.stream.stream_traces", media_type="text/event-stream"),
-        _get("/v1/traces/{id}", "verbs.why.get_trace"),
-        _send("POST", "/v1/tuning", "verbs.upkeep.tune"),
+        Endpoint("GET", "/v1/traces", "verbs.why.list_traces"),
+        Endpoint("GET", "/v1/traces/stream", "api.stream.stream_traces", media_type="text/event-stream"),
+        Endpoint("GET", "/v1/traces/{id}", "verbs.why.get_trace"),
+        Endpoint("POST", "/v1/tuning", "verbs.upkeep.tune"),
     ),
     *_group(
         "Sessions",
-        _get("/v1/sessions", "verbs.sessions.list_sessions"),
-        _get(_SESSION, "verbs.sessions.get_session"),
-        _send("PATCH", _SESSION, "verbs.sessions.mute_session"),
-        _get("/v1/digests", "verbs.sessions.list_digests"),
-        _get("/v1/transcripts", "verbs.learn.list_transcripts"),
-        _send("POST", "/v1/transcripts", "verbs.learn.import_transcripts"),
-        _send("POST", "/v1/write-ups", "verbs.learn.write_up_session"),
+        Endpoint("GET", "/v1/sessions", "verbs.sessions.list_sessions"),
+        Endpoint("GET", _SESSION, "verbs.sessions.get_session"),
+        Endpoint("PATCH", _SESSION, "verbs.sessions.mute_session"),
+        Endpoint("GET", "/v1/digests", "verbs.sessions.list_digests"),
+        Endpoint("GET", "/v1/transcripts", "verbs.learn.list_transcripts"),
+        Endpoint("POST", "/v1/transcripts", "verbs.learn.import_transcripts"),
+        Endpoint("POST", "/v1/write-ups", "verbs.learn.write_up_session"),
     ),
     *_group(
         "Projects",
-        _get("/v1/projects", "verbs.projects.list_projects"),
-        _send("PUT", "/v1/projects", "verbs.projects.put_folder_project"),
-        _send("POST", "/v1/projects", "verbs.projects.import_project_rules"),
-        _get("/v1/repository", "verbs.repository_team.get_repository_team"),
-        _send("PUT", "/v1/repository", "verbs.repository_team.put_repository_team"),
+        Endpoint("GET", "/v1/projects", "verbs.projects.list_projects"),
+        Endpoint("PUT", "/v1/projects", "verbs.projects.put_folder_project"),
+        Endpoint("POST", "/v1/projects", "verbs.projects.import_project_rules"),
+        Endpoint("GET", "/v1/repository", "verbs.teams.get_repository_team"),
+        Endpoint("PUT", "/v1/repository", "verbs.teams.put_repository_team"),
     ),
     *_group(
         "Teams",
-        _send("PUT", "/v1/shares", "verbs.share.share_memory"),
-        _get("/v1/teams", "verbs.teams.list_teams"),
-        _send("POST", "/v1/teams", "verbs.teams.add_team"),
-        _send("PATCH", "/v1/teams", "verbs.teams.change_team"),
-        _get("/v1/teams/members", "verbs.teams.list_members"),
-        _send("PUT", "/v1/teams/members", "verbs.teams.put_member"),
-        _get("/v1/teams/requests", "verbs.teams.list_share_requests"),
-        _send("PATCH", "/v1/teams/requests", "verbs.teams.decide_share_request"),
-        _get("/v1/teams/audit", "verbs.teams.list_audit"),
+        Endpoint("PUT", "/v1/shares", "verbs.share.share_memory"),
+        Endpoint("GET", "/v1/teams", "verbs.teams.list_teams"),
+        Endpoint("POST", "/v1/teams", "verbs.teams.add_team"),
+        Endpoint("PATCH", "/v1/teams", "verbs.teams.change_team"),
+        Endpoint("GET", "/v1/teams/members", "verbs.teams.list_members"),
+        Endpoint("PUT", "/v1/teams/members", "verbs.teams.put_member"),
+        Endpoint("GET", "/v1/teams/requests", "verbs.teams.list_share_requests"),
+        Endpoint("PATCH", "/v1/teams/requests", "verbs.teams.decide_share_request"),
+        Endpoint("GET", "/v1/teams/audit", "verbs.teams.list_audit"),
     ),
     *_group(
         "Devices",
-        _get("/v1/sync", "verbs.sync.get_sync"),
-        _send("POST", "/v1/sync", "verbs.sync.sync"),
-        _send("PUT", "/v1/sync", "verbs.sync.log_in"),
-        _delete("/v1/sync", "verbs.sync.log_out"),
-        _send("POST", "/v1/sync/sign-in", "verbs.sync.sign_in"),
-        _send("POST", "/v1/sync/devices", "verbs.sync.change_devices"),
+        Endpoint("GET", "/v1/sync", "verbs.sync.get_sync"),
+        Endpoint("POST", "/v1/sync", "verbs.sync.sync"),
+        Endpoint("PUT", "/v1/sync", "verbs.sync.log_in"),
+        Endpoint("DELETE", "/v1/sync", "verbs.sync.log_out"),
+        Endpoint("POST", "/v1/sync/sign-in", "verbs.sync.sign_in"),
+        Endpoint("POST", "/v1/sync/devices", "verbs.sync.change_devices"),
     ),
     *_group(
         "Items",
-        _send("PUT", "/v1/items", "verbs.items.put_item"),
-        _delete("/v1/items", "verbs.items.delete_item", statuses=(204,)),
-        _send("POST", "/v1/items/search", "verbs.items.search_items"),
+        Endpoint("PUT", "/v1/items", "verbs.items.put_item"),
+        Endpoint("DELETE", "/v1/items", "verbs.items.delete_item", statuses=(204,)),
+        Endpoint("POST", "/v1/items/search", "verbs.items.search_items"),
     ),
     *_group(
         "Settings",
-        _get("/v1/settings", "verbs.settings.get_settings"),
-        _send("PATCH", "/v1/settings", "verbs.settings.change_settings", matched="settings"),
-        _send("POST", "/v1/model-tests", "verbs.settings.try_model"),
-        _get("/v1/agents", "verbs.settings.list_agents"),
-        _send("PATCH", "/v1/agents/{name}", "verbs.settings.change_agent",
+        Endpoint("GET", "/v1/settings", "verbs.settings.get_settings"),
+        Endpoint("PATCH", "/v1/settings", "verbs.settings.change_settings", matched="settings"),
+        Endpoint("POST", "/v1/model-tests", "verbs.settings.try_model"),
+        Endpoint("GET", "/v1/agents", "verbs.settings.list_agents"),
+        Endpoint("PATCH", "/v1/agents/{name}", "verbs.settings.change_agent",
               matched="settings"),
     ),
     *_group(
         "Store",
-        _send("POST", "/v1/export", "verbs.transfer.export_memories"),
-        _send("POST", "/v1/import", "verbs.transfer.import_memories",
+        Endpoint("POST", "/v1/export", "verbs.transfer.export_memories"),
+        Endpoint("POST", "/v1/import", "verbs.transfer.import_memories",
               max_bytes=MAX_IMPORT_BYTES),
-        _send("POST", "/v1/backups", "verbs.transfer.create_backup", statuses=(201,)),
-        _get("/v1/backups", "verbs.transfer.list_backups"),
-        _send("POST", "/v1/restore", "api.operations.restore_backup"),
-        _send("POST", "/v1/rescan", "verbs.upkeep.rescan"),
-        _send("POST", "/v1/jobs", "verbs.upkeep.begin_job", statuses=(202,)),
-        _get("/v1/jobs", "verbs.upkeep.list_jobs"),
+        Endpoint("POST", "/v1/backups", "verbs.transfer.create_backup", statuses=(201,)),
+        Endpoint("GET", "/v1/backups", "verbs.transfer.list_backups"),
+        Endpoint("POST", "/v1/restore", "api.operations.restore_backup"),
+        Endpoint("POST", "/v1/rescan", "verbs.upkeep.rescan"),
+        Endpoint("POST", "/v1/jobs", "verbs.upkeep.begin_job", statuses=(202,)),
+        Endpoint("GET", "/v1/jobs", "verbs.upkeep.list_jobs"),
     ),
     *_group(
         "System",
-        _get("/v1/status", "api.documents.get_status"),
-        _get("/v1/stats", "verbs.upkeep.get_stats"),
-        _get("/v1/metrics", "api.documents.get_metrics", media_type="text/plain"),
-        _get("/v1/openapi.json", "api.documents.get_openapi"),
+        Endpoint("GET", "/v1/status", "api.documents.get_status"),
+        Endpoint("GET", "/v1/stats", "verbs.upkeep.get_stats"),
+        Endpoint("GET", "/v1/openapi.json", "api.documents.get_openapi"),
     ),
 )  # fmt: skip

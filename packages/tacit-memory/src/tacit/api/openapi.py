@@ -24,7 +24,6 @@ from tacit.verbs.answers import Problem
 
 REF = "#/components/schemas/{model}"
 AGENT_GROUP = "Agents of your own"
-OWN_TEXT = ("text/event-stream", "text/plain")
 
 
 class _Generator(GenerateJsonSchema):
@@ -130,12 +129,10 @@ def _operation(
             "content": {"application/json": {"schema": dict(request_schema)}},
         }
     if endpoint.matched:
-        operation["parameters"].append(
-            _header("If-Match", "`etag` of what is to be changed; else 412", required=False)
-        )
+        operation["parameters"].append(_header("If-Match", "`etag` of what is to be changed; else 412"))
     if endpoint.once:
         about = "a text of your own: the same request sent again with it is done once; kept for a day"
-        operation["parameters"].append(_header("Idempotency-Key", about, required=False))
+        operation["parameters"].append(_header("Idempotency-Key", about))
     for status in endpoint.statuses:
         operation["responses"][str(status)] = _response(endpoint, answer)
     _add_example(operation, _resolved(request_schema, components))
@@ -219,19 +216,19 @@ def _agent_operation(
     }
 
 
-def _header(name: str, about: str, required: bool) -> dict[str, Any]:
+def _header(name: str, about: str) -> dict[str, Any]:
     schema = {
         "type": "string",
         "minLength": 1,
         "maxLength": 200,
         "pattern": r"^[\x20-\x7e]*[\x21-\x7e][\x20-\x7e]*$",
     }
-    return {"name": name, "in": "header", "required": required, "description": about, "schema": schema}
+    return {"name": name, "in": "header", "required": False, "description": about, "schema": schema}
 
 
 def _response(endpoint: Endpoint, answer: Mapping[str, Any] | None) -> dict[str, Any]:
     response: dict[str, Any] = {"description": "done"}
-    if endpoint.media_type in OWN_TEXT:
+    if endpoint.media_type != "application/json":
         response["content"] = {endpoint.media_type: {"schema": {"type": "string"}}}
     elif answer is not None:
         response["content"] = {endpoint.media_type: {"schema": dict(answer)}}

@@ -17,8 +17,6 @@ from tacit.presets.multispace.settings import Categories, RecencyWeights
 from tacit.verbs import answers as shapes
 from tacit.verbs.requests import MAX_CONTENT_CHARS, Folder, Place, Request
 
-HOST = "library"
-
 
 class Inject(Request):
     """A request for the text to put before a prompt of a conversation that a program keeps."""
@@ -44,7 +42,7 @@ def inject(engine: Service, at: Parameters, request: Inject) -> Answer[shapes.In
     empty. Alerts and counts are there where the preset has them. A failure has a result that can be used all
     the same: status 408 after a timeout, 500 otherwise.
     """
-    asking = Injection(engine, host=HOST)
+    asking = Injection(engine)
     if request.categories is not None:
         asking.set_token_budget(request.categories)
     if request.recency is not None:

@@ -20,10 +20,9 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 
-from tacit.api.answering import Answer, Parameters, Service
+from tacit.api.answering import Answer, Parameters, Service, to_bytes
 from tacit.api.asking import answer_of, checked_body, checked_values, encoded, refuse_path_fields
 from tacit.api.conditions import IdempotencyCache, matching
-from tacit.api.encoding import to_bytes
 from tacit.api.endpoints import ENDPOINTS, Endpoint
 from tacit.api.openapi import openapi_document
 from tacit.api.problems import RequestRefused, UnknownPath, problem, problem_of
@@ -43,22 +42,14 @@ Run = Callable[[Callable[[], Answer[Any]]], Awaitable[Answer[Any]]]
 _log = logging.getLogger(__name__)
 
 
-def _no_numbers() -> Mapping[str, float]:
-    return {}
-
-
-def _stays() -> bool:
-    return False
-
-
 def build_routes(
     engine: Service,
     *,
     run: Run = run_in_threadpool,
     run_ahead: Run = run_in_threadpool,
-    counters: Callable[[], Mapping[str, float]] = _no_numbers,
+    counters: Callable[[], Mapping[str, float]] = dict,
     installed: Callable[[], Mapping[str, HostStatus]] | None = None,
-    leaving: Callable[[], bool] = _stays,
+    leaving: Callable[[], bool] = lambda: False,
     reopen: Callable[[Callable[[], Any]], Any] | None = None,
 ) -> list[BaseRoute]:
     """Make the routes of the API.
@@ -67,7 +58,7 @@ def build_routes(
         engine: what answers.
         run: runs a blocking function away from the event loop; the daemon may pass its own bounded pool.
         run_ahead: the same for what somebody's turn waits for.
-        counters: numbers of the process, for health and metrics.
+        counters: numbers of the process, for the status.
         installed: the state of each known agent's files; None = they are not looked at.
         leaving: whether the process is about to end or to open another engine: open streams end then.
         reopen: does something while the store is closed, and opens it again; None = that is not possible here.
@@ -153,13 +144,11 @@ def _response(answer: Answer[Any]) -> Response:
     headers = {"ETag": f'"{answer.etag}"'} if answer.etag else {}
     if answer.events is not None:
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-        return StreamingResponse(answer.events, media_type=answer.media_type, headers=headers)
-    if answer.text is not None:
-        return Response(answer.text, status_code=answer.status, headers=headers, media_type=answer.media_type)
+        return StreamingResponse(answer.events, media_type="text/event-stream", headers=headers)
     if answer.body is None:
         return Response(status_code=answer.status)
     return Response(
-        to_bytes(answer.body), status_code=answer.status, headers=headers, media_type=answer.media_type
+        to_bytes(answer.body), status_code=answer.status, headers=headers, media_type="application/json"
     )
 
 

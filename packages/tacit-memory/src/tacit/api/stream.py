@@ -9,8 +9,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Callable
 
-from tacit.api.answering import Answer, Parameters, Service
-from tacit.api.encoding import encode, to_bytes
+from tacit.api.answering import Answer, Parameters, Service, encode, to_bytes
 from tacit.app.admin.recalls import row_of
 from tacit.app.visibility import Visibility
 from tacit.errors import DaemonUnavailable
@@ -31,7 +30,7 @@ def stream_traces(engine: Service, at: Parameters, request: NoBody) -> Answer[No
     The stream is of server-sent events. A client that reads too slowly loses the oldest waiting rows. It ends
     when the daemon stops; connect again then.
     """
-    return Answer(None, events=at.recalls(engine, at.speaker), media_type="text/event-stream")
+    return Answer(None, events=at.recalls(engine, at.speaker))
 
 
 class Streams:

@@ -28,8 +28,8 @@ from tacit.recall.ask_model import NamedMemories, PoolList, PoolLists, make_requ
 from tacit.recall.stage import Judge, JudgeAnswer, Preset
 from tacit.session.answer_priority import run_after_answer
 from tacit.session.transitions import held_out, still_armed
-from tacit.state.counted import Spending
-from tacit.state.registry import ANTICIPATION_SPENDING, JUDGE_SPENDING, PaidModel
+from tacit.state.counted import PAUSE_MS, Spending
+from tacit.state.registry import ANTICIPATION_SPENDING, JUDGE_SPENDING, NamedValue, PaidModel
 
 # What both ways to ask a model for memories share: who may be asked, what it sees, what it costs. In: settings, a session. Out: requests.
 #
@@ -108,6 +108,44 @@ class NamingAccess:
         )
 
 
+class _NamingModel:
+    """One model of the user's own that names memories: its account, and the one thread that asks it. `_paid` is None if the settings name no model."""
+
+    def __init__(
+        self,
+        parts: Parts,
+        access: NamingAccess,
+        *,
+        writer: Writer | None,
+        account: NamedValue[Spending],
+        tokens_per_day: int,
+        pause_ms: int = PAUSE_MS,
+        thread: str,
+    ) -> None:
+        self._parts = parts
+        self._access = access
+        self._paid: PaidModel | None = None
+        if writer is not None:
+            self._paid = PaidModel(
+                writer=writer,
+                account=account,
+                tokens_per_day=tokens_per_day,
+                store=parts.store,
+                clock=parts.clock,
+                pause_ms=pause_ms,
+            )
+        self._jobs = ThreadPoolExecutor(max_workers=1, thread_name_prefix=thread)
+
+    def close(self) -> None:
+        """Cancel the request that runs, wait for its thread and close the model; nothing more is asked."""
+        if self._paid is not None:
+            self._paid.stop()
+            self._paid.writer.cancel()
+        self._jobs.shutdown(wait=True, cancel_futures=True)
+        if self._paid is not None:
+            self._paid.writer.close()
+
+
 def may_ask(state: SessionState, settings: Settings) -> bool:
     """Whether a model may be asked for this session: its answer would be used, and its texts may leave."""
     return not (settings.privacy.incognito or state.incognito) and _uses_answer(
@@ -130,7 +168,8 @@ LOCAL_MS = 300.0
 """Milliseconds of a recall that are kept for the local search; less if `recall.deadline_ms` is shorter."""
 LEAST_MS = 100.0
 """Least milliseconds for the model; if fewer are left, it is not asked."""
-PAUSE_MS = 60_000
+JUDGE_PAUSE_MS = 60_000
+"""Milliseconds in which the judge is not asked after a failure; twice as many after each further one."""
 LATE = "The model answered after the deadline of the prompt."
 
 
@@ -139,24 +178,19 @@ def prompt_ms(settings: RecallSettings) -> int:
     return settings.deadline_ms + (settings.judge.deadline_ms if settings.judge.provider != "off" else 0)
 
 
-class PromptJudge:
+class PromptJudge(_NamingModel):
     """Asks the model of `recall.judge` for one engine. Safe to use from several threads; one request runs at a time."""
 
-    def __init__(self, *, parts: Parts, access: NamingAccess) -> None:
-        self._parts = parts
-        self._access = access
-        self._writer: Writer | None = parts.judging
-        self._paid: PaidModel | None = None
-        if parts.judging is not None:
-            self._paid = PaidModel(
-                writer=parts.judging,
-                account=JUDGE_SPENDING,
-                tokens_per_day=parts.settings.current().recall.judge.tokens_per_day,
-                store=parts.store,
-                clock=parts.clock,
-                pause_ms=PAUSE_MS,
-            )
-        self._jobs = ThreadPoolExecutor(max_workers=1, thread_name_prefix="tacit-judge")
+    def __init__(self, parts: Parts, *, access: NamingAccess) -> None:
+        super().__init__(
+            parts,
+            access,
+            writer=parts.judging,
+            account=JUDGE_SPENDING,
+            tokens_per_day=parts.settings.current().recall.judge.tokens_per_day,
+            pause_ms=JUDGE_PAUSE_MS,
+            thread="tacit-judge",
+        )
         self._busy = Lock()
 
     def of(self, state: SessionState, project: ProjectRecord | None, settings: Settings) -> Judge | None:
@@ -246,15 +280,6 @@ class PromptJudge:
             named={memory.memory_id: memory.probability for memory in named.memories}, note=note
         )
 
-    def close(self) -> None:
-        """Cancel the request that runs, wait for its thread and close the model; nothing more is asked."""
-        if self._paid is not None:
-            self._paid.stop()
-            self._paid.writer.cancel()
-        self._jobs.shutdown(wait=True, cancel_futures=True)
-        if self._paid is not None:
-            self._paid.writer.close()
-
 
 def _let_gate_decide(cause: NoteCause, detail: str = "") -> JudgeAnswer:
     """Return an answer that names no memory, so that the gate decides, with the cause as its note."""
@@ -280,23 +305,19 @@ class _Pause:
     project: ProjectRecord | None
 
 
-class Anticipation:
+class Anticipation(_NamingModel):
     """Asks the model of `recall.anticipate` on a background thread and stores what it names as armed in the session."""
 
-    def __init__(self, *, parts: Parts, access: NamingAccess, sessions: LiveSessions) -> None:
-        self._parts = parts
-        self._access = access
+    def __init__(self, parts: Parts, *, access: NamingAccess, sessions: LiveSessions) -> None:
+        super().__init__(
+            parts,
+            access,
+            writer=parts.anticipating,
+            account=ANTICIPATION_SPENDING,
+            tokens_per_day=parts.settings.current().recall.anticipate.tokens_per_day,
+            thread="tacit-anticipate",
+        )
         self._sessions = sessions
-        self._paid: PaidModel | None = None
-        if parts.anticipating is not None:
-            self._paid = PaidModel(
-                writer=parts.anticipating,
-                account=ANTICIPATION_SPENDING,
-                tokens_per_day=parts.settings.current().recall.anticipate.tokens_per_day,
-                store=parts.store,
-                clock=parts.clock,
-            )
-        self._jobs = ThreadPoolExecutor(max_workers=1, thread_name_prefix="tacit-anticipate")
         self._lock = Lock()
         self._due: dict[SessionKey, _Pause] = {}
         self._running: set[Future[None]] = set()
@@ -401,12 +422,3 @@ class Anticipation:
         with self._lock:
             running = tuple(self._running)
         wait(running, timeout=60)
-
-    def close(self) -> None:
-        """Cancel the request that runs, wait for its thread and close the model; nothing more is asked."""
-        if self._paid is not None:
-            self._paid.stop()
-            self._paid.writer.cancel()
-        self._jobs.shutdown(wait=True, cancel_futures=True)
-        if self._paid is not None:
-            self._paid.writer.close()

@@ -6,11 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from threading import Lock
 
-from tacit.app.projects import ProjectRegistry
 from tacit.app.reasons import loss_text, silence_text
 from tacit.app.sessions import LiveSessions
 from tacit.app.stats import salvage_notice
-from tacit.app.values import RecallFailure
+from tacit.app.values import OpenStore, Parts, RecallFailure
 from tacit.config.settings import Offer, RecallSettings, Settings
 from tacit.errors import ProviderError
 from tacit.model.ids import SHORT_ID
@@ -21,8 +20,6 @@ from tacit.model.scope import ScopeFilter
 from tacit.model.session import SessionKey, SessionState
 from tacit.model.signal import PromptSubmitted, SessionStarted, Signal
 from tacit.model.trace import SilenceCause, Trace
-from tacit.ports.clock import Clock
-from tacit.ports.models import TokenCounter
 from tacit.ports.store import MemoryFilter, ProjectRecord, Salvage, Store, ValueChanges, ValueName
 from tacit.recall.budget import adjusted_budget
 from tacit.recall.render import frame_text
@@ -196,20 +193,10 @@ class Notices:
     repeat it.
     """
 
-    def __init__(
-        self,
-        *,
-        store: Store,
-        projects: ProjectRegistry,
-        sessions: LiveSessions,
-        clock: Clock,
-        salvaged: Salvage | None = None,
-    ) -> None:
-        self._store = store
-        self._projects = projects
-        self._sessions = sessions
-        self._clock = clock
-        self._salvaged = salvaged
+    def __init__(self, opened: OpenStore) -> None:
+        parts = opened.parts
+        self._store, self._clock, self._salvaged = parts.store, parts.clock, parts.salvaged
+        self._projects, self._sessions = opened.projects, opened.sessions
         self._lock = Lock()
         self._unwritten: dict[ValueName, str | None] = {}
         self._lately: tuple[ScopeFilter | None, int, tuple[Memory, ...]] = (None, 0, ())
@@ -248,7 +235,12 @@ class Notices:
     def _news(
         self, project: ProjectRecord | None, unanswered: str, scope: ScopeFilter, settings: Settings
     ) -> tuple[bool, str, str, str, dict[ValueName, str | None]]:
-        """Return whether this is the project's first session, the texts not told yet (related, repair, notes and losses), and the values that note them as told."""
+        """Return what this start tells for the first time.
+
+        Returns:
+            Whether it is the project's first session; the texts about related projects, a repair, and notes and losses ("" = told before, or
+            nothing to tell); and the values to store once they are told.
+        """
         shown_values: dict[ValueName, str | None] = {}
         project_id = project.id if project else ""
         first = self._stored(FIRST_SESSION.name(project_id)) is None
@@ -345,11 +337,9 @@ def pair_key(pair: Relation) -> str:
 class Nudges:
     """Decides which sentence a block carries besides its memories. Safe to use from several threads."""
 
-    def __init__(self, *, store: Store, clock: Clock, tokens: TokenCounter) -> None:
-        """Work over one open store, which remembers the hosts that listed Tacit's tools."""
-        self._store = store
-        self._clock = clock
-        self._tokens = tokens
+    def __init__(self, parts: Parts) -> None:
+        """Work over the store of `parts`, which remembers the hosts that listed Tacit's tools."""
+        self._store, self._clock, self._tokens = parts.store, parts.clock, parts.tokens
         self._known: dict[str, int] = {}
 
     def record_tools_listed(self, host: str) -> None:
@@ -441,8 +431,8 @@ class Nudges:
         shown = PAIRS_SHOWN.read(self._store)
         return lambda pair: len(shown.get(pair_key(pair), ())) < SESSIONS_TO_SETTLE
 
-    def settling_test_anywhere(self, settings: RecallSettings) -> Callable[[Relation], bool] | None:
-        """Return the same function for the first host whose agent may be told; None = there is no such host."""
+    def settling_test_of_any_host(self, settings: RecallSettings) -> Callable[[Relation], bool] | None:
+        """Return `settling_test` for a host whose agents may settle pairs; None = agents of no host may."""
         hosts = (
             "",
             *(

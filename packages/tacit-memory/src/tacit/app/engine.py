@@ -27,7 +27,16 @@ from tacit.app.queries.session_answers import ContextAnswer, memories_of
 from tacit.app.sessions import LiveSessions
 from tacit.app.signals import SignalHandler, of_its_agent, query_of
 from tacit.app.stats import status_of
-from tacit.app.values import Caller, EngineStatus, Parts, RecallAsked, Recalled, SignalAnswer, SignalResult
+from tacit.app.values import (
+    Caller,
+    EngineStatus,
+    OpenStore,
+    Parts,
+    RecallAsked,
+    Recalled,
+    SignalAnswer,
+    SignalResult,
+)
 from tacit.app.visibility import Visibility
 from tacit.config.home import Home
 from tacit.config.settings import Notes, Settings
@@ -80,7 +89,6 @@ if TYPE_CHECKING:  # see `LazyWriting`
     from tacit.capture.bootstrap.project_import import RulesImport
     from tacit.capture.pipeline import CapturePipeline
     from tacit.hosts.transcripts.sessions import TranscriptInfo
-    from tacit.upkeep.rescan import Rescan
 
 _LOG = logging.getLogger(__name__)
 RECALL_THREADS = 4
@@ -114,9 +122,8 @@ class Engine:
     def __init__(self, parts: Parts) -> None:
         self._parts, self.store, self.clock = parts, parts.store, parts.clock
         self._executor = ThreadPoolExecutor(max_workers=RECALL_THREADS, thread_name_prefix="tacit-recall")
-        self._projects = ProjectRegistry(store=parts.store, clock=parts.clock)
-        clean = parts.redactor.of_session
-        self.live = LiveSessions(store=parts.store, clean=clean, on_error=_log_failure)
+        projects = self._projects = ProjectRegistry(store=parts.store, clock=parts.clock)
+        self.live = LiveSessions(store=parts.store, clean=parts.redactor.of_session, on_error=_log_failure)
         tools = Tools(
             store=parts.store,
             embedder=parts.embedder,
@@ -125,47 +132,22 @@ class Engine:
         )
         self._pipeline = RecallPipeline(tools, tokens=parts.tokens, kinds=parts.kinds)
         self._starts = StartBlocks(home=parts.home, hosts=parts.hosts, clock=parts.clock)
-        self._writing = LazyWriting(
-            parts=parts,
-            projects=self._projects,
-            sessions=self.live,
-            settle=self.flush,
-            changed=self._starts.drop,
+        opened = self._opened = OpenStore(
+            parts=parts, projects=projects, sessions=self.live, settle=self.flush, changed=self._starts.drop
         )
+        self._writing = LazyWriting(opened)
         self.working = self._writing.working
-        self.nudges = Nudges(store=parts.store, clock=parts.clock, tokens=parts.tokens)
+        self.nudges = Nudges(parts)
         self.agents = AgentTools(
-            parts,
-            nudges=self.nudges,
-            projects=self._projects,
-            sessions=self.live,
-            pipeline=self._pipeline,
-            writing=self._writing,
-            settings_at=self._settings_at,
+            opened, pipeline=self._pipeline, nudges=self.nudges, settings_at=self.settings_at
         )
-        self.learning = Learning(
-            parts=parts,
-            projects=self._projects,
-            sessions=self.live,
-            writing=self._writing,
-            changed=self._starts.drop,
-        )
+        self.learning = Learning(opened, writing=self._writing)
         self.holdout = self.learning.holdout
-        naming = NamingAccess(parts, self._projects)
-        self.anticipation = Anticipation(parts=parts, access=naming, sessions=self.live)
-        self._judge = PromptJudge(parts=parts, access=naming)
+        naming = NamingAccess(parts, projects)
+        self.anticipation = Anticipation(parts, access=naming, sessions=self.live)
+        self._judge = PromptJudge(parts, access=naming)
         self._signals = SignalHandler(
-            store=parts.store,
-            sessions=self.live,
-            projects=self._projects,
-            pipeline=self._pipeline,
-            redactors=parts.redactor,
-            kinds=parts.kinds,
-            clock=parts.clock,
-            after=self._after,
-            salvaged=parts.salvaged,
-            nudges=self.nudges,
-            judge=self._judge,
+            opened, pipeline=self._pipeline, nudges=self.nudges, judge=self._judge, after=self._after
         )
         self.items = Items(self, parts, refuse_incognito=lambda: self._refuse_incognito(""))
         self._optional_ports: dict[str, _OptionalPorts] = {}
@@ -251,16 +233,14 @@ class Engine:
     ) -> str:
         """Handle one host event and return the exact reply text for that host; "" = silence.
 
-        A block counts as given if `hand_over` delivers it, without it always.
-
         Args:
             host: name of the host.
-            payload: what it sent.
-            deadline_ms: the answer is due so soon.
-            hand_over: sends a text with a block and returns whether the host has it; only then the block counts as given. None = it
-                counts as given, because the caller has it.
-            at_ms: when it happened; None = now.
-            start_given: a session that starts with it was given its start block already.
+            payload: the event's fields, as the host sent them.
+            deadline_ms: milliseconds until the host stops waiting.
+            hand_over: sends a reply that holds a block and returns whether it reached the host; False = the block does not count as
+                given. It is not called for a reply without a block. None = the caller delivers the reply, and its block counts as given.
+            at_ms: when the event happened; None = now.
+            start_given: whether the session that starts with this event has its start block already.
             project_dir: the folder in which the host was started, where the hook was told; "" = it was not.
 
         Raises:
@@ -285,7 +265,7 @@ class Engine:
         signal = replace(signal, project_dir=project_dir) if project_dir else signal
         if isinstance(signal, SessionStarted):
             signal = replace(signal, answered=start_given)
-            self._hook_deadline.tell(prompt_ms(self._settings_at(signal.cwd, signal.agent).recall))
+            self._hook_deadline.tell(prompt_ms(self.settings_at(signal.cwd, signal.agent).recall))
         capabilities = adapter.capabilities
         ends = self._parts.clock.monotonic_ms() + deadline_ms
         compaction = self._compactions.before(signal, ports.transcript) if ports.transcript else None
@@ -308,7 +288,10 @@ class Engine:
     def take_kept(
         self, host: str, payload: Mapping[str, object], *, at_ms: int | None, given: bool, project_dir: str
     ) -> None:
-        """Handle an event that a hook kept while no daemon answered; nobody waits for its text. Raises as `hook`."""
+        """Handle an event that a hook kept while no daemon answered; its reply goes to nobody. Raises as `hook`.
+
+        `given` = the hook gave the host a block by itself, so what this event recalls counts as given, and so does a start block.
+        """
         self.hook(
             host,
             payload,
@@ -335,7 +318,7 @@ class Engine:
         a delivery with a block and returns whether it was taken, or else the answer comes without the block and the session stays as it
         was; None = it counts as taken. `deadline_ms` = milliseconds from now, unless the settings allow less.
         """
-        settings = self._settings_at(self._signals.folder_of(signal), signal.agent)
+        settings = self.settings_at(self._signals.folder_of(signal), signal.agent)
         settings = adjust(settings) if adjust else settings
         waits = isinstance(signal, PromptSubmitted)
         own_ms = prompt_ms(settings.recall) if waits else settings.recall.deadline_ms
@@ -367,15 +350,19 @@ class Engine:
         return host
 
     def _settings_of(self, state: SessionState) -> Settings:
-        return self._settings_at(state.folder, state.agent)
+        return self.settings_at(state.folder, state.agent)
 
     def facts_in(self, statement: str, cwd: str) -> tuple[str, ...]:
-        """Return the statements that a request to remember `statement` is stored as, by the preset of `cwd`; one with a secret stays whole, to be refused whole."""
-        settings = self._settings_at(cwd)
+        """Split `statement` into the statements that are stored for it: one each fact under a preset that splits, else itself alone.
+
+        A text with a secret is never split, so that it is refused as a whole.
+        """
+        settings = self.settings_at(cwd)
         holds_secret = self._parts.redactor.cleaner(settings)(statement) != statement
         return (statement,) if holds_secret else preset_of(settings.preset).facts(statement)
 
-    def _settings_at(self, cwd: str, agent: str = "") -> Settings:
+    def settings_at(self, cwd: str, agent: str = "") -> Settings:
+        """Return the settings that hold now in a folder's project ("" = in none), for an agent of this name ("" = any)."""
         project = self._projects.of(cwd)
         return self._parts.settings.current(project.root if project else None, agent=agent)
 
@@ -423,23 +410,26 @@ class Engine:
                 caps of the host and holds nothing that is bound to a branch.
             settles_for: the host whose agent reads the block and may settle which of two memories holds; None = an agent that called a
                 tool of ours, "" = nobody.
+
+        Raises:
+            UnknownKind: naming what is wrong in `kinds`.
         """
         log = StageLog()
-        settings = self._settings_at(cwd, agent)
+        settings = self.settings_at(cwd, agent)
         settings = adjust(settings) if adjust else settings
         log.note("signal", facts=(Note(cause=NoteCause.SURFACE, detail=surface.value),))
         at_ms = as_of_ms if as_of_ms is not None else self._parts.clock.now_ms()
         project = self._projects.of(cwd) if cwd else None
         if surface in SURFACES:
-            given = given or self._situation_of(session) or AskedWith()
-            outcome = self._asked_again(
+            given = given or self.situation_of(session) or AskedWith()
+            outcome = self.signal_query(
                 text, given, surface=surface, session=session, cwd=cwd, at_ms=at_ms, settings=settings, agent=agent
             )  # fmt: skip
             query, facts = outcome.kept, outcome.facts
             if budget_tokens is not None:
                 query = replace(query, budget_tokens=budget_tokens, own_budget=False)
         else:
-            query = self._question(
+            query = self.question_query(
                 text, surface=surface, cwd=cwd, at_ms=at_ms, settings=settings, budget_tokens=budget_tokens, agent=agent, session=session, ahead=ahead is not None,
             )  # fmt: skip
             query = replace(query, by_user=speaker is Speaker.USER and session is None)
@@ -473,8 +463,8 @@ class Engine:
         (visible_trace,) = self.visibility(speaker).traces([trace])
         return Recalled(pack=delivered.pack, block=delivered.block, trace=visible_trace)
 
-    def _situation_of(self, session: SessionKey | None) -> AskedWith | None:
-        """Return the situation of a session before its next prompt; None if there is no session of this name."""
+    def situation_of(self, session: SessionKey | None) -> AskedWith | None:
+        """Return what a session's next prompt would be asked with; None if the session is None or unknown."""
         state = self.live.load(session) if session else None
         if state is None:
             return None
@@ -486,7 +476,7 @@ class Engine:
             turn=state.turn + 1,
         )
 
-    def _asked_again(
+    def signal_query(
         self,
         text: str,
         inputs: AskedWith,
@@ -498,7 +488,7 @@ class Engine:
         settings: Settings,
         agent: str = "",
     ) -> Outcome[Query]:
-        """Build the query that a signal on `surface` in the situation `inputs` would ask."""
+        """Build the query that a signal on `surface` (one of `SURFACES`) would ask in the situation `inputs`; `text` "" = its own."""
         inputs = replace(inputs, text=text or inputs.text)
         signal, state = signal_and_state(surface, inputs, session=session, cwd=cwd, at_ms=at_ms)
         state = replace(state, agent=agent)
@@ -515,7 +505,7 @@ class Engine:
             at_ms=at_ms,
         )
 
-    def _question(
+    def question_query(
         self,
         text: str,
         *,
@@ -528,7 +518,7 @@ class Engine:
         session: SessionKey | None = None,
         ahead: bool = False,
     ) -> Query:
-        """Build the query of a question by hand or of a start pack; `ahead` = for a later moment, so nothing bound to a branch is in it."""
+        """Build the query of a question by hand or of a start pack, as the user asks it; `ahead` = for a later moment, so without memories bound to a branch."""
         branches = self._projects.branches.view(self._projects.of(cwd), bound=settings.capture.branches)
         situation = self._pipeline.read_question(text, settings.recall, preset_of(settings.preset))
         budget = budget_for(settings.recall.budgets, surface) if budget_tokens is None else budget_tokens
@@ -552,14 +542,14 @@ class Engine:
         return self.recall("", cwd=cwd, surface=Surface.START, store_trace=False).block
 
     def context_answer(self, cwd: str) -> ContextAnswer:
-        """Return the start pack of `cwd` for an agent: the block, each line ending with its memory's id, and the memories.
+        """Return the start pack of `cwd` for an agent that calls a tool: the block, each line ending with its memory's id, and the memories.
 
-        Records the pairs that the session was shown.
+        Where one session is at work in `cwd`, records that it was shown the pairs in the pack that may not both hold.
         """
         recalled = self.recall("", cwd=cwd, surface=Surface.START, store_trace=False, settles_for=None)
         if (session := self.agents.queries.only_session(cwd)) is not None:
             self.nudges.record_shown_pairs(recalled.pack, session)
-        settings = self._settings_at(cwd)
+        settings = self.settings_at(cwd)
         clean = self._parts.redactor.cleaner(settings)
         layout = preset_of(settings.preset).layout.at(Surface.START)
         render = renderer(self._parts.kinds, clean, layout, with_ids=True)
@@ -574,9 +564,9 @@ class Engine:
         agent: str = "",
         session: SessionKey | None = None,
     ) -> ScopeFilter:
-        """Return the scopes visible from `cwd` while working on `paths`, for an agent of this name, in this session."""
+        """Return the scopes visible from `cwd` ("" = the universal ones) while working on `paths`, for an agent of this name, in this session."""
         project = self._projects.of(cwd)
-        settings = self._settings_at(cwd)
+        settings = self.settings_at(cwd)
         return self._projects.visible(
             project,
             paths=self._projects.relative(tuple(paths), project, cwd),
@@ -613,17 +603,7 @@ class Engine:
         from tacit.app.queries.why_not import WhyNotExplorer  # noqa: PLC0415 - no hook asks this
 
         self.live.flush()
-        explorer = WhyNotExplorer(
-            self._parts,
-            projects=self._projects,
-            sessions=self.live,
-            pipeline=self._pipeline,
-            writing=self._writing,
-            settings_at=self._settings_at,
-            situation_of=self._situation_of,
-            ask_again=self._asked_again,
-            question=self._question,
-        )
+        explorer = WhyNotExplorer(self, self._opened, pipeline=self._pipeline)
         memory = self.show(id_or_prefix, speaker=speaker)
         return self.visibility(speaker).why_not(
             explorer.explain(memory, asked, by_user=speaker is Speaker.USER)
@@ -644,8 +624,10 @@ class Engine:
 
     def tune(self, *, bound: float, apply: bool = False) -> TuneReport:
         """Fit the levels for prompts to this store, without labels, and return the report; `apply` writes them to the home."""
+        from tacit.app.tuning import tune  # noqa: PLC0415 - no hook asks this
+
         self.live.flush()
-        return self._writing().tune(self._pipeline, bound=bound, apply=apply)
+        return tune(self._parts, self._pipeline, bound=bound, apply=apply)
 
     # --- memories ------------------------------------------------------------------------------------------------
 
@@ -778,7 +760,7 @@ class Engine:
             RefusedByTrust: if `capture.notes` is off, incognito is on, or the session is muted or began incognito.
         """
         self._refuse_incognito(cwd)
-        for state in self.agents.queries.callers(cwd, session):
+        for state in self.agents.queries.possible_callers(cwd, session):
             if state.incognito or state.muted:
                 hint = (
                     "Only the user's own commands can store now."
@@ -794,7 +776,7 @@ class Engine:
             )
 
     def _noting_at(self, cwd: str) -> Notes:
-        return self._settings_at(cwd).capture.notes
+        return self.settings_at(cwd).capture.notes
 
     def _refuse_incognito(self, cwd: str) -> None:
         """Raise if an agent may store nothing in `cwd`, because incognito is on or the settings cannot be read.
@@ -897,7 +879,7 @@ class Engine:
 
         It ends, as the block of a live session does, with the sentence that offers `memory_add`, where there is one.
         """
-        settings = self._settings_at(cwd).recall
+        settings = self.settings_at(cwd).recall
         line = self.nudges.start_line(host, settings)
         left = max(0, settings.budgets.start - self.nudges.cost(line))
         recalled = self.recall(
@@ -917,7 +899,7 @@ class Engine:
         return self._starts.stale
 
     def _starts_at(self, cwd: str) -> bool:
-        settings = self._settings_at(cwd)
+        settings = self.settings_at(cwd)
         return settings.recall.enabled and not settings.recall.shadow and not settings.privacy.incognito
 
     # --- the store -----------------------------------------------------------------------------------------------
@@ -933,13 +915,6 @@ class Engine:
     def damaged(self) -> bool:
         """Whether damage was found in the store since it was opened; opening it again moves the damaged file aside."""
         return self._parts.suspect()
-
-    def rescan(self, *, dry_run: bool) -> Rescan:
-        """Remove secrets from everything stored, by the rules that hold now; `dry_run` only counts. See `Maintenance.rescan`."""
-        report = self.maintenance.rescan(dry_run=dry_run)
-        if not dry_run:
-            self._starts.drop()
-        return report
 
     def warm(self) -> None:
         """Load the model, the vectors of the last session's project, the fitted values, patterns and the write side, so that no prompt waits for them.

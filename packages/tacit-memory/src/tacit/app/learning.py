@@ -17,10 +17,9 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from tacit.app.maintenance.lazy_writing import LazyWriting
-from tacit.app.projects import ProjectRegistry
-from tacit.app.sessions import WRITE_DELAY_S, LiveSessions
+from tacit.app.sessions import WRITE_DELAY_S
 from tacit.app.stats import HoldoutCounter
-from tacit.app.values import Parts, SignalResult
+from tacit.app.values import OpenStore, SignalResult
 from tacit.config.settings import CaptureSettings
 from tacit.errors import Conflict
 from tacit.model.change_reason import ChangeCause
@@ -58,18 +57,9 @@ COMMAND_SOURCE = "command"
 class Learning:
     """Runs capture for one engine on background threads: prompts, transcripts, rule files, branches, write-ups."""
 
-    def __init__(
-        self,
-        *,
-        parts: Parts,
-        projects: ProjectRegistry,
-        sessions: LiveSessions,
-        writing: LazyWriting,
-        changed: Callable[[], None],
-    ) -> None:
-        self._parts = parts
-        self._projects = projects
-        self._sessions = sessions
+    def __init__(self, opened: OpenStore, *, writing: LazyWriting) -> None:
+        self._parts = parts = opened.parts
+        self._projects, self._sessions, self._changed = opened.projects, opened.sessions, opened.changed
         self._jobs = ThreadPoolExecutor(max_workers=1, thread_name_prefix="tacit-learning")
         # What the user says in so many words must not wait behind a long transcript, nor be dropped with it.
         self._statements = ThreadPoolExecutor(max_workers=1, thread_name_prefix="tacit-statements")
@@ -84,7 +74,6 @@ class Learning:
         self._running: set[Future[None]] = set()
         self._hurry = Event()
         self._writing = writing
-        self._changed = changed
         self.holdout = HoldoutCounter(parts.store, parts.tokens)
 
     @property
@@ -110,7 +99,7 @@ class Learning:
         self._follow_host_memory(signal, project, settings.capture)
         if isinstance(signal, PromptSubmitted) and not signal.machine and not signal.agent_id:
             # What the user typed vouches for what the agent notes.
-            self._sessions.hear(signal.session, signal.text)
+            self._sessions.keep_typed(signal.session, signal.text)
         match signal:
             case SessionStarted():
                 if project is not None:
@@ -208,9 +197,9 @@ class Learning:
         """
         if not project.root:
             return
-        self._projects.branches.begin(project)
+        self._projects.branches.note_state(project)
         seen = self.capture.look_at_branches(project)
-        self._projects.branches.note(project.root, seen)
+        self._projects.branches.note_seen(project.root, seen)
         if seen.changes:
             self._changed()
 
@@ -284,15 +273,10 @@ class Learning:
             return
         changes = memories.remember(
             argument,
-            kind=None,
-            scope=None,
-            when=None,
             cwd=handled.folder,
             tier=TrustTier.USER,
             source=COMMAND_SOURCE,
             session=state.key,
-            pinned=False,
-            files=(),
             confirmed=False,
         )
         if not hidden:

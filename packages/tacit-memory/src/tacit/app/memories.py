@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
+from typing import TypedDict, Unpack
 
-from tacit.app.projects import ProjectRegistry
 from tacit.app.reasons import change_text
-from tacit.app.values import Parts
+from tacit.app.values import OpenStore
 from tacit.capture.pipeline import CapturePipeline
 from tacit.capture.prepare import (
     checked_headline,
@@ -48,36 +48,43 @@ from tacit.safety.trust import sensitivity_of
 IMPORTANCE_STEP = 0.05
 
 
+class Edits(TypedDict, total=False):
+    """The fields of a memory that an edit sets; a field that is left out or None stays as it is.
+
+    `headline` "" = it is made from the words. `all_branches` = from now on it holds on all branches.
+    """
+
+    content: str | None
+    kind: str | None
+    when: str | Sequence[str] | Trigger | None
+    scope: Scope | None
+    importance: float | None
+    pinned: bool | None
+    sensitivity: Sensitivity | None
+    headline: str | None
+    all_branches: bool
+
+
 class Memories:
     """Stores, changes and retires memories, and records feedback on them. It checks no permission: `tacit.verbs` does."""
 
-    def __init__(
-        self,
-        *,
-        parts: Parts,
-        projects: ProjectRegistry,
-        capture: CapturePipeline,
-        changed: Callable[[], None],
-    ) -> None:
-        """Write to the store of `parts`; `changed` is called when a memory was changed or ended."""
-        self._parts = parts
-        self._changed = changed
-        self._projects = projects
+    def __init__(self, opened: OpenStore, *, capture: CapturePipeline) -> None:
+        self._parts, self._projects, self._changed = opened.parts, opened.projects, opened.changed
         self._capture = capture
 
     def remember(
         self,
         content: str,
         *,
-        kind: str | None,
-        scope: Scope | None,
-        when: str | Sequence[str] | Trigger | None,
         cwd: str,
         tier: TrustTier,
         source: str,
-        session: SessionKey | None,
-        pinned: bool,
-        files: Sequence[str],
+        kind: str | None = None,
+        scope: Scope | None = None,
+        when: str | Sequence[str] | Trigger | None = None,
+        session: SessionKey | None = None,
+        pinned: bool = False,
+        files: Sequence[str] = (),
         sensitivity: Sensitivity | None = None,
         confirmed: bool = True,
         replaces: Sequence[Memory] = (),
@@ -172,35 +179,9 @@ class Memories:
             return None
         return self._projects.branches.learned_on(project)
 
-    def edit(
-        self,
-        memory: Memory,
-        *,
-        content: str | None = None,
-        kind: str | None = None,
-        when: str | Sequence[str] | Trigger | None = None,
-        scope: Scope | None = None,
-        importance: float | None = None,
-        pinned: bool | None = None,
-        sensitivity: Sensitivity | None = None,
-        all_branches: bool = False,
-        confirms: bool = True,
-        headline: str | None = None,
-    ) -> Memory:
+    def edit(self, memory: Memory, *, confirms: bool = True, **edits: Unpack[Edits]) -> Memory:
         """Store a new version of `memory` under its id and return it; see `edited`. With `all_branches`, what it replaced on its branch ends."""
-        changed = self.edited(
-            memory,
-            content=content,
-            kind=kind,
-            when=when,
-            scope=scope,
-            importance=importance,
-            pinned=pinned,
-            sensitivity=sensitivity,
-            all_branches=all_branches,
-            confirms=confirms,
-            headline=headline,
-        )
+        changed = self.edited(memory, confirms=confirms, **edits)
         if memory.branch is None or changed.branch is not None:
             self._write([Rewrite(memory=changed)])
             return changed
@@ -210,35 +191,22 @@ class Memories:
         self._write([Rewrite(memory=changed, reason=why), *changes], relations=relations)
         return changed
 
-    def edited(
-        self,
-        memory: Memory,
-        *,
-        content: str | None = None,
-        kind: str | None = None,
-        when: str | Sequence[str] | Trigger | None = None,
-        scope: Scope | None = None,
-        importance: float | None = None,
-        pinned: bool | None = None,
-        sensitivity: Sensitivity | None = None,
-        all_branches: bool = False,
-        confirms: bool = True,
-        headline: str | None = None,
-    ) -> Memory:
-        """Build a new version of `memory`, without storing it. As the user's edit (`confirms`) it becomes active, with tier user.
+    def edited(self, memory: Memory, *, confirms: bool = True, **edits: Unpack[Edits]) -> Memory:
+        """Return a new version of `memory` with these fields, without storing it.
 
-        `confirms` False = an agent's hand, which leaves status and tier as they are.
-
-        It then holds on all branches if `all_branches` is set, if its branch is gone, or if its new scope is not within a project.
+        `confirms` = the user edits: it becomes active, with the tier user. False = an agent does, which leaves status and tier as they are.
+        The new version holds on all branches if `all_branches` is set, if its branch is gone, or if its scope is not within a project.
 
         Raises:
             InvalidInput: if it is retired or superseded, the text is empty or too long, or the sensitivity cannot be kept.
             RefusedByRedaction: if the text or `when` holds a secret.
         """
         _must_be_live(memory)
-        now = self._parts.clock.now_ms()
-        scope = self._projects.with_id(scope, here=None) if scope else None
-        redactor = self._parts.redactor.at(scope or memory.scope)
+        content, kind, when = edits.get("content"), edits.get("kind"), edits.get("when")
+        importance, pinned, headline = edits.get("importance"), edits.get("pinned"), edits.get("headline")
+        named_scope = edits.get("scope")
+        scope = self._projects.with_id(named_scope, here=None) if named_scope else memory.scope
+        redactor = self._parts.redactor.at(scope)
         _refuse_secrets(redactor, when=when)
         named_kind = self._parts.kinds.get(kind) if kind else None
         text = memory.content
@@ -256,12 +224,12 @@ class Memories:
             headline=kept if headline is None else checked_headline(headline, redactor),
             kind=named_kind.name if named_kind else memory.kind,
             trigger=clean_trigger(trigger, redactor),
-            scope=scope or memory.scope,
+            scope=scope,
             importance=memory.importance if importance is None else importance,
             pinned=memory.pinned if pinned is None else pinned,
             sensitivity=sensitivity_of(
-                sensitivity,
-                scope=scope or memory.scope,
+                edits.get("sensitivity"),
+                scope=scope,
                 session=bool(memory.session),
                 before=memory.sensitivity,
             ),
@@ -269,8 +237,8 @@ class Memories:
             status="active" if confirms and memory.status == "quarantined" else memory.status,
             entities=entities_of_memory(text, files=memory.files),
             tokens=self._parts.tokens.count(text),
-            updated_at_ms=now,
-            branch=_until_gone(memory) if (scope or memory.scope).project_id and not all_branches else None,
+            updated_at_ms=self._parts.clock.now_ms(),
+            branch=_until_gone(memory) if scope.project_id and not edits.get("all_branches") else None,
         )
 
     def supersede(
@@ -321,7 +289,7 @@ class Memories:
         return (change,)
 
     def retire(self, memory: Memory, *, reason: ChangeReason = FORGOTTEN) -> Memory:
-        """Stop recalling `memory`; its history stays until `purge`.
+        """Stop recalling `memory` and return it as it was; its history stays until it is purged.
 
         Raises:
             InvalidInput: if it is retired already.

@@ -84,26 +84,26 @@ class Branches:
         name = branch_at(tree) if tree is not None else ""
         return LearnedOn(name=name, commit=commit_at(tree, name)) if tree is not None and name else None
 
-    def stand(self, project: ProjectRecord) -> tuple[str, ...]:
-        """Return the state of git that a look at the branches depends on; () = no default branch is known there. See `branch_fingerprint`."""
+    def _git_state(self, project: ProjectRecord) -> tuple[str, ...]:
+        """Return the `branch_fingerprint` of the project's folder; () = git knows no default branch there."""
         tree = self._tree(project.root)
         return branch_fingerprint(tree) if tree is not None and tree.shared else ()
 
     def moved(self, project: ProjectRecord) -> bool:
-        """Whether another branch was checked out, or the default branch moved, since the last look began; False before any look."""
+        """Whether another branch was checked out, or the default branch moved, since `note_state`; False before it was called."""
         looked = self._looked.get(project.root)
-        return looked is not None and self.stand(project) != looked
+        return looked is not None and self._git_state(project) != looked
 
-    def begin(self, project: ProjectRecord) -> None:
-        """Record the state of git before a look at the branches, so that `moved` notices what changes during the look."""
-        stand = self.stand(project)
+    def note_state(self, project: ProjectRecord) -> None:
+        """Keep in memory the present state of git for `moved`; call it before the branches are read, so that no change is missed."""
+        state = self._git_state(project)
         with self._lock:
             if len(self._looked) >= MAX_KEPT:
                 self._looked.clear()
-            self._looked[project.root] = stand
+            self._looked[project.root] = state
 
-    def note(self, root: str, seen: BranchesSeen) -> None:
-        """Keep in memory the result of a look at the work tree at `root`; `view` uses it."""
+    def note_seen(self, root: str, seen: BranchesSeen) -> None:
+        """Keep in memory for `view` what reading the branches of the work tree at `root` gave."""
         with self._lock:
             if len(self._seen) >= MAX_KEPT:
                 self._seen.clear()

@@ -99,7 +99,7 @@ class Redactors:
         return self._root_of(scope.project_id) if scope.project_id else None
 
     def under(self, privacy: PrivacySettings) -> TextRedactor:
-        """Return the redactor of these settings."""
+        """Return the redactor with the rules of `privacy`; it keeps what it redacted."""
         return self._of(privacy)[0]
 
     def cleaner(self, settings: Settings) -> Clean:

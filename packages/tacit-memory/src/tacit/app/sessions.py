@@ -121,7 +121,7 @@ class LiveSessions:
         self._announced: list[tuple[str, SessionKey, int]] = []
         self.feed = TraceFeed()
 
-    def hear(self, key: SessionKey, prompt: str) -> None:
+    def keep_typed(self, key: SessionKey, prompt: str) -> None:
         """Keep a whole prompt that the user typed, in memory only: it vouches for what the agent of its session notes."""
         with self._guard:
             typed = (*self._typed.pop(key, ()), prompt[:MOST_TYPED])
@@ -289,8 +289,8 @@ class LiveSessions:
             self._deleted.popitem(last=False)
         self._submit(key, lambda: self._store.delete_session(key))
 
-    def reread(self) -> None:
-        """Drop the records in memory, because the store was rewritten. Call `flush` before. Incognito records stay."""
+    def drop_written(self) -> None:
+        """Drop from memory the records that are written, because the store was rewritten: they are read from it again. Incognito records stay."""
         with self._guard:
             for key, state in list(self._states.items()):
                 if not (self._waiting[key] or state.incognito):

@@ -9,10 +9,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TypedDict, Unpack
 
 from tacit.app.asking import PromptJudge
 from tacit.app.delivery_texts import (
@@ -29,12 +28,9 @@ from tacit.app.delivery_texts import (
 )
 from tacit.app.projects import ProjectRegistry
 from tacit.app.reasons import log_text
-from tacit.app.redaction import Redactors
-from tacit.app.sessions import LiveSessions
-from tacit.app.values import SignalAnswer, SignalResult
+from tacit.app.values import OpenStore, SignalAnswer, SignalResult
 from tacit.config.settings import Settings
 from tacit.model.ids import new_id
-from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Memory
 from tacit.model.note import Note, NoteCause
 from tacit.model.pack import Block, Surface
@@ -54,9 +50,8 @@ from tacit.model.signal import (
 )
 from tacit.model.trace import DropReason, SilenceCause, SilenceReason, Trace
 from tacit.model.trigger import Situation
-from tacit.ports.clock import Clock
 from tacit.ports.host import HostCapabilities, ReplayRequest
-from tacit.ports.store import MemoryFilter, ProjectRecord, Recorded, Salvage, Store
+from tacit.ports.store import MemoryFilter, ProjectRecord, Recorded
 from tacit.presets import preset_of
 from tacit.presets.refresh.preset import LowInformation, RefreshBlock
 from tacit.reading.errors import error_signature
@@ -91,15 +86,33 @@ HandOver = Callable[[SignalAnswer], bool]
 """Sends a delivery to the host. Returns whether the host took it."""
 
 
-class _DeliveryContext(TypedDict):
-    """The arguments of a delivery besides the signal and the session's record."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Handling:
+    """What a signal is handled with, besides itself and its session's record.
+
+    Attributes:
+        capabilities: what its host can do.
+        settings: the settings that hold for it.
+        remaining: returns the milliseconds until its host stops waiting.
+        log: takes the stages of its recall.
+        carries: whether the reply can hand over text; None = every reply of the host can.
+        hand_over: sends the delivery; None = it counts as taken.
+        project: the project of its session.
+        files: paths that it names, relative to the project.
+    """
 
     capabilities: HostCapabilities
     settings: Settings
-    project: ProjectRecord | None
-    files: tuple[str, ...]
     remaining: Callable[[], float]
     log: StageLog
+    carries: bool | None = None
+    hand_over: HandOver | None = None
+    project: ProjectRecord | None = None
+    files: tuple[str, ...] = ()
+
+    def of_another(self, log: StageLog) -> _Handling:
+        """Return what a signal is handled with that is handled before this one; its answer waits for the reply to this one."""
+        return replace(self, log=log, carries=False, hand_over=None)
 
 
 class SignalHandler:
@@ -107,33 +120,23 @@ class SignalHandler:
 
     def __init__(
         self,
+        opened: OpenStore,
         *,
-        store: Store,
-        sessions: LiveSessions,
-        projects: ProjectRegistry,
         pipeline: RecallPipeline,
-        redactors: Redactors,
-        kinds: KindRegistry,
-        clock: Clock,
-        after: Callable[[Signal, SignalResult], None],
         nudges: Nudges,
         judge: PromptJudge,
-        salvaged: Salvage | None = None,
+        after: Callable[[Signal, SignalResult], None],
     ) -> None:
+        """`after` is called with each signal and what came of it, once it is answered."""
+        parts = opened.parts
+        self._store, self._clock, self._salvaged = parts.store, parts.clock, parts.salvaged
+        self._redactors, self._kinds = parts.redactor, parts.kinds
+        self._sessions, self._projects = opened.sessions, opened.projects
+        self._pipeline = pipeline
         self._nudges = nudges
         self._judge = judge
-        self._store = store
-        self._sessions = sessions
-        self._projects = projects
-        self._pipeline = pipeline
-        self._redactors = redactors
-        self._kinds = kinds
-        self._clock = clock
         self._after = after
-        self._salvaged = salvaged
-        self._notices = Notices(
-            store=store, projects=projects, sessions=sessions, clock=clock, salvaged=salvaged
-        )
+        self._notices = Notices(opened)
         self._late = ThreadPoolExecutor(max_workers=1, thread_name_prefix="tacit-late")
 
     def handle(
@@ -152,12 +155,7 @@ class SignalHandler:
         turn, failure or statement is lost. `carries` = whether the reply can hand over text; None = every reply of the host can.
         The session stays held until `hand_over` returns, so that its next signal is answered with what was given in mind.
         """
-        log = StageLog(timer=self._clock.monotonic_ms)
-        ends = self._clock.monotonic_ms() + deadline_ms
-
-        def remaining() -> float:
-            return ends - self._clock.monotonic_ms()
-
+        log, ends = self._new_log(), self._clock.monotonic_ms() + deadline_ms
         signal = of_its_agent(self._at_its_real_folder(signal))
         if isinstance(signal, SubagentStarted):
             signal = self._with_task(signal, timeout_s=deadline_ms / 1000)
@@ -165,19 +163,25 @@ class SignalHandler:
                 signal, settings.recall, self._kinds, without_tools=capabilities.agents_without_tools
             )
             settings = settings.model_copy(update={"recall": recall})
-        with self._sessions.turn(signal.session, timeout_s=max(0.0, remaining()) / 1000) as acquired:
+        how = _Handling(
+            capabilities=capabilities,
+            settings=settings,
+            remaining=lambda: ends - self._clock.monotonic_ms(),
+            log=log,
+            carries=carries,
+            hand_over=hand_over,
+        )
+        with self._sessions.turn(signal.session, timeout_s=max(0.0, how.remaining()) / 1000) as acquired:
             if not acquired:
-                self._late.submit(self._handle_late, signal, capabilities, settings)
+                self._late.submit(self._handle_late, signal, how)
                 return _silent()
             if isinstance(signal, PromptSubmitted) and not signal.machine:
                 self._read_last_words(signal)
             if capabilities.compaction_at_prompt and isinstance(signal, PromptSubmitted):
-                carries = self._dropped_by_compaction(signal, capabilities, settings, remaining) or None
+                how = replace(how, carries=self._dropped_by_compaction(signal, how) or None)
             elif carries and self._lacks_start(signal):
-                self._start_late(signal, capabilities, settings, remaining)
-            handled = self._handle(
-                signal, capabilities, settings, remaining, log, carries=carries, hand_over=hand_over
-            )
+                self._start_late(signal, how)
+            handled = self._handle(signal, how)
         if not handled.repeated:
             self._after(signal, handled)
         if failure := handled.delivery.failure:
@@ -185,13 +189,10 @@ class SignalHandler:
             _LOG.warning("%s%s", failure.message, why)
         return handled.delivery
 
-    def _dropped_by_compaction(
-        self,
-        signal: PromptSubmitted,
-        capabilities: HostCapabilities,
-        settings: Settings,
-        remaining: Callable[[], float],
-    ) -> bool:
+    def _new_log(self) -> StageLog:
+        return StageLog(timer=self._clock.monotonic_ms)
+
+    def _dropped_by_compaction(self, signal: PromptSubmitted, how: _Handling) -> bool:
         """Let the block with what a compaction dropped wait for the reply to the first prompt after it; return whether one waits.
 
         Only for a host that sends no signal after a compaction.
@@ -205,10 +206,7 @@ class SignalHandler:
             session=signal.session, key=f"start:compact:{signal.key}", at_ms=signal.at_ms, cwd=signal.cwd,
             agent=signal.agent, agent_id=signal.agent_id, source="compact",
         )  # fmt: skip
-        log = StageLog(timer=self._clock.monotonic_ms)
-        return bool(
-            self._handle(compacted, capabilities, settings, remaining, log, carries=False).state.waiting
-        )
+        return bool(self._handle(compacted, how.of_another(self._new_log())).state.waiting)
 
     def _read_last_words(self, signal: PromptSubmitted) -> None:
         """Read the agent's last message from the transcript before a prompt, if the event at its end named the transcript alone.
@@ -241,12 +239,12 @@ class SignalHandler:
                 self._sessions.save(parent_after)
         return replace(signal, task=task)
 
-    def _handle_late(self, signal: Signal, capabilities: HostCapabilities, settings: Settings) -> None:
+    def _handle_late(self, signal: Signal, how: _Handling) -> None:
         """Update the session's record for a signal whose host no longer waits; nothing is injected."""
         try:
             with self._sessions.turn(signal.session, timeout_s=LATE_S) as acquired:
-                log = StageLog(timer=self._clock.monotonic_ms)
-                handled = self._handle(signal, capabilities, settings, lambda: 0.0, log) if acquired else None
+                late = replace(how, remaining=lambda: 0.0, log=self._new_log(), carries=None, hand_over=None)
+                handled = self._handle(signal, late) if acquired else None
             if handled is not None and not handled.repeated:
                 self._after(signal, handled)
         except Exception:  # noqa: BLE001 - a background job's boundary: the answer is out already
@@ -256,17 +254,8 @@ class SignalHandler:
         """Finish the late signals."""
         self._late.shutdown(wait=True)
 
-    def _handle(
-        self,
-        signal: Signal,
-        capabilities: HostCapabilities,
-        settings: Settings,
-        remaining: Callable[[], float],
-        log: StageLog,
-        *,
-        carries: bool | None = None,
-        hand_over: HandOver | None = None,
-    ) -> SignalResult:
+    def _handle(self, signal: Signal, how: _Handling) -> SignalResult:
+        capabilities, settings = how.capabilities, how.settings
         state = self._record_of(signal)
         folder = folder_of(signal, state)
         project = self._projects.of(folder)
@@ -281,32 +270,24 @@ class SignalHandler:
         files = self._projects.relative(signal.call.paths, project, signal.cwd) if calls else ()
         if not repeated:
             state = self._advance(signal, record_signal(state, signal), project, files)
+        how = replace(how, project=project, files=files)
         if settings.privacy.incognito:
             state = replace(state, incognito=True)
         if isinstance(signal, SessionEnded) and signal.deleted:
             self._sessions.drop(signal.session)
             return SignalResult(delivery=_silent(), state=state, project=project, folder=folder)
         if isinstance(signal, SessionStarted):
-            state = self._expose_rule_files(state, capabilities, project, settings)
-            state = self._expose_host_memory(signal, state, capabilities, project, settings)
+            state = self._expose_rule_files(state, how)
+            state = self._expose_host_memory(signal, state, how)
         before = state
-        delivery, state = self._answer_safely(
-            signal,
-            state,
-            capabilities=capabilities,
-            settings=settings,
-            project=project,
-            files=files,
-            remaining=remaining,
-            log=log,
-        )
+        delivery, state = self._answer_safely(signal, state, how)
         if isinstance(signal, PromptSubmitted) and not capabilities.stored:
             delivery, state = _bounded(signal, delivery, state, settings)
-        if carries is not None:
+        if how.carries is not None:
             delivery, state = _deferred(
-                signal, delivery, state, before=before, carries=carries, holds=capabilities.holds
+                signal, delivery, state, before=before, carries=how.carries, holds=capabilities.holds
             )
-        if hand_over is not None and not delivery.block.empty and not hand_over(delivery):
+        if how.hand_over is not None and not delivery.block.empty and not how.hand_over(delivery):
             delivery, state = _too_late(delivery), before
         if delivery.trace is not None and _was_late(delivery.trace):
             # A later signal may bring what this one did not, and so may this one when it comes again.
@@ -333,13 +314,7 @@ class SignalHandler:
         state = self._sessions.load(signal.session)
         return state is None or (state.start_pack is None and not state.turn)
 
-    def _start_late(
-        self,
-        signal: Signal,
-        capabilities: HostCapabilities,
-        settings: Settings,
-        remaining: Callable[[], float],
-    ) -> None:
+    def _start_late(self, signal: Signal, how: _Handling) -> None:
         """Handle the start of the session of `signal` now; its start pack waits for the reply to `signal`."""
         start = SessionStarted(
             session=signal.session,
@@ -349,35 +324,35 @@ class SignalHandler:
             agent=signal.agent,
             transcript_path=signal.transcript_path,
         )
-        log = StageLog(timer=self._clock.monotonic_ms)
-        handled = self._handle(start, capabilities, settings, remaining, log, carries=False)
+        handled = self._handle(start, how.of_another(self._new_log()))
         if not handled.repeated:
             self._after(start, handled)
 
     def _answer_safely(
-        self, signal: Signal, state: SessionState, **context: Unpack[_DeliveryContext]
+        self, signal: Signal, state: SessionState, how: _Handling
     ) -> tuple[SignalAnswer, SessionState]:
         """Run the recall for `signal` and return (answer, session state after it). If recall fails, or the host takes no text here, the answer is silence and the state is `state` itself."""
         try:
-            delivery, answered = self._deliver(signal, state, **context)
+            delivery, answered = self._deliver(signal, state, how)
         except Exception as error:  # noqa: BLE001 - the boundary of recall: its failure must not cost the record
             _LOG.exception("recall failed")
             failed = SilenceReason(cause=SilenceCause.FAILED, detail=type(error).__name__)
             return SignalAnswer(
                 block=Block(surface=Surface.PROMPT),
-                trace=self._silent_trace(signal, state, failed, context["settings"], context["log"]),
+                trace=self._silent_trace(signal, state, failed, how),
                 failure=failure_of_error(error),
             ), state
         if signal.takes_no_text and not delivery.block.refuses:
             # Nothing is sent, so nothing is recorded: the same memories come with the result of the call.
             return _silent(), state
-        if context["capabilities"].start_stays or not isinstance(signal, SessionStarted):
+        if how.capabilities.start_stays or not isinstance(signal, SessionStarted):
             return delivery, answered
-        settings = context["settings"]
-        if surface_for(signal, state, settings.recall, preset_of(settings.preset)) is not Surface.START:
+        if (
+            surface_for(signal, state, how.settings.recall, preset_of(how.settings.preset))
+            is not Surface.START
+        ):
             return delivery, answered
-        holds = context["capabilities"].holds
-        block, answered = ledger.with_lost_start(delivery.block, answered, holds=holds)
+        block, answered = ledger.with_lost_start(delivery.block, answered, holds=how.capabilities.holds)
         return replace(delivery, block=block), answered
 
     def replay(
@@ -422,38 +397,28 @@ class SignalHandler:
             state = replace(state, project_id=project.id, project_root=project.root)
         return state
 
-    def _expose_rule_files(
-        self,
-        state: SessionState,
-        capabilities: HostCapabilities,
-        project: ProjectRecord | None,
-        settings: Settings,
-    ) -> SessionState:
+    def _expose_rule_files(self, state: SessionState, how: _Handling) -> SessionState:
         """Enter the memories of rule files that the host loads by itself into the ledger, so that the start pack does not repeat them."""
+        capabilities, project = how.capabilities, how.project
         if project is None or not capabilities.loads_rule_files:
             return state
         folder = state.folder or project.root
         names = loaded_rule_files(project.root, folder, capabilities.loads_rule_files)
         for fallback in capabilities.rule_file_fallbacks:
             names = names or loaded_rule_files(project.root, folder, (fallback,))
-        scope = self._projects.visible(project, share_preferences=settings.project.share_preferences)
+        scope = self._projects.visible(project, share_preferences=how.settings.project.share_preferences)
         for name in names:
             memories = self._store.list_memories(MemoryFilter(source=name), scope=scope, limit=RULE_MEMORIES)
             state = ledger.expose_host_rules(state, memories, at_ms=self._clock.now_ms())
         return replace(state, host_rule_files=names)
 
     def _expose_host_memory(
-        self,
-        signal: SessionStarted,
-        state: SessionState,
-        capabilities: HostCapabilities,
-        project: ProjectRecord | None,
-        settings: Settings,
+        self, signal: SessionStarted, state: SessionState, how: _Handling
     ) -> SessionState:
         """Enter the notes of the host memory into the ledger, because the host loads them. `import_host_memory` read them."""
-        scope = self._projects.visible(project, share_preferences=settings.project.share_preferences)
-        for file in capabilities.memory_files:
-            name = file.key(signal.transcript_path, project.root if project else "")
+        scope = self._projects.visible(how.project, share_preferences=how.settings.project.share_preferences)
+        for file in how.capabilities.memory_files:
+            name = file.key(signal.transcript_path, how.project.root if how.project else "")
             known = HOST_MEMORY.find(self._store, signal.session.host, file_key(name)) if name else None
             if known is not None:
                 ids = [memory_id for memory_id in known.items.values() if memory_id]
@@ -462,50 +427,39 @@ class SignalHandler:
         return state
 
     def _deliver(
-        self,
-        signal: Signal,
-        state: SessionState,
-        *,
-        capabilities: HostCapabilities,
-        settings: Settings,
-        project: ProjectRecord | None,
-        files: tuple[str, ...],
-        remaining: Callable[[], float],
-        log: StageLog,
+        self, signal: Signal, state: SessionState, how: _Handling
     ) -> tuple[SignalAnswer, SessionState]:
+        capabilities, settings, project, log = how.capabilities, how.settings, how.project, how.log
         message_id = _kept_under(signal, capabilities)
         preset = preset_of(settings.preset)
         surface = surface_for(signal, state, settings.recall, preset)
         kept_text = ledger.kept_block(state, message_id)
         if kept_text is not None and not isinstance(surface, SilenceReason):
             return SignalAnswer(block=Block(surface=Surface.START, text=kept_text)), state
-        if remaining() <= 0 and not isinstance(surface, SilenceReason):
+        if how.remaining() <= 0 and not isinstance(surface, SilenceReason):
             surface = SilenceReason(cause=SilenceCause.LATE)
         if isinstance(surface, SilenceReason):
-            return self._silence(signal, state, surface, settings, project, log), state
+            return self._silence(signal, state, surface, how), state
         may_refuse = settings.recall.blocking and capabilities.refuses
         if not _reaches_model(signal, surface, capabilities, may_refuse=may_refuse):
             return _silent(), state
         log.note("signal", facts=(Note(cause=NoteCause.SURFACE, detail=surface.value),))
         outcome = query_of(
-            signal, state, surface=surface, settings=settings, project=project, files=files,
+            signal, state, surface=surface, settings=settings, project=project, files=how.files,
             projects=self._projects, at_ms=self._clock.now_ms(),
         )  # fmt: skip
         before = carried_start_pack(signal, state) if capabilities.stored else None
         if preset.every_call and before is None and _may_be_refreshed(surface, capabilities):
             log.note("query", facts=outcome.facts)
-            delivery, state = self._refresh(outcome.kept, state, settings, capabilities, log)
+            delivery, state = self._refresh(outcome.kept, state, how)
             if isinstance(signal, SessionStarted):
                 state = with_start_pack(state, None, surface=surface, at_ms=outcome.kept.at_ms, change=0)
             return delivery, state
         machine = isinstance(signal, PromptSubmitted) and signal.machine
         sentence, outcome = self._nudges.reserve_room(outcome, state, settings.recall, machine=machine)
         change = self._store.change()
-        context = self._context_of(
-            signal, state, outcome, surface, before,
-            room=capabilities.with_room_for(sentence), capabilities=capabilities, settings=settings, project=project,
-            remaining=remaining, log=log,
-        )  # fmt: skip
+        room = capabilities.with_room_for(sentence)
+        context = self._context_of(signal, state, how, outcome, surface=surface, before=before, room=room)
         delivered, trace = self._pipeline.run(
             outcome.kept, preset=preset, settings=settings.recall, context=context, trace_id=self._trace_id()
         )
@@ -556,18 +510,15 @@ class SignalHandler:
         self,
         signal: Signal,
         state: SessionState,
+        how: _Handling,
         asked: Outcome[Query],
+        *,
         surface: Surface,
         before: StartPack | None,
-        *,
         room: HostCapabilities,
-        capabilities: HostCapabilities,
-        settings: Settings,
-        project: ProjectRecord | None,
-        remaining: Callable[[], float],
-        log: StageLog,
     ) -> Context:
         """Build the context of a recall: all it may know besides its query. `room` = the capabilities less what the block says besides memories."""
+        settings, capabilities, project = how.settings, how.capabilities, how.project
         preset, recall, query = preset_of(settings.preset), settings.recall, asked.kept
         may_refuse = recall.blocking and capabilities.refuses
         # A block that is rebuilt may say again what it said; where the host keeps every block, it would pile up.
@@ -585,13 +536,13 @@ class SignalHandler:
             pinned_in_context=_pinned_held(state, surface, capabilities, settings),
             cap_chars=room.cap_chars,
             fits=room.holds,
-            remaining_ms=remaining,
+            remaining_ms=how.remaining,
             turn=state.turn,
             epoch=state.epoch,
             root=project.root if project else "",
             render=renderer(self._kinds, self._redactors.cleaner(settings), preset.layout.at(surface)),
             facts=asked.facts,
-            log=log,
+            log=how.log,
             first=dropped,
             changed=changed_since(before, partial(self._versions_of, query.scope)) if before else None,
             told=self._told(before or state.start_pack, state, settings, query.scope),
@@ -623,50 +574,39 @@ class SignalHandler:
         return self._store.recorded(scope=scope, limit=MAX_VERSIONS, memory_id=memory.id)
 
     def _refresh(
-        self,
-        query: Query,
-        state: SessionState,
-        settings: Settings,
-        capabilities: HostCapabilities,
-        log: StageLog,
+        self, query: Query, state: SessionState, how: _Handling
     ) -> tuple[SignalAnswer, SessionState]:
         """Return the `[MEMORY]` block of the refresh cadence, for the system prompt of every call, and the new record."""
         refresh = RefreshBlock(
             pipeline=self._pipeline,
-            settings=settings.recall,
+            settings=how.settings.recall,
             new_id=self._trace_id,
             kinds=self._kinds,
-            clean=self._redactors.cleaner(settings),
+            clean=self._redactors.cleaner(how.settings),
             current=lambda ids: current_hashes(self._store, ids, query.scope),
-            log=log,
+            log=how.log,
         )
         low = LowInformation(nothing_coming=query.situation.nothing_coming, words=len(query.raw_text.split()))
-        block, trace, state = refresh.advance(query, state=state, low=low, cap=capabilities.cap_chars)
+        block, trace, state = refresh.advance(query, state=state, low=low, cap=how.capabilities.cap_chars)
         return SignalAnswer(block=block, trace=trace), state
 
-    def _silence(  # noqa: PLR0917 - what a trace is made of
-        self,
-        signal: Signal,
-        state: SessionState,
-        silence: SilenceReason,
-        settings: Settings,
-        project: ProjectRecord | None,
-        log: StageLog,
+    def _silence(
+        self, signal: Signal, state: SessionState, silence: SilenceReason, how: _Handling
     ) -> SignalAnswer:
         """Return the delivery for a signal that gets nothing; if only the preset has no start pack, it still has the notice."""
-        trace = self._silent_trace(signal, state, silence, settings, log)
-        failure = failure_of_trace(trace, settings.recall) if trace else None
+        trace = self._silent_trace(signal, state, silence, how)
+        failure = failure_of_trace(trace, how.settings.recall) if trace else None
         off = silence.cause is SilenceCause.OFF_IN_PRESET
-        notice = self._notices.line(signal, None, project, settings) if off else ""
+        notice = self._notices.line(signal, None, how.project, how.settings) if off else ""
         return SignalAnswer(block=Block(surface=Surface.PROMPT), notice=notice, trace=trace, failure=failure)
 
     def _silent_trace(
-        self, signal: Signal, state: SessionState, silence: SilenceReason, settings: Settings, log: StageLog
+        self, signal: Signal, state: SessionState, silence: SilenceReason, how: _Handling
     ) -> Trace | None:
         """Return a trace of why a prompt got nothing; None for other signals."""
         if not isinstance(signal, PromptSubmitted):
             return None
-        log.note("query" if log.has("signal") else "signal")
+        how.log.note("query" if how.log.has("signal") else "signal")
         return Trace(
             id=self._trace_id(),
             session=str(state.key),
@@ -674,12 +614,12 @@ class SignalHandler:
             epoch=state.epoch,
             surface=Surface.PROMPT,
             at_ms=self._clock.now_ms(),
-            preset=settings.preset,
+            preset=how.settings.preset,
             text=signal.text[:240],
             situation=Situation(),
-            stages=tuple(log.records),
+            stages=tuple(how.log.records),
             why=silence,
-            took_ms=log.took_ms(),
+            took_ms=how.log.took_ms(),
         )
 
     def _at_its_real_folder(self, signal: Signal) -> Signal:

@@ -34,7 +34,6 @@ from tacit.ports.store import MemoryFilter, Salvage
 from tacit.ports.writer import Writer
 from tacit.reading.errors import error_signature
 from tacit.session import cache_meter
-from tacit.session.cache_meter import CacheShare
 from tacit.session.transitions import held_out, root_of
 from tacit.state.counted import Record, Spending
 from tacit.state.registry import (
@@ -342,13 +341,9 @@ class HoldoutCounter:
             records = {**HOLDOUT_SESSIONS.read(self._store, shard), **records}
         return holdout_of(within(list(records.values()), since_ms=since_ms, until_ms=until_ms), share=share)
 
-    def cache(self, *, since_ms: int, until_ms: int) -> tuple[CacheShare, ...]:
-        """Return by placement which share of each request repeated the beginning of the one before."""
-        return cache_meter.shares(CACHE_DAYS.read(self._store), since_ms=since_ms, until_ms=until_ms)
-
 
 def shard_of(session: str) -> str:
-    """Return the key of the value that holds a session's record."""
+    """Return the key under `HOLDOUT_SESSIONS` of the value that holds the record of `session` (`host/id`)."""
     return SHARDS[int.from_bytes(_digest(session), "big") % _SHARDS]
 
 
@@ -370,12 +365,12 @@ def _digest(text: str) -> bytes:
 
 
 def merged(stored: Records, new: Records) -> Records:
-    """Merge two sets of records by session, `new` over `stored`; the newest come last."""
+    """Return both sets of records by session, oldest session first; of a session in both the record in `new`."""
     return dict(sorted({**stored, **new}.items(), key=lambda pair: (pair[1].at_ms, pair[0])))
 
 
 def within(records: Sequence[Record], *, since_ms: int, until_ms: int) -> list[Record]:
-    """Return the records of that time with at least one turn."""
+    """Return the records of sessions that began from `since_ms` to before `until_ms` and had a turn."""
     return [record for record in records if since_ms <= record.at_ms < until_ms and record.turns]
 
 

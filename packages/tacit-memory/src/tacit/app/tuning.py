@@ -347,7 +347,7 @@ def tune(parts: Parts, pipeline: RecallPipeline, *, bound: float, apply: bool) -
         )
     applied = apply and not note and any(level.before != level.after for level in levels)
     if applied:
-        _keep(parts, levels, pairs=len(best), bound=bound)
+        _write_levels(parts, levels, pairs=len(best), bound=bound)
     set_by = _explicit(report.origins[THRESHOLD])
     return TuneReport(
         surface=Surface.PROMPT.value,
@@ -425,7 +425,7 @@ def _mean_tokens(parts: Parts, replayed: Sequence[Replayed]) -> float:
     return round(spent / len(replayed), 1) if replayed else 0.0
 
 
-def _keep(parts: Parts, levels: Sequence[TunedLevel], *, pairs: int, bound: float) -> None:
+def _write_levels(parts: Parts, levels: Sequence[TunedLevel], *, pairs: int, bound: float) -> None:
     """Write the levels to the home and reload the settings."""
     tuned = {
         level.name: Level(threshold=level.after, wrongful=level.rate_after, tokens=level.tokens_after)

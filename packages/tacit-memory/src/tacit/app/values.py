@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from tacit.app.redaction import Redactors
 from tacit.config.home import Home
@@ -21,6 +22,10 @@ from tacit.ports.models import Embedder, Reranker, TokenCounter
 from tacit.ports.store import ProjectRecord, Salvage, Store, StoreStats
 from tacit.ports.writer import Writer
 from tacit.sync.views import SyncStatus
+
+if TYPE_CHECKING:
+    from tacit.app.projects import ProjectRegistry
+    from tacit.app.sessions import LiveSessions
 
 # Who asks for something: one value that every entry point fills in. In: nothing. Out: a frozen value.
 
@@ -101,6 +106,25 @@ class Parts:
     suspect: Callable[[], bool] = lambda: False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenStore:
+    """One open store, as the objects of the engine share it.
+
+    Attributes:
+        parts: everything the engine uses from outside.
+        projects: finds the project of a folder.
+        sessions: the records of the sessions at work.
+        settle: waits until everything that was said so far is stored.
+        changed: call it after memories were changed or ended: it removes the start blocks that were written ahead.
+    """
+
+    parts: Parts
+    projects: ProjectRegistry
+    sessions: LiveSessions
+    settle: Callable[[], None]
+    changed: Callable[[], None]
+
+
 # Return values of the engine. Frozen, without behavior.
 
 
@@ -134,7 +158,15 @@ class SignalAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignalResult:
-    """The result of a signal: the delivery, the new record, the project, and the folder of it that the agent works in."""
+    """The result of a signal: the answer for the host, and what the signal changed.
+
+    Attributes:
+        delivery: the answer.
+        state: the session's record, with the signal.
+        project: the project that the session belongs to; None = none.
+        folder: path of the folder whose project that is.
+        repeated: whether this signal was handled before; then nothing is learned or counted again.
+    """
 
     delivery: SignalAnswer
     state: SessionState

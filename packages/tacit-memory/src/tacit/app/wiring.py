@@ -10,7 +10,6 @@ from typing import cast
 
 from tacit.app.engine import Engine
 from tacit.app.prerender import remove_blocks
-from tacit.app.queries.injection import Injection
 from tacit.app.redaction import Clean, Redactors, outgoing
 from tacit.app.values import Parts
 from tacit.config.environment import secret
@@ -152,11 +151,6 @@ def open_engine(
             suspect=lambda: backend.suspects_damage(place),
         )
     )
-
-
-def open_injection(engine: Engine, *, host: str = "library", cwd: str = "") -> Injection:
-    """Return an `Injection` over `engine`; `host` names the program that asks, `cwd` the folder of calls that name none."""
-    return Injection(engine, host=host, cwd=cwd)
 
 
 def _root_of(store: Store, project_id: str) -> Path | None:

@@ -94,7 +94,7 @@ def demo(
 
 def play(folder: Path) -> dict[str, Any]:
     """Play both sessions in `folder` with an engine of their own and return a report; its `problems` name every promise that was not kept."""
-    from tacit.api.encoding import encode
+    from tacit.api.answering import encode
     from tacit.app.wiring import open_engine
     from tacit.ports.store import MemoryFilter
     from tacit.verbs.answers import MemoryAnswer
@@ -158,7 +158,7 @@ class _DemoSession:
 
     def tell_and_explain(self, session: str, event: str, surface: str, **fields: object) -> dict[str, Any]:
         """Give the engine a hook event; return `{"given": injected text, "trace": newest trace of `surface`, None = none}`."""
-        from tacit.api.encoding import encode
+        from tacit.api.answering import encode
         from tacit.model.pack import Surface
         from tacit.verbs.answers import TraceAnswer
 

@@ -10,8 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from tacit.library.conversions import item_from
-from tacit.library.values import FoundItem
+from tacit.library.values import FoundItem, item_from
 from tacit.model.item import MOST_ITEMS, json_object
 from tacit.model.memory import Speaker
 
@@ -116,7 +115,8 @@ def open_in_process(
 
     `token` None = the token of the environment; `cwd` = the folder of injections that name none.
     """
-    from tacit.app.wiring import open_engine, open_injection  # noqa: PLC0415 - the model's libraries come with it
+    from tacit.app.queries.injection import Injection  # noqa: PLC0415 - as late as the engine
+    from tacit.app.wiring import open_engine  # noqa: PLC0415 - the model's libraries come with it
     from tacit.config.home import personal_token  # noqa: PLC0415 - as late as the engine
     from tacit.safety.authority import Authority, is_own_home  # noqa: PLC0415
 
@@ -125,7 +125,7 @@ def open_in_process(
     users = is_own_home(home) or Authority(engine.home).admits_token(user_token)
     return LocalEngine(
         engine,
-        injection=open_injection(engine, cwd=cwd),
+        injection=Injection(engine, cwd=cwd),
         on_failure=on_failure,
         speaker=Speaker.USER if users else Speaker.AGENT,
     )

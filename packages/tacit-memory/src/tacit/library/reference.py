@@ -38,7 +38,7 @@ CLASSES = (
     "InjectionResult",
     "InjectionFailed",
 )
-FUNCTIONS = ("is_block", "prune_blocks", "without_blocks", "open_engine", "open_injection")
+FUNCTIONS = ("is_block", "prune_blocks", "without_blocks", "open_engine")
 _SECTION = re.compile(r"^(Args|Attributes|Returns|Raises|Yields):$")
 _ENTRY = re.compile(r"^(\*{0,2}[\w, ]+?): (.*)$")
 
@@ -46,7 +46,7 @@ _ENTRY = re.compile(r"^(\*{0,2}[\w, ]+?): (.*)$")
 def render() -> str:
     """Return the text of `docs/reference/library.md`."""
     parts = [HEAD, *(_class(name) for name in CLASSES), "\n## Functions\n"]
-    parts += [_function(name, getattr(tacit, name), level=3) for name in FUNCTIONS]
+    parts += [_function(name, getattr(tacit, name)) for name in FUNCTIONS]
     return "".join(parts)
 
 
@@ -55,7 +55,7 @@ def _class(name: str) -> str:
     parts = [f"\n## `{name}`\n\n{_docstring_markdown(kind)}"]
     if is_dataclass(kind):
         parts.append(f"\nFields: {', '.join(_field(field) for field in fields(kind))}.\n")
-    parts += [_function(f"{name}.{member}", value, level=3) for member, value in _members(kind)]
+    parts += [_function(f"{name}.{member}", value) for member, value in _members(kind)]
     return "".join(parts)
 
 
@@ -75,8 +75,8 @@ def _members(kind: Any) -> Iterator[tuple[str, Any]]:
             yield name, value
 
 
-def _function(name: str, value: Any, *, level: int) -> str:
-    title = f"\n{'#' * level} `{name}`\n\n"
+def _function(name: str, value: Any) -> str:
+    title = f"\n### `{name}`\n\n"
     if isinstance(value, property):
         return title + _docstring_markdown(value.fget)
     return f"{title}```python\n{_signature(name, value)}\n```\n\n{_docstring_markdown(value)}"

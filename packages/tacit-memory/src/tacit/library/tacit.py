@@ -19,7 +19,16 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar, ca
 
 from tacit.config.home import Home
 from tacit.errors import DaemonUnavailable, InvalidInput, NotFound
-from tacit.library.conversions import (
+from tacit.library.engine_access import HOST, EngineAccess, LocalEngine, open_in_process
+from tacit.library.message_formats import ROLE_CONTENT, MessageFormat
+from tacit.library.session import Prepared, Session
+from tacit.library.values import (
+    WAITING,
+    MemoryPage,
+    MemoryRecord,
+    RecallRecord,
+    Recollection,
+    Stored,
     changes_from,
     page_from,
     recall_from,
@@ -28,10 +37,6 @@ from tacit.library.conversions import (
     stored_from_edit,
     stored_from_forget,
 )
-from tacit.library.engine_access import HOST, EngineAccess, LocalEngine, open_in_process
-from tacit.library.message_formats import ROLE_CONTENT, MessageFormat
-from tacit.library.session import Prepared, Session
-from tacit.library.values import WAITING, MemoryPage, MemoryRecord, RecallRecord, Recollection, Stored
 from tacit.model.scope import MAX_USER_CHARS, USER_FOLDER, Scope, is_user_name, project_scope, user_project_id
 from tacit.safety.authority import LEFT_OUT
 

@@ -37,7 +37,7 @@ def _preferences(engine: Engine, caller: Caller) -> str:
 
 
 def _digest(engine: Engine, caller: Caller) -> str:
-    digests = engine.agents.digests(caller)
+    digests = engine.agents.newest_digest(caller)
     if not digests.memories:
         return "No session of this project has a digest yet."
     lines = [memory_line(memory) for memory in digests.memories]

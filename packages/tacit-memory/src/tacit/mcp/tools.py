@@ -105,8 +105,10 @@ def _asking(
 
 def search(engine: Engine, caller: Caller, arguments: ask.SearchArguments) -> ToolAnswer:
     """Answer a question with the memories that fit, within `max_tokens`, and say how many more there are."""
-    answer = engine.agents.answer(caller, arguments.query, budget_tokens=arguments.max_tokens - TAIL_TOKENS)
-    further = () if answer.refused else engine.agents.matching(caller, arguments.query, besides=answer)
+    answer = engine.agents.queries.answer(
+        caller, arguments.query, budget_tokens=arguments.max_tokens - TAIL_TOKENS
+    )
+    further = () if answer.refused else engine.agents.further_matches(caller, arguments.query, besides=answer)
     if not further:
         return _answer(engine, caller, answer)
     count = engine.agents.count_tokens
@@ -184,7 +186,7 @@ def context(engine: Engine, caller: Caller, arguments: ask.ContextArguments) -> 
         start = engine.context_answer(caller.cwd)
         return _found(start.block.text or nothing_known(engine, caller), start.memories)
     scope, kinds = arguments.scope or "", (arguments.kind,) if arguments.kind else ()
-    answer = engine.agents.answer(caller, arguments.query or "", scope=scope, kinds=kinds)
+    answer = engine.agents.queries.answer(caller, arguments.query or "", scope=scope, kinds=kinds)
     return _answer(engine, caller, answer, scope=scope, kinds=engine.agents.kinds_of(caller, kinds))
 
 
@@ -201,7 +203,7 @@ def inject(engine: Engine, caller: Caller, arguments: ask.InjectArguments) -> To
     """Return what is known about a topic, by default about the user's last prompt. Source: section 3.2 of the typed seed."""
     words = arguments.topic or engine.agents.last_words(caller)
     kinds = tuple(arguments.kind or ())
-    answer = engine.agents.answer(
+    answer = engine.agents.queries.answer(
         caller, words, kinds=kinds, budget_tokens=arguments.max_tokens - TAIL_TOKENS
     )
     return _answer(engine, caller, answer, kinds=engine.agents.kinds_of(caller, kinds))
@@ -213,7 +215,7 @@ def task(engine: Engine, caller: Caller, arguments: ask.TaskArguments) -> ToolAn
         *(() if arguments.include_file_context else FILES),
         *(() if arguments.include_error_patterns else ERRORS),
     )
-    answer = engine.agents.answer(
+    answer = engine.agents.queries.answer(
         caller,
         arguments.task_description,
         without=without,

@@ -259,7 +259,7 @@ def _named(raw: object, listed: Sequence[Memory]) -> ArmedMemory | None:
 def ask_judge(state: RecallState) -> Outcome[RecallState]:
     """Ask `context.judge` (must be set) which memories the prompt needs, and set the state's `judged`. Blocks until the deadline.
 
-    See `tacit.app.asking.prompt_judge`. If the model is late, broken or paused, `judged` stays None, the gate decides, and the
+    See `tacit.app.asking.PromptJudge`. If the model is late, broken or paused, `judged` stays None, the gate decides, and the
     trace says so.
     """
     judge, query = state.context.judge, state.query

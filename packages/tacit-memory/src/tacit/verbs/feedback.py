@@ -70,7 +70,7 @@ def rate_memory(engine: Engine, caller: Caller, request: Feedback) -> Rated:
     memory = find(engine, caller, request.id) if request.id else None
     if request.trace_id is not None:
         judged = [] if memory is None else [memory.id]
-        verdicts = engine.admin.say(request.trace_id, judged, useful=request.useful)
+        verdicts = engine.admin.judge_recall(request.trace_id, judged, useful=request.useful)
         return Rated(memory=memory, verdicts=seen_verdicts(engine, caller, verdicts), counted=True)
     assert memory is not None
     counted = not caller.by_tool or engine.agents.counts_once(caller, memory, useful=request.useful)

@@ -11,8 +11,7 @@ from tacit.app.queries.items import MAX_LABELS, MAX_NAME_CHARS
 from tacit.app.values import Caller
 from tacit.model.item import MOST_ITEMS, Item
 from tacit.verbs.answers import ItemList, ItemView, OneItem
-from tacit.verbs.cursors import part_of, rows_before, to_cursor
-from tacit.verbs.requests import MAX_CONTENT_CHARS, Page, Request
+from tacit.verbs.requests import MAX_CONTENT_CHARS, Page, Request, part_of, rows_before, to_cursor
 
 Label = Annotated[str, Field(min_length=1, max_length=MAX_NAME_CHARS)]
 

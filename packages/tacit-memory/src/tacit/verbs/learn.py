@@ -13,8 +13,7 @@ from tacit.capture.backfill import BackfillOptions, CaptureReport
 from tacit.errors import NotFound
 from tacit.hosts.transcripts.sessions import served_transcripts
 from tacit.verbs.answers import Transcripts, WriteUpRequest, WrittenUp
-from tacit.verbs.cursors import part_of
-from tacit.verbs.requests import MOST_MS, Folder, LongPage, Request
+from tacit.verbs.requests import MOST_MS, Folder, LongPage, Request, part_of
 
 
 class FindTranscripts(LongPage):

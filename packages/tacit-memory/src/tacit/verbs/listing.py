@@ -16,10 +16,20 @@ from tacit.app.visibility import SearchHit
 from tacit.model.memory import Memory, MemoryStatus, Sensitivity, SensitivityName, TrustTier
 from tacit.model.scope import Scope, ScopeFilter, project_scope
 from tacit.ports.store import GivenTimes, MemoryFilter, MemoryOrder, MemoryTally
+from tacit.recall.spaces import SPACES
 from tacit.safety.trust import visible_levels
 from tacit.verbs.answers import Facet, Facets, KindRow, Kinds, ListedMemories, RankPlaces, SpaceRow
-from tacit.verbs.cursors import from_cursor, rows_before, to_cursor
-from tacit.verbs.requests import MOST_MS, NoBody, Place, Request, ScopeText, StoredStatus
+from tacit.verbs.requests import (
+    MOST_MS,
+    NoBody,
+    Place,
+    Request,
+    ScopeText,
+    StoredStatus,
+    from_cursor,
+    rows_before,
+    to_cursor,
+)
 
 
 class ListMemories(Request):
@@ -333,6 +343,6 @@ def list_kinds(engine: Engine, caller: Caller, request: NoBody) -> Kinds:
     ]
     spaces = [
         SpaceRow(**{name: getattr(space, name) for name in SpaceRow.model_fields})
-        for space in engine.admin.spaces()
+        for space in SPACES.values()
     ]
     return Kinds(kinds=kinds, spaces=spaces)

@@ -10,8 +10,7 @@ from tacit.app.values import Caller
 from tacit.model.memory import Speaker
 from tacit.model.scope import project_scope
 from tacit.verbs.answers import FolderProject, Imported, ProjectRow, Projects
-from tacit.verbs.cursors import part_of
-from tacit.verbs.requests import AtFolder, Folder, LongPage
+from tacit.verbs.requests import AtFolder, Folder, LongPage, part_of
 
 
 class InitProject(AtFolder):

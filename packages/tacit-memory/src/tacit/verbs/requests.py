@@ -1,20 +1,24 @@
-"""What the requests of several verbs have in common. Unknown fields are refused; sizes are limited here.
+"""What the requests of several verbs have in common, and where a list goes on. Unknown fields are refused; sizes are limited here.
 
 In: JSON, query strings, arguments of tools. Out: checked values. Never touches the engine.
 """
 
 from __future__ import annotations
 
+import base64
+import binascii
+import hashlib
+import json
+from collections.abc import Callable, Sequence
 from pathlib import PurePath
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar, cast
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from tacit.errors import TacitError
+from tacit.errors import InvalidInput, TacitError
 from tacit.model.memory import MemoryStatus
 from tacit.model.scope import MAX_USER_CHARS, USER_FOLDER, Scope, ScopeKind, is_user_name
 from tacit.model.session import SessionKey
-from tacit.verbs.cursors import MAX_CHARS as MAX_CURSOR_CHARS
 
 MAX_IMPORT_BYTES = 32_000_000
 """The most bytes of an import request; for larger files the request names a `path`."""
@@ -83,9 +87,7 @@ class Page(Request):
     """A request for a page of a list: the number of rows, and where it begins."""
 
     limit: int = Field(default=50, ge=1, le=500, description="most rows in one answer")
-    cursor: str | None = Field(
-        default=None, max_length=MAX_CURSOR_CHARS, description="`next_cursor` of the part before"
-    )
+    cursor: str | None = Field(default=None, max_length=400, description="`next_cursor` of the part before")
 
 
 class LongPage(Page):
@@ -132,3 +134,85 @@ class AtFolder(Request):
     """A request about the project of a folder."""
 
     cwd: Folder = Field(min_length=1, description="working folder")
+
+
+# Where a list goes on: opaque texts that stay right when something is added in front. In: a place. Out: a text, and back.
+
+_Position = tuple[int, str]
+"""The position of a row: its time in milliseconds and its id. With an empty id the number is a count of rows to skip."""
+RowT = TypeVar("RowT")
+
+
+def to_cursor(place: _Position) -> str:
+    """Return the opaque text of a position, for a query string."""
+    text = json.dumps(place, separators=(",", ":"))
+    return base64.urlsafe_b64encode(text.encode("utf-8", "surrogatepass")).decode("ascii").rstrip("=")
+
+
+def from_cursor(cursor: str) -> _Position:
+    """Return the position that a cursor stands for.
+
+    Raises:
+        InvalidInput: if it is none of ours.
+    """
+    try:
+        text = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode("utf-8", "surrogatepass")
+        decoded = cast(object, json.loads(text))
+    except (binascii.Error, ValueError, RecursionError):
+        decoded = None
+    match decoded:
+        case [int(at), str(name)] if not isinstance(at, bool) and 0 <= at < 2**53:
+            return at, name
+        case _:
+            raise InvalidInput(
+                "`cursor` is no cursor of this list.", hint="Give `next_cursor` back as it came."
+            )
+
+
+def rows_before(cursor: str) -> int:
+    """Return how many rows a cursor skips. The cursor must be of the form `to_cursor((n, ""))`.
+
+    Raises:
+        InvalidInput: if it is none of ours.
+    """
+    count, name = from_cursor(cursor)
+    if name or count > 10_000_000:
+        raise InvalidInput("`cursor` is no cursor of this list.", hint="Give `next_cursor` back as it came.")
+    return count
+
+
+def part_of(
+    fetch: Callable[[int], Sequence[RowT]], request: Page, name: Callable[[RowT], str]
+) -> tuple[Sequence[RowT], str | None]:
+    """Return the next rows of a list, which begin after the row that the cursor names, and the cursor of the rest; None = there is no rest.
+
+    Args:
+        fetch: returns at least the first n rows of the list, if there are so many.
+        request: names the part.
+        name: tells a row from all others, also when rows are added to the list.
+
+    Raises:
+        InvalidInput: if the cursor is none of this list, or its row is gone.
+    """
+    most = request.limit + 1
+    after = from_cursor(request.cursor)[1] if request.cursor else None
+    while True:
+        rows = fetch(most)
+        start = (
+            next((n for n, row in enumerate(rows, 1) if _digest(name(row)) == after), None) if after else 0
+        )
+        more = start is not None and len(rows) - start > request.limit
+        if more or len(rows) < most:
+            break
+        most *= 4
+    if start is None:
+        raise InvalidInput(
+            "The row where `cursor` ended is gone, or it is of another list.",
+            hint="Ask for the first part again.",
+        )
+    part = rows[start : start + request.limit]
+    return part, to_cursor((0, _digest(name(part[-1])))) if more else None
+
+
+def _digest(name: str) -> str:
+    return hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()

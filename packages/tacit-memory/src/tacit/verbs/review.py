@@ -10,8 +10,7 @@ from tacit.app.engine import Engine
 from tacit.app.maintenance.review import DECISIONS, BulkAction, ReviewAction, ReviewCause, ReviewFilter
 from tacit.app.values import Caller
 from tacit.verbs.answers import Decided, GroupCount, ReviewEntry, ReviewGroups, ReviewQueue
-from tacit.verbs.cursors import from_cursor, to_cursor
-from tacit.verbs.requests import MAX_CONTENT_CHARS, Folder, Page, Request
+from tacit.verbs.requests import MAX_CONTENT_CHARS, Folder, Page, Request, from_cursor, to_cursor
 
 ReviewValues = Annotated[tuple[Annotated[str, Field(max_length=400)], ...], Field(max_length=100)]
 

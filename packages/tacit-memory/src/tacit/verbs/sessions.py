@@ -10,8 +10,7 @@ from tacit.app.engine import Engine
 from tacit.app.values import Caller
 from tacit.model.session import SessionKey
 from tacit.verbs.answers import DigestPage, Muted, OneSession, SessionPage
-from tacit.verbs.cursors import part_of, rows_before, to_cursor
-from tacit.verbs.requests import Folder, Page, SessionName
+from tacit.verbs.requests import Folder, Page, SessionName, part_of, rows_before, to_cursor
 
 
 class Mute(SessionName):

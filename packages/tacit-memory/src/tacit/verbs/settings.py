@@ -7,15 +7,14 @@ from typing import Annotated, Any, Literal, Self, cast
 
 from pydantic import Field, model_validator
 
-from tacit.app.admin.model_test import ModelSection, ModelTest
+from tacit.app.admin.settings import ModelSection, ModelTest
 from tacit.app.engine import Engine
 from tacit.app.values import Caller
 from tacit.config.describe import describe_settings
 from tacit.config.overrides import SettingsTarget
 from tacit.errors import InvalidInput
 from tacit.verbs.answers import Agents, OneAgent, SettingsAnswer
-from tacit.verbs.cursors import part_of
-from tacit.verbs.requests import Folder, LongPage, Name, Request
+from tacit.verbs.requests import Folder, LongPage, Name, Request, part_of
 
 
 class AtPlace(Request):

@@ -14,8 +14,7 @@ from tacit.model.memory import Memory
 from tacit.model.session import SessionKey
 from tacit.state.registry import TEAMS
 from tacit.verbs.answers import ExposurePage, ShownMemory
-from tacit.verbs.cursors import rows_before, to_cursor
-from tacit.verbs.requests import MOST_MS, OfMemory, Page
+from tacit.verbs.requests import MOST_MS, OfMemory, Page, rows_before, to_cursor
 
 
 class ShowMemory(OfMemory):

@@ -11,8 +11,7 @@ from tacit.app.values import Caller
 from tacit.sync.connection import checked_url
 from tacit.sync.views import LoginResult
 from tacit.verbs.answers import DevicesView, LoggedInView, SignInView, SyncedView, SyncView
-from tacit.verbs.cursors import part_of
-from tacit.verbs.requests import LongPage, NoBody, Request
+from tacit.verbs.requests import LongPage, NoBody, Request, part_of
 
 
 class LogIn(Request):

@@ -15,8 +15,7 @@ from tacit.model.change_reason import ChangeCause
 from tacit.model.scope import Scope
 from tacit.ports.store import Recorded
 from tacit.verbs.answers import Changed, ChangeEntry, ChangeLog, etag_of
-from tacit.verbs.cursors import part_of
-from tacit.verbs.requests import MOST_MS, Folder, Page, Request, ScopeText, SessionName
+from tacit.verbs.requests import MOST_MS, Folder, Page, Request, ScopeText, SessionName, part_of
 
 
 def _change_id(text: str) -> str:

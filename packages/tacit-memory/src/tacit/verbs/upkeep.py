@@ -178,7 +178,7 @@ def rescan(engine: Engine, caller: Caller, request: BeginRescan) -> Rescan:
     It applies the redaction rules that hold now to everything that is stored. With `dry_run` it only counts
     what would change.
     """
-    return engine.rescan(dry_run=request.dry_run)
+    return engine.maintenance.rescan(dry_run=request.dry_run)
 
 
 def purge_memories(engine: Engine, caller: Caller, request: Purge) -> Purged:

@@ -12,9 +12,8 @@ from tacit.app.values import Caller
 from tacit.model.pack import Surface
 from tacit.ports.store import TraceFilter
 from tacit.verbs.answers import OneTrace, TracePage
-from tacit.verbs.cursors import from_cursor, to_cursor
 from tacit.verbs.feedback import seen_verdicts
-from tacit.verbs.requests import AskedSurface, Folder, Millis, OfTrace, Page
+from tacit.verbs.requests import AskedSurface, Folder, Millis, OfTrace, Page, from_cursor, to_cursor
 
 
 class ListTraces(Page):
@@ -56,7 +55,7 @@ def list_traces(engine: Engine, caller: Caller, request: ListTraces) -> TracePag
 
     Filters are combined. With `text` only recalls are listed whose query has these words. With `whole` the answer
     also has their traces: the query, the candidates with their scores, what each stage dropped and why, and the
-    result; and what was learned from their prompts.
+    result.
     """
     where = TraceFilter(
         sessions=(request.session,) if request.session is not None else None,
@@ -70,21 +69,18 @@ def list_traces(engine: Engine, caller: Caller, request: ListTraces) -> TracePag
         until_ms=request.until_ms,
         after=from_cursor(request.cursor) if request.cursor else None,
     )
-    visibility = engine.visibility(caller.speaker)
     fetched = engine.admin.recalls.traces(
         where,
         root=engine.project(request.cwd).root if request.cwd else "",
         limit=request.limit + 1,
-        visibility=visibility,
+        visibility=engine.visibility(caller.speaker),
         with_contents=request.whole,
     )
     page = fetched[: request.limit]
-    whole = page if request.whole else ()
     more = to_cursor((page[-1].at_ms, page[-1].id)) if len(fetched) > len(page) else None
     return TracePage(
         recalls=[row_of(trace) for trace in page],
-        traces=whole,
-        learned=engine.admin.learned.of_turns(whole, visibility=visibility),
+        traces=page if request.whole else (),
         replayed=() if request.threshold is None else engine.replayed(page, threshold=request.threshold),
         next_cursor=more,
     )
@@ -94,18 +90,15 @@ def get_trace(engine: Engine, caller: Caller, request: AskTrace) -> OneTrace:
     """Get one recall with every stage's keeps and drops, and its verdicts.
 
     It explains one recall: the query, the candidates with their scores, what each stage dropped and why, the
-    block, what was learned from its prompt, and what the user said of it. With `threshold`, `replayed` says how the decision would differ: nothing
+    block, and what the user said of it. With `threshold`, `replayed` says how the decision would differ: nothing
     is searched again, the stored scores are compared with it.
 
     Raises:
         NotFound: no trace has this id, or it is no longer kept.
     """
-    visibility = engine.visibility(caller.speaker)
-    (recall,) = visibility.traces([engine.admin.recalls.trace(request.id)])
+    (recall,) = engine.visibility(caller.speaker).traces([engine.admin.recalls.trace(request.id)])
     verdicts = seen_verdicts(engine, caller, engine.admin.verdicts.of(recall.id))
     if request.threshold is None:
-        replayed = None
-    else:
-        (replayed,) = engine.replayed([recall], threshold=request.threshold)
-    learned = engine.admin.learned.of_turns([recall], visibility=visibility)
-    return OneTrace(trace=recall, verdicts=verdicts, learned=learned, replayed=replayed)
+        return OneTrace(trace=recall, verdicts=verdicts)
+    (replayed,) = engine.replayed([recall], threshold=request.threshold)
+    return OneTrace(trace=recall, verdicts=verdicts, replayed=replayed)

@@ -9,7 +9,17 @@ from pydantic import Field, model_validator
 
 from tacit.app.engine import Engine
 from tacit.app.evidence import EvidencePart
-from tacit.app.values import Caller
+from tacit.app.queries.why_not import (
+    details,
+    evidence,
+    measured_text,
+    remedy_text,
+    sentences,
+    step_command,
+    step_text,
+)
+from tacit.app.reasons import reason_text, silence_reason_text
+from tacit.app.values import Caller, RecallAsked
 from tacit.model.pack import Surface
 from tacit.model.trace import DropCause, SilenceCause
 from tacit.model.why_not import Absence, RecallNumbers, Remedy, RemedyKind, WhyNot
@@ -108,9 +118,6 @@ def why_not(engine: Engine, caller: Caller, request: WhyNotRequest) -> WhyNotVie
         NotFound: no memory or recorded recall has this id.
         Ambiguous: several memories have it.
     """
-    from tacit.app.queries.why_not import details, evidence, sentences  # noqa: PLC0415 - hardly ever asked
-    from tacit.app.values import RecallAsked  # noqa: PLC0415 - as above
-
     adjust = None
     if request.threshold is not None or request.preset is not None:
         adjust = engine.admin.options.trial(
@@ -146,8 +153,6 @@ def why_not(engine: Engine, caller: Caller, request: WhyNotRequest) -> WhyNotVie
 
 
 def _absence(absence: Absence | None) -> AbsenceView | None:
-    from tacit.app.reasons import reason_text, silence_reason_text  # noqa: PLC0415 - as above
-
     if absence is None:
         return None
     if absence.why is not None:
@@ -173,13 +178,6 @@ def _absence(absence: Absence | None) -> AbsenceView | None:
 
 
 def _remedy(remedy: Remedy, found: WhyNot) -> RemedyView:
-    from tacit.app.queries.why_not import (  # noqa: PLC0415 - as above
-        measured_text,
-        remedy_text,
-        step_command,
-        step_text,
-    )
-
     steps = [
         RemedyStepView(
             kind=step.kind,

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from tacit.api.encoding import encode, to_bytes
+from tacit.api.answering import encode, to_bytes
 from tacit.api.endpoints import ENDPOINTS
 from tacit.api.openapi import openapi_document
 from tacit.model.memory import LearnedOn, Memory, Provenance, TrustTier, Validity

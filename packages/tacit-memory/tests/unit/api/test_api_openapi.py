@@ -19,7 +19,7 @@ def document() -> dict[str, Any]:
 OPERATIONS = """
     add_team begin_job change_agent change_devices change_settings change_team create_backup
     decide_reviews decide_share_request delete_item edit_memory export_memories fetch_memories forget_memory
-    get_memory get_metrics get_openapi get_repository_team get_session
+    get_memory get_openapi get_repository_team get_session
     get_settings get_stats get_status get_sync get_trace import_memories import_project_rules
     import_transcripts inject list_agents list_audit list_backups list_changes list_digests
     list_exposures list_jobs list_kinds list_members list_memories list_projects list_review

@@ -6,8 +6,7 @@ import pytest
 
 from tacit.api.endpoints import ENDPOINTS
 from tacit.errors import InvalidInput
-from tacit.verbs.cursors import part_of, to_cursor
-from tacit.verbs.requests import Page
+from tacit.verbs.requests import Page, part_of, to_cursor
 
 BOUNDED = {"list_kinds", "list_jobs", "list_backups", "list_teams"}
 """Lists that settings, retention or membership keep short."""

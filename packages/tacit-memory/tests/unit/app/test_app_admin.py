@@ -162,18 +162,18 @@ def test_charts_read_new_traces_alone_and_know_what_is_gone():
 def test_the_last_verdict_holds_and_so_many_are_kept():
     store = SqliteStore.temporary(clock=FakeClock(now_ms=0))
     verdicts = Verdicts(store)
-    said, new = verdicts.say(trace(), (), useful=True, at_ms=5)
+    said, new = verdicts.record(trace(), (), useful=True, at_ms=5)
     assert [one.memory_id for one in said] == ["a", "b"]
     assert new == said
-    said, new = verdicts.say(trace(), ("b", "c", "b"), useful=True, at_ms=6)
+    said, new = verdicts.record(trace(), ("b", "c", "b"), useful=True, at_ms=6)
     assert [(one.memory_id, one.injected) for one in said] == [("b", True), ("c", False)]
     assert [one.memory_id for one in new] == ["c"]
-    verdicts.say(trace(), ("a",), useful=False, at_ms=7)
+    verdicts.record(trace(), ("a",), useful=False, at_ms=7)
     assert {one.memory_id: one.useful for one in verdicts.of("trc_1")} == {"a": False, "b": True, "c": True}
     assert verdicts.of("trc_2") == ()
     many = tuple(replace(verdicts.all()[0], trace_id=f"trc_{n}") for n in range(VERDICTS.most))
     VERDICTS.write(store, many)
-    verdicts.say(trace("trc_last"), ("a",), useful=True, at_ms=8)
+    verdicts.record(trace("trc_last"), ("a",), useful=True, at_ms=8)
     kept = VERDICTS.read(store)
     assert (len(kept), kept[-1].trace_id, kept[0].trace_id) == (VERDICTS.most, "trc_last", "trc_1")
 
@@ -182,7 +182,7 @@ def test_the_last_verdict_holds_and_so_many_are_kept():
 def test_a_verdict_names_what_had_a_part(names, injected):
     verdicts = Verdicts(SqliteStore.temporary(clock=FakeClock(now_ms=0)))
     with pytest.raises(InvalidInput):
-        verdicts.say(trace(injected=injected), names, useful=True, at_ms=1)
+        verdicts.record(trace(injected=injected), names, useful=True, at_ms=1)
     assert verdicts.all() == ()
 
 

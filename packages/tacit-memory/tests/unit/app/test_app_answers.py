@@ -8,6 +8,7 @@ import pytest
 
 from samples import NOW_MS
 from tacit.app.queries import store_copies
+from tacit.app.values import Caller
 from tacit.app.wiring import open_engine
 from tacit.config.preset_files import preset_names
 from tacit.library.tacit import Tacit
@@ -100,7 +101,7 @@ def test_a_limited_preset_keeps_its_caps(make_engine):
     fill(engine, 40)
     session = SessionKey(host="claude-code", session_id="s1")
     answers = [
-        engine.agents.queries.memory_context("", query=QUESTION, session=session, budget_tokens=16_000)
+        engine.agents.queries.answer(Caller(session=session), QUESTION, budget_tokens=16_000)
         for _ in range(3)
     ]
     assert [bool(answer.block.text) for answer in answers] == [True, True, False]
@@ -110,8 +111,8 @@ def test_a_limited_preset_keeps_its_caps(make_engine):
 def test_a_budget_can_be_given_for_one_question(make_engine):
     engine = make_engine()
     fill(engine, 60)
-    small = engine.agents.queries.memory_context("", query=QUESTION, budget_tokens=300)
-    large = engine.agents.queries.memory_context("", query=QUESTION, budget_tokens=3_000)
+    small = engine.agents.queries.answer(Caller(), QUESTION, budget_tokens=300)
+    large = engine.agents.queries.answer(Caller(), QUESTION, budget_tokens=3_000)
     assert small.block.tokens <= 300 < large.block.tokens <= 3_000
 
 

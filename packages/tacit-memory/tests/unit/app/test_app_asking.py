@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tacit.app.asking import LATE, PAUSE_MS, prompt_ms
+from tacit.app.asking import JUDGE_PAUSE_MS, LATE, prompt_ms
 from tacit.app.reasons import in_words
 from tacit.app.wiring import open_engine
 from tacit.config.settings import JudgeSettings, RecallSettings
@@ -415,7 +415,7 @@ def test_a_late_answer_leaves_the_prompt_to_the_gate_and_counts_as_a_failure(ope
     assert told.error == LATE
     day.prompt("Please write the docs.")
     assert day.causes == [NoteCause.JUDGE_PAUSED]
-    day.clock.advance(PAUSE_MS + 1)
+    day.clock.advance(JUDGE_PAUSE_MS + 1)
     day.prompt("Please fix the tests.")
     assert day.trace.decider is Decider.JUDGE
 

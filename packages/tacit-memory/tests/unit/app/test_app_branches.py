@@ -63,7 +63,7 @@ def test_where_branches_are_off_or_there_are_none(branches, project, tmp_path):
 
 def test_what_the_present_branch_holds_of_others_counts_until_the_next_switch(branches, project, root):
     git(root, "switch", "-q", "-c", "later")
-    branches.note(str(root), BranchesSeen(head="later", held=frozenset({"topic"})))
+    branches.note_seen(str(root), BranchesSeen(head="later", held=frozenset({"topic"})))
     assert branches.view(project, bound=True).names == {"later", "topic"}
     git(root, "switch", "-q", "main")
     assert branches.view(project, bound=True) == NO_BRANCH
@@ -71,11 +71,11 @@ def test_what_the_present_branch_holds_of_others_counts_until_the_next_switch(br
 
 def test_a_switch_and_a_new_commit_of_the_default_branch_ask_for_a_look(branches, project, root):
     assert not branches.moved(project)  # nobody looked yet: the session's start does
-    branches.begin(project)
+    branches.note_state(project)
     assert not branches.moved(project)
     git(root, "switch", "-q", "-c", "topic")
     assert branches.moved(project)
-    branches.begin(project)
+    branches.note_state(project)
     git(root, "commit", "-q", "--allow-empty", "-m", "Work")
     assert not branches.moved(project)
     git(root, "branch", "-f", "main", "topic")

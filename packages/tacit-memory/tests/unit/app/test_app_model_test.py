@@ -7,7 +7,7 @@ import logging
 
 import pytest
 
-from tacit.app.admin.model_test import MOST_WAIT_MS
+from tacit.app.admin.settings import MOST_WAIT_MS
 from tacit.safety.trust import USERS_ALONE
 from writer_server import Reply, WriterServer, openai_answer, writer_server
 

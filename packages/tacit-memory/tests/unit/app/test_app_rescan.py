@@ -73,13 +73,13 @@ def test_a_rescan_leaves_nothing_and_a_second_one_finds_nothing(home, place, tmp
     assert left(home, tmp_path / "backup.db")
     with opened(home, deny=[DESK]) as engine:
         before = engine.list_memories(MemoryFilter(statuses=None))
-        seen = engine.rescan(dry_run=True)
+        seen = engine.maintenance.rescan(dry_run=True)
         assert seen.rows["memories"] == 3, "one holds it in its span alone"
         assert set(seen.rows) >= {"memories", "versions", "traces", "sessions"}
         assert set(seen.files) >= {"log", "start", "spool", str(tmp_path / "backup.db")}
         assert engine.list_memories(MemoryFilter(statuses=None)) == before, "a dry run changes nothing"
 
-        done = engine.rescan(dry_run=False)
+        done = engine.maintenance.rescan(dry_run=False)
         assert done.rows == seen.rows
         assert done.left == ()
         assert left(home, tmp_path / "backup.db") == []
@@ -91,7 +91,7 @@ def test_a_rescan_leaves_nothing_and_a_second_one_finds_nothing(home, place, tmp
         assert engine.status().store.vectors_missing == 0
         assert "desk" in engine.recall("release desk", cwd=str(place), surface=Surface.ON_DEMAND).block.text
 
-        assert engine.rescan(dry_run=False).clean
+        assert engine.maintenance.rescan(dry_run=False).clean
     assert (home.root / "log" / "daemon.log").read_text().endswith("\nfine\n")
 
 
@@ -100,7 +100,7 @@ def test_folders_that_a_home_needs_are_not_shortened(home, place, tmp_path):
     with opened(home) as engine:
         engine.init_project(str(place))
         projects = engine.store.projects()
-        engine.rescan(dry_run=False)
+        engine.maintenance.rescan(dry_run=False)
         assert engine.store.projects() == projects
         assert engine.store.get_value(f"init:{projects[0].id}") == str(place)
 
@@ -109,11 +109,11 @@ def test_a_copy_that_is_gone_or_damaged_is_said(home, place, tmp_path):
     fill(home, place, tmp_path)
     (tmp_path / "backup.db").write_bytes(b"no database at all" * 100)
     with opened(home) as engine:
-        done = engine.rescan(dry_run=False)
+        done = engine.maintenance.rescan(dry_run=False)
         assert len(done.left) == 1
         assert str(tmp_path / "backup.db") in done.left[0]
         (tmp_path / "backup.db").unlink()
-        assert engine.rescan(dry_run=False).left == ()
+        assert engine.maintenance.rescan(dry_run=False).left == ()
 
 
 def test_a_backup_of_a_newer_schema_is_left_alone_and_said(home, place, tmp_path):
@@ -123,7 +123,7 @@ def test_a_backup_of_a_newer_schema_is_left_alone_and_said(home, place, tmp_path
         backup.execute(f"PRAGMA user_version = {version}")
     before = (tmp_path / "backup.db").read_bytes()
     with opened(home) as engine:
-        done = engine.rescan(dry_run=False)
+        done = engine.maintenance.rescan(dry_run=False)
     (said,) = done.left
     assert str(tmp_path / "backup.db") in said
     assert f"has schema {version}" in said

@@ -12,7 +12,7 @@ import pytest
 from tacit.app.admin.purging import Purger
 from tacit.app.sharing import shared_teams
 from tacit.app.sharing.shared_teams import SharedTeams
-from tacit.app.values import Parts
+from tacit.app.values import OpenStore
 from tacit.backends.sqlite import SqliteStore
 from tacit.capture.pipeline import CapturePipeline
 from tacit.capture.prepare import Preparer
@@ -144,9 +144,9 @@ def following(home: Home, server: object = None) -> SharedTeams:
         still_there=lambda ids: ids, purge=lambda ids, *, dry_run: home.purge(ids) if not dry_run else None
     )
     redactor = SimpleNamespace(at=lambda _scope: home.preparer.redactor)
+    parts = SimpleNamespace(store=home.store, clock=home.clock, redactor=redactor)
     return SharedTeams(
-        cast(Parts, SimpleNamespace(store=home.store, clock=home.clock, redactor=redactor)),
-        projects=cast(Any, None),
+        cast(OpenStore, SimpleNamespace(parts=parts, projects=None)),
         capture=cast(CapturePipeline, SimpleNamespace(shared_memories=lambda: home.shared)),
         purger=cast(Purger, purger),
         asking=cast(Any, None if server is None else lambda ask: ask(server)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 
-from tacit.app.wiring import open_injection
+from tacit.app.queries.injection import Injection
 from tacit.cli.statistics import bar
 from tacit.library.engine_access import LocalEngine
 from tacit.library.tacit import Tacit
@@ -19,7 +19,7 @@ def worked(tacit, *, sessions=3):
     """A few conversations with the engine that the command line asks."""
     tacit("remember", RULE, "--when", "commit")
     engine = tacit.daemon.engine
-    way = LocalEngine(engine, injection=open_injection(engine), on_failure=print)
+    way = LocalEngine(engine, injection=Injection(engine), on_failure=print)
     memory = Tacit(way, cwd=tacit.project)
     for number in range(sessions):
         session = memory.session(f"s{number}", deadline_ms=10_000)

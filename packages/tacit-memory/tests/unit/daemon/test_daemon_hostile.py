@@ -113,7 +113,6 @@ def test_foreign_pages_and_foreign_names_get_nothing(port, headers, status):
         ("GET", "/v1/memories"),
         ("POST", "/v1/memories"),
         ("OPTIONS", "/v1/memories"),
-        ("GET", "/v1/metrics"),
     ):
         body = b'{"content": "planted"}' if method == "POST" else b""
         got, said = port.ask(method, path, body, **headers)

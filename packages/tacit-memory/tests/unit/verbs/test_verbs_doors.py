@@ -17,8 +17,9 @@ from tacit.api.asking import ask_endpoint
 from tacit.api.endpoints import ENDPOINTS
 from tacit.api.routes import build_routes
 from tacit.app.engine import Engine
+from tacit.app.queries.injection import Injection
 from tacit.app.values import Caller
-from tacit.app.wiring import open_engine, open_injection
+from tacit.app.wiring import open_engine
 from tacit.errors import TacitError, error_of
 from tacit.library.engine_access import LocalEngine
 from tacit.library.tacit import Tacit
@@ -77,7 +78,7 @@ def forgets_in_process(engine: Engine, folder: Path, name: str, values: Mapping[
 
 
 def forgets_by_library(engine: Engine, folder: Path, name: str, values: Mapping[str, Any]) -> None:
-    way = LocalEngine(engine, injection=open_injection(engine), on_failure=lambda _: None)
+    way = LocalEngine(engine, injection=Injection(engine), on_failure=lambda _: None)
     Tacit(way, cwd=folder).forget(name, **values)
 
 

@@ -7,7 +7,7 @@ transaction and a version in the history.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from threading import Lock
 
@@ -18,17 +18,15 @@ from tacit.app.admin.series import Charts
 from tacit.app.admin.settings import SettingsAdmin
 from tacit.app.maintenance.maintenance import JobRunner
 from tacit.app.memories import Memories
-from tacit.app.projects import FolderProjects, ProjectRegistry
-from tacit.app.sessions import TraceFeed
-from tacit.app.values import Parts
+from tacit.app.projects import FolderProjects
+from tacit.app.values import OpenStore, Parts
 from tacit.app.visibility import MemorySearch
 from tacit.errors import InvalidInput
 from tacit.model.kinds import Kind
 from tacit.model.memory import Memory, Relation, Sensitivity
 from tacit.model.scope import Scope, ScopeFilter, project_scope
 from tacit.model.trace import Trace
-from tacit.ports.store import MemoryFilter, ProjectRecord, StoreStats, ValueStore
-from tacit.recall.spaces import SPACES, Space
+from tacit.ports.store import MemoryFilter, ProjectRecord, ValueStore
 from tacit.state.counted import Mark, Marks, Verdict
 from tacit.state.registry import MARKS, VERDICTS
 
@@ -60,7 +58,7 @@ class Verdicts:
         """Return the verdicts on one recall."""
         return tuple(verdict for verdict in self.all() if verdict.trace_id == trace_id)
 
-    def say(
+    def record(
         self, trace: Trace, memory_ids: Sequence[str], *, useful: bool, at_ms: int
     ) -> tuple[tuple[Verdict, ...], tuple[Verdict, ...]]:
         """Store one verdict, `useful` or not, on each of `memory_ids`; () = on everything that the recall injected.
@@ -108,36 +106,23 @@ class Verdicts:
 
 
 class Admin:
-    """The owner's requests over one open store. `settle` waits for pending writes; `changed` is called after a change."""
+    """The owner's requests over one open store."""
 
-    def __init__(
-        self,
-        parts: Parts,
-        *,
-        projects: ProjectRegistry,
-        memories: Memories,
-        settle: Callable[[], None],
-        changed: Callable[[], None],
-        feed: TraceFeed,
-        reread: Callable[[], None],
-        jobs: JobRunner,
-    ) -> None:
-        self._parts = parts
-        self.feed = feed
+    def __init__(self, opened: OpenStore, *, memories: Memories, jobs: JobRunner) -> None:
+        self._parts = parts = opened.parts
+        self._projects, self._changed = opened.projects, opened.changed
+        self.feed = opened.sessions.feed
         self._store = parts.store
-        self._projects = projects
         self._memories = memories
-        self._settle = settle
-        self._changed = changed
         self.search = MemorySearch(parts.store, parts.embedder)
-        self.recalls = Recalls(parts.store, settle=settle)
-        self.purging = Purger(parts, settle=settle, reread=reread, changed=changed, jobs=jobs)
+        self.recalls = Recalls(parts.store, settle=opened.settle)
+        self.purging = Purger(opened, jobs=jobs)
         self.charts = Charts(parts.store, retention=lambda: parts.settings.current().retention)
         self.marks = MarkReader(parts)
         self.verdicts = Verdicts(parts.store)
-        self.digests = DigestReader(parts.store, settle=settle, captures=lambda: _captures(parts))
-        self.learned = LearnedReader(parts.store, digests=self.digests, settle=settle)
-        self.options = SettingsAdmin(parts, projects=projects, changed=changed)
+        self.digests = DigestReader(opened)
+        self.learned = LearnedReader(opened, digests=self.digests)
+        self.options = SettingsAdmin(opened)
 
     # --- looking
 
@@ -197,17 +182,9 @@ class Admin:
         """Return the project of a folder, and what else may belong to it."""
         return self._projects.membership(cwd)
 
-    def stored(self) -> StoreStats:
-        """Return counts of what is stored; cheap."""
-        return self._store.stats()
-
     def kinds(self) -> tuple[Kind, ...]:
         """Return the kinds that are defined now."""
         return tuple(self._parts.kinds)
-
-    def spaces(self) -> tuple[Space, ...]:
-        """Return the spaces that measure similarity, in their fixed order."""
-        return tuple(SPACES.values())
 
     def as_of(self, memory_id: str, at_ms: int) -> Memory | None:
         """Return the version of a memory that was stored at `at_ms`; None = there was none yet."""
@@ -223,23 +200,20 @@ class Admin:
         self._changed()
         return membership
 
-    def say(self, trace_id: str, memory_ids: Sequence[str], *, useful: bool) -> tuple[Verdict, ...]:
+    def judge_recall(self, trace_id: str, memory_ids: Sequence[str], *, useful: bool) -> tuple[Verdict, ...]:
         """Store the owner's verdict on memories of a recall, and apply each new one to the memory as feedback; return the verdicts.
 
         Raises:
-            NotFound, InvalidInput: see `Verdicts.say`.
+            NotFound, InvalidInput: see `Verdicts.record`.
         """
         trace = self.recalls.trace(trace_id)
-        verdicts, new = self.verdicts.say(trace, memory_ids, useful=useful, at_ms=self._parts.clock.now_ms())
+        verdicts, new = self.verdicts.record(
+            trace, memory_ids, useful=useful, at_ms=self._parts.clock.now_ms()
+        )
         scope = self._store.scopes()
         for memory in self._store.get([verdict.memory_id for verdict in new], scope=scope):
             self._memories.feedback(memory, useful=useful)
         return verdicts
-
-
-def _captures(parts: Parts) -> bool:
-    """Whether sessions are learned from when they end."""
-    return parts.settings.current().capture.enabled
 
 
 # --- marks of charts

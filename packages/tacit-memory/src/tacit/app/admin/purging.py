@@ -14,7 +14,7 @@ from functools import partial
 from tacit.app.maintenance.maintenance import JobRunner
 from tacit.app.transfer.markdown import markdown_without
 from tacit.app.transfer.records import Signer, line_without, versions_of
-from tacit.app.values import Parts
+from tacit.app.values import OpenStore
 from tacit.errors import NotFound
 from tacit.model.changes import Removal
 from tacit.model.memory import Memory
@@ -84,27 +84,13 @@ class Purged:
 
 
 class Purger:
-    """Removes memories, sessions and projects for good from one open store, with everything that quotes them.
+    """Removes memories, sessions and projects for good from one open store, with everything that quotes them."""
 
-    `settle` waits for pending writes; `reread` drops what is held in memory, because the store was rewritten; `changed`
-    is called after a purge. `jobs` lists the removal while it runs.
-    """
-
-    def __init__(
-        self,
-        parts: Parts,
-        *,
-        settle: Callable[[], None],
-        reread: Callable[[], None],
-        changed: Callable[[], None],
-        jobs: JobRunner,
-    ) -> None:
-        self._parts = parts
+    def __init__(self, opened: OpenStore, *, jobs: JobRunner) -> None:
+        """`jobs` lists the removal while it runs."""
+        self._parts, self._store = opened.parts, opened.parts.store
+        self._sessions, self._settle, self._changed = opened.sessions, opened.settle, opened.changed
         self._jobs = jobs
-        self._store = parts.store
-        self._settle = settle
-        self._reread = reread
-        self._changed = changed
 
     # --- what is meant
 
@@ -280,7 +266,7 @@ class Purger:
             return report
         for _ in range(_ROUNDS):
             # What a running session had in memory is let go; what it wrote meanwhile goes in another round.
-            self._reread()
+            self._sessions.drop_written()
             self._settle()
             if not self._store.rewrite_texts(clean, dry_run=True, gone=removal):
                 break

@@ -7,15 +7,14 @@ holds at once; each setting says whether it waits for the next start of the daem
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, Literal
 
-from tacit.app.admin.model_test import ModelSection, ModelTest, ask_model, model_settings
-from tacit.app.projects import ProjectRegistry
-from tacit.app.values import Parts
+from tacit.app.values import OpenStore
 from tacit.config.describe import Described, describe_settings
 from tacit.config.design_names import own_key
 from tacit.config.environment import secret
@@ -31,12 +30,14 @@ from tacit.config.overrides import (
     set_values,
 )
 from tacit.config.preset_files import preset_names
-from tacit.config.settings import LevelName, Settings
-from tacit.errors import InvalidInput
+from tacit.config.settings import LevelName, Settings, WriterSettings
+from tacit.errors import InvalidInput, ProviderError
 from tacit.model.pack import Surface
+from tacit.ports.writer import Writer, WriterRequest
 from tacit.providers.writing import key_variable
 
 SESSIONS_READ = 500
+ModelSection = Literal["capture.extractor", "recall.anticipate", "recall.judge"]
 INJECTION = "recall."
 """Prefix of the injection settings; the ambient seed calls them `memory_injection`."""
 
@@ -146,12 +147,10 @@ class SettingsView:
 
 
 class SettingsAdmin:
-    """Reads and writes settings over the files of one home. `changed` is called when a value was written."""
+    """Reads and writes settings over the files of one home."""
 
-    def __init__(self, parts: Parts, *, projects: ProjectRegistry, changed: Callable[[], None]) -> None:
-        self._parts = parts
-        self._projects = projects
-        self._changed = changed
+    def __init__(self, opened: OpenStore) -> None:
+        self._parts, self._projects, self._changed = opened.parts, opened.projects, opened.changed
         self._lock = Lock()
 
     # --- looking
@@ -347,3 +346,105 @@ def _row(about: Described, origins: tuple[Origin, ...]) -> SettingRow:
         place=values[-1].place,
         origins=values,
     )
+
+
+# One question to an optional language model, to see whether it can be used. In: a section of the settings. Out: what was sent, what came, the cost, or what is wrong.
+#
+# It asks with the settings that are on file now, also where a running daemon reads them at its next start. No word of a memory or session is sent.
+
+MOST_WAIT_MS = 30_000
+MOST_TOKENS = 300
+"""A model that thinks before it speaks needs more than the one word."""
+_SYSTEM = "You are asked whether you can be reached."
+_QUESTION = "Answer with the one word: ready"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelTest:
+    """The result of one question to a language model.
+
+    Attributes:
+        works: whether it answered.
+        model: provider and model; "" = the section is off.
+        sent: all that was sent.
+        answer: what came back, at most 200 characters.
+        seconds: how long it took.
+        tokens_in, tokens_out: what it cost; 0 = not told.
+        problem, hint: what is wrong, and what to do; "" = nothing is.
+    """
+
+    works: bool
+    model: str = ""
+    sent: str = ""
+    answer: str = ""
+    seconds: float = 0.0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    problem: str = ""
+    hint: str = ""
+
+
+def model_settings(settings: Settings, section: ModelSection) -> WriterSettings:
+    """Return the settings of the model of one section, in the form of a writer's."""
+    match section:
+        case "capture.extractor":
+            found = settings.capture.extractor
+        case "recall.anticipate":
+            found = settings.recall.anticipate.as_writer()
+        case "recall.judge":
+            found = settings.recall.judge.as_writer()
+    return found.model_copy(update={"timeout_ms": min(found.timeout_ms, MOST_WAIT_MS)})
+
+
+def ask_model(
+    section: ModelSection,
+    settings: WriterSettings,
+    make: Callable[[str, WriterSettings], Writer | None],
+    *,
+    key: str,
+    key_name: str,
+) -> ModelTest:
+    """Ask the model of `section` one question. Blocks, at most 30 seconds; an expected failure is part of the result.
+
+    Args:
+        section: of the settings.
+        settings: of the model.
+        make: makes a writer from a section's name and settings.
+        key: the API key, which is taken out of whatever is told; "" = there is none.
+        key_name: the variable that should hold it; "" = none is needed.
+    """
+    begun = time.monotonic()
+    sent = f"{_SYSTEM} {_QUESTION}"
+    name = ""
+    writer: Writer | None = None
+    try:
+        writer = make(section, settings)
+        if writer is None:
+            return ModelTest(
+                works=False, problem="No model is set here.", hint=f"Set {section}.provider first."
+            )
+        name = writer.name
+        answer = writer.write(WriterRequest(system=_SYSTEM, user=_QUESTION, most_output_tokens=MOST_TOKENS))
+    except ProviderError as error:
+        hint = error.hint
+        if key_name and not key:
+            hint = f"The variable {key_name} is not set where the daemon runs. Set it there, then `tacit stop`. {hint}".strip()
+        told = ModelTest(works=False, model=name, sent=sent, problem=str(error), hint=hint)
+    else:
+        told = ModelTest(
+            works=True,
+            model=name,
+            sent=sent,
+            answer=answer.text[:200],
+            tokens_in=answer.tokens_in,
+            tokens_out=answer.tokens_out,
+        )
+    finally:
+        if writer is not None:
+            writer.close()
+    hidden = {field: _without(key, getattr(told, field)) for field in ("answer", "problem", "hint")}
+    return replace(told, **hidden, seconds=round(time.monotonic() - begun, 2))
+
+
+def _without(key: str, text: str) -> str:
+    return text.replace(key, "[key]") if key else text

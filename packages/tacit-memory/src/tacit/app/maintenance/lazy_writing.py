@@ -1,36 +1,23 @@
 """The write side, loaded when it is first needed: no first answer needs it, and it is half of the program.
 
-In: what it is made of. Out: the one `Writing`, made once whoever asks first. Loads nothing itself.
+In: an open store. Out: the one `Writing`, made once whoever asks first. Loads nothing itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from threading import Lock
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tacit.app.maintenance.writing import Writing
-    from tacit.app.projects import ProjectRegistry
-    from tacit.app.sessions import LiveSessions
-    from tacit.app.values import Parts
+    from tacit.app.values import OpenStore
 
 
 class LazyWriting:
-    """Holds the write side; call it to get that, which loads it the first time. Safe to use from several threads."""
+    """Holds the write side of one open store; call it to get that, which loads it the first time. Safe to use from several threads."""
 
-    def __init__(
-        self,
-        *,
-        parts: Parts,
-        projects: ProjectRegistry,
-        sessions: LiveSessions,
-        settle: Callable[[], None],
-        changed: Callable[[], None],
-    ) -> None:
-        """Keep what the write side is made of; see `WritingParts`."""
-        self._parts, self._projects, self._sessions = parts, projects, sessions
-        self._settle, self._changed = settle, changed
+    def __init__(self, opened: OpenStore) -> None:
+        self._opened = opened
         self._made: Writing | None = None
         self._lock = Lock()
 
@@ -50,16 +37,9 @@ class LazyWriting:
             self._made.close()
 
     def _make(self) -> Writing:
-        from tacit.app.maintenance.writing import Writing, WritingParts  # noqa: PLC0415 - see the module docstring
+        from tacit.app.maintenance.writing import Writing  # noqa: PLC0415 - see the module docstring
 
         with self._lock:
             if self._made is None:
-                made_of = WritingParts(
-                    parts=self._parts,
-                    projects=self._projects,
-                    sessions=self._sessions,
-                    settle=self._settle,
-                    changed=self._changed,
-                )
-                self._made = Writing(made_of)
+                self._made = Writing(self._opened)
             return self._made

@@ -13,7 +13,7 @@ from pathlib import Path
 from threading import Condition, Event, RLock
 from typing import Literal, get_args
 
-from tacit.app.values import Parts
+from tacit.app.values import OpenStore, Parts
 from tacit.capture.fixes import without_old
 from tacit.capture.importing.safe_files import is_database
 from tacit.errors import InvalidInput, StoreError, StoreFull, StoreReadOnly, TacitError
@@ -246,15 +246,14 @@ class StoreCopy:
 
 
 class Maintenance:
-    """Looks after one open store. `settle` waits until everything said so far is written."""
+    """Looks after one open store: rescans for secrets, backups, upkeep, counts."""
 
-    def __init__(self, parts: Parts, *, settle: Callable[[], None]) -> None:
-        self._parts = parts
-        self._settle = settle
-        self.jobs = JobRunner(parts)
+    def __init__(self, opened: OpenStore) -> None:
+        self._parts, self._settle, self._changed = opened.parts, opened.settle, opened.changed
+        self.jobs = JobRunner(opened.parts)
 
     def rescan(self, *, dry_run: bool) -> Rescan:
-        """Remove from everything stored what today's redaction rules find; with `dry_run` only count it.
+        """Remove from everything stored what today's redaction rules find, and drop the start blocks; with `dry_run` only count it.
 
         Raises:
             StoreError: if the store cannot be written; nothing of it is changed then.
@@ -273,6 +272,8 @@ class Maintenance:
             report = rescan(self._parts.store, self._parts.home, clean, dry_run=dry_run, progress=tell)
         if report.rows and not dry_run:
             reindex(self._parts.store, self._parts.embedder)
+        if not dry_run:
+            self._changed()
         return report
 
     def reindex(self, *, progress: Callable[[int, int], None] | None = None) -> int:

@@ -11,7 +11,7 @@ from typing import Literal
 from tacit.app.delivery_texts import Nudges
 from tacit.app.memories import Memories
 from tacit.app.reasons import change_text
-from tacit.app.values import Parts
+from tacit.app.values import OpenStore
 from tacit.capture.reconcile import rejected_changes
 from tacit.capture.store import replaced_on_branch, with_amended_digests
 from tacit.errors import Conflict, InvalidInput, NotFound
@@ -416,24 +416,19 @@ class _DecisionWrites:
 class Review:
     """Decides on entries of the review queue and undoes changes, over one open store."""
 
-    def __init__(
-        self,
-        parts: Parts,
-        *,
-        memories: Memories,
-        show: Callable[[str], Memory],
-        changed: Callable[[], None],
-    ) -> None:
-        self._parts = parts
+    def __init__(self, opened: OpenStore, *, memories: Memories) -> None:
+        self._parts = parts = opened.parts
+        self._changed = opened.changed
         self._store = parts.store
         self._memories = memories
-        self._show = show
-        self._changed = changed
-        nudges = Nudges(store=parts.store, clock=parts.clock, tokens=parts.tokens)
+        nudges = Nudges(parts)
         settings = parts.settings.current
         self.queue = QueueReader(
-            parts.store, settles=lambda: nudges.settling_test_anywhere(settings(None).recall)
+            parts.store, settles=lambda: nudges.settling_test_of_any_host(settings(None).recall)
         )
+
+    def _show(self, id_or_prefix: str) -> Memory:
+        return self._store.resolve(id_or_prefix, scope=self._store.scopes())
 
     # --- decisions
 
@@ -560,11 +555,7 @@ class Review:
 
     def _better(self, memory: Memory, content: str | None) -> Memory:
         """Return the memory with the user's better words, or as it is if `content` is None; nothing is stored."""
-        if content is None:
-            return memory
-        return self._memories.edited(
-            memory, content=content, kind=None, when=None, scope=None, importance=None, pinned=None
-        )
+        return memory if content is None else self._memories.edited(memory, content=content)
 
     def _accept(self, memory: Memory, others: Sequence[Memory]) -> _DecisionWrites:
         instead = ChangeReason(cause=ChangeCause.OTHER_ACCEPTED, memory_ids=(memory.id,))

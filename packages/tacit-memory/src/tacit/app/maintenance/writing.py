@@ -5,8 +5,7 @@ In: the parts. Out: objects that share one capture. Loaded late (`LazyWriting`);
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -14,13 +13,11 @@ from tacit.app.maintenance.maintenance import Maintenance
 from tacit.app.maintenance.review import Review
 from tacit.app.memories import Memories
 from tacit.app.redaction import outgoing
-from tacit.app.tuning import TuneReport, tune
 from tacit.app.user_words import vouch
-from tacit.app.values import Parts
+from tacit.app.values import OpenStore, Parts
 from tacit.capture.pipeline import CapturePipeline
 from tacit.capture.write_up.session_writer import WriterAccess
 from tacit.config.settings import CaptureSettings
-from tacit.model.memory import Memory
 from tacit.model.query import Query
 from tacit.model.scope import Scope
 from tacit.model.session import SessionKey
@@ -30,42 +27,21 @@ from tacit.recall.pipeline import RecallPipeline
 
 if TYPE_CHECKING:
     from tacit.app.admin.admin import Admin
-    from tacit.app.projects import ProjectRegistry
-    from tacit.app.sessions import LiveSessions
     from tacit.app.sharing.shared_teams import SharedTeams
     from tacit.app.sharing.syncing import Syncing
     from tacit.app.sharing.team import Team
     from tacit.app.transfer.transfer import Transfer
-    from tacit.sync.team_server import TeamServer
 
 REQUEST_MARGIN = 1.0
 """Factor on the estimated tokens of a request; without more, the estimate was 1.14 times the exact count on 25 real sessions."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WritingParts:
-    """The parts of the write side.
-
-    Attributes:
-        parts, projects, sessions: of the open store.
-        settle: waits until what was said so far is written.
-        changed: called when a decision changed what is recalled.
-    """
-
-    parts: Parts
-    projects: ProjectRegistry
-    sessions: LiveSessions
-    settle: Callable[[], None]
-    changed: Callable[[], None]
-
-
 class Writing:
     """Builds and holds all objects that write memories of one open store."""
 
-    def __init__(self, made_of: WritingParts) -> None:
-        self._made_of = made_of
-        self._parts = parts = made_of.parts
-        self._sessions = made_of.sessions
+    def __init__(self, opened: OpenStore) -> None:
+        self._opened = opened
+        self._parts = parts = opened.parts
         self.capture = CapturePipeline(
             store=parts.store,
             embedder=parts.embedder,
@@ -76,23 +52,21 @@ class Writing:
             settings=parts.settings.current().capture,
             settings_of=self._capture_settings,
             identify=self._project_of,
-            session_of=made_of.sessions.load,
+            session_of=opened.sessions.load,
             model=_model(parts),
         )
-        self.memories = Memories(
-            parts=parts, projects=made_of.projects, capture=self.capture, changed=made_of.changed
-        )
-        self.maintenance = Maintenance(parts, settle=made_of.settle)
-        self.review = Review(parts, memories=self.memories, show=self._show, changed=made_of.changed)
+        self.memories = Memories(opened, capture=self.capture)
+        self.maintenance = Maintenance(opened)
+        self.review = Review(opened, memories=self.memories)
 
     def _project_of(self, cwd: str) -> ProjectRecord:
         """Register the project that what is learned in `cwd` belongs to, and return it, so that no other folder gets its name."""
-        projects = self._made_of.projects
+        projects = self._opened.projects
         return projects.register(projects.membership(cwd).project)
 
     def _capture_settings(self, scope: Scope, session: SessionKey | None) -> CaptureSettings:
         """Return the capture settings of the session's project and agent, else of the project that the scope belongs to."""
-        state = self._sessions.load(session) if session else None
+        state = self._opened.sessions.load(session) if session else None
         if state is not None and state.project_root:
             return self._parts.settings.current(state.project_root, agent=state.agent).capture
         return self._parts.settings.current(self._parts.redactor.root_at(scope)).capture
@@ -106,53 +80,21 @@ class Writing:
         """The owner's views and edits."""
         from tacit.app.admin.admin import Admin  # noqa: PLC0415 - for pages and programs alone
 
-        return Admin(
-            self._parts,
-            projects=self._made_of.projects,
-            memories=self.memories,
-            settle=self._made_of.settle,
-            changed=self._made_of.changed,
-            feed=self._sessions.feed,
-            reread=self._sessions.reread,
-            jobs=self.maintenance.jobs,
-        )
+        return Admin(self._opened, memories=self.memories, jobs=self.maintenance.jobs)
 
     @cached_property
     def transfer(self) -> Transfer:
         """Export and import."""
         from tacit.app.transfer.transfer import Transfer  # noqa: PLC0415 - hardly ever asked for
 
-        return Transfer(
-            self._parts,
-            capture=self.capture,
-            memories=self.memories,
-            projects=self._made_of.projects,
-            settle=self._made_of.settle,
-            changed=self._made_of.changed,
-        )
+        return Transfer(self._opened, capture=self.capture, memories=self.memories)
 
     @cached_property
     def syncing(self) -> Syncing:
         """The sync with other devices."""
         from tacit.app.sharing.syncing import Syncing  # noqa: PLC0415 - for those who logged in
 
-        return Syncing(
-            self._parts,
-            purger=self.admin.purging,
-            changed=self._made_of.changed,
-            take_over=self._take_over,
-            heard=self._note_heard,
-            left=self._leave_teams,
-        )
-
-    def _take_over(self, server: TeamServer) -> int:
-        return self.shared_teams.take_over(server)
-
-    def _note_heard(self) -> None:
-        self.shared_teams.note_heard()
-
-    def _leave_teams(self) -> None:
-        self.shared_teams.leave_all()
+        return Syncing(self._opened, purger=self.admin.purging, teams=lambda: self.shared_teams)
 
     @cached_property
     def shared_teams(self) -> SharedTeams:
@@ -160,11 +102,7 @@ class Writing:
         from tacit.app.sharing.shared_teams import SharedTeams  # noqa: PLC0415 - for those who logged in
 
         return SharedTeams(
-            self._parts,
-            projects=self._made_of.projects,
-            capture=self.capture,
-            purger=self.admin.purging,
-            asking=self.syncing.ask_teams,
+            self._opened, capture=self.capture, purger=self.admin.purging, asking=self.syncing.ask_teams
         )
 
     def close(self) -> None:
@@ -180,25 +118,13 @@ class Writing:
         """Sharing through team files in the repository."""
         from tacit.app.sharing.team import Team  # noqa: PLC0415 - hardly ever asked for
 
-        return Team(
-            self._parts,
-            projects=self._made_of.projects,
-            capture=self.capture,
-            changed=self._made_of.changed,
-        )
-
-    def _show(self, id_or_prefix: str) -> Memory:
-        return self._parts.store.resolve(id_or_prefix, scope=self._parts.store.scopes())
+        return Team(self._opened, capture=self.capture)
 
     def as_of(self, query: Query, as_of_ms: int) -> RecallPipeline:
         """Return a recall pipeline over a copy in memory of what was known at `as_of_ms`."""
         from tacit.app.queries.store_copies import pipeline_as_of  # noqa: PLC0415 - a store in memory, which hardly anybody asks
 
         return pipeline_as_of(self._parts, query, as_of_ms)
-
-    def tune(self, pipeline: RecallPipeline, *, bound: float, apply: bool) -> TuneReport:
-        """Fit the levels for prompts to this store and return the report; see `tacit.app.tuning`."""
-        return tune(self._parts, pipeline, bound=bound, apply=apply)
 
 
 def _model(parts: Parts) -> WriterAccess | None:

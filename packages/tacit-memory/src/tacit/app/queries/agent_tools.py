@@ -15,12 +15,9 @@ from threading import Lock
 from typing import Literal
 
 from tacit.app.delivery_texts import Nudges
-from tacit.app.maintenance.lazy_writing import LazyWriting
-from tacit.app.projects import ProjectRegistry
-from tacit.app.queries.session_answers import ContextAnswer, SessionAnswers, allowed_tokens, narrowed
+from tacit.app.queries.session_answers import ContextAnswer, SessionAnswers, allowed_tokens
 from tacit.app.reasons import silence_text
-from tacit.app.sessions import LiveSessions
-from tacit.app.values import Caller, Parts
+from tacit.app.values import Caller, OpenStore
 from tacit.app.visibility import MemorySearch, Visibility
 from tacit.config.settings import Settings
 from tacit.errors import Ambiguous, InvalidInput, NotFound
@@ -113,29 +110,17 @@ class AgentTools:
 
     def __init__(
         self,
-        parts: Parts,
+        opened: OpenStore,
         *,
-        projects: ProjectRegistry,
-        sessions: LiveSessions,
         pipeline: RecallPipeline,
-        writing: LazyWriting,
         nudges: Nudges,
         settings_at: Callable[[str], Settings],
     ) -> None:
-        """Work over one open store."""
-        self.queries = SessionAnswers(
-            parts=parts,
-            projects=projects,
-            sessions=sessions,
-            pipeline=pipeline,
-            nudges=nudges,
-            settings_at=settings_at,
-        )
-        self._parts = parts
+        """`settings_at` returns the settings that hold in a folder."""
+        self.queries = SessionAnswers(opened, pipeline=pipeline, nudges=nudges, settings_at=settings_at)
+        self._parts = parts = opened.parts
         self._store = parts.store
-        self._projects = projects
-        self._sessions = sessions
-        self._writing = writing
+        self._sessions = opened.sessions
         self._settings_at = settings_at
         self._search = MemorySearch(parts.store, parts.embedder)
         self._judged: OrderedDict[tuple[str, str], bool] = OrderedDict()
@@ -155,42 +140,6 @@ class AgentTools:
             caller, session=self.queries.session_of_call(caller.cwd, mark_of_write(tool, argument))
         )
 
-    def answer(
-        self,
-        caller: Caller,
-        query: str,
-        *,
-        scope: str = "",
-        kinds: Sequence[str] = (),
-        without: Sequence[str] = (),
-        budget_tokens: int | None = None,
-        for_task: bool = False,
-    ) -> ContextAnswer:
-        """Recall what is known of `query` and return it; counts for the session where the preset limits answers.
-
-        Args:
-            caller: who asks.
-            query: the words; "" = the best there is.
-            scope: as `SessionAnswers.memory_context`.
-            kinds: only these, or () = all.
-            without: none of these.
-            budget_tokens: most tokens of the answer; None = as the settings say.
-            for_task: `query` describes a task; see `SessionAnswers.memory_context`.
-
-        Raises:
-            UnknownKind, InvalidScope: naming what is wrong.
-        """
-        return self.queries.memory_context(
-            caller.cwd,
-            query=query,
-            scope=scope,
-            kinds=kinds,
-            without=without,
-            client=caller.client,
-            budget_tokens=budget_tokens,
-            for_task=for_task,
-        )
-
     def kinds_of(self, caller: Caller, names: Sequence[str]) -> frozenset[str]:
         """Return the kinds that these names stand for in the caller's preset; empty for no names.
 
@@ -200,7 +149,7 @@ class AgentTools:
         return self.queries.selection(names, (), preset_of(self._settings_at(caller.cwd).preset)).only
 
     def last_words(self, caller: Caller) -> str:
-        """Return the last prompt of the active session, or ""."""
+        """Return the last prompt of the session that was active last around the caller's folder; "" = there is none."""
         key = self.queries.newest(caller.cwd)
         state = self._sessions.load(key) if key else None
         return state.recent_prompts[-1] if state and state.recent_prompts else ""
@@ -226,7 +175,7 @@ class AgentTools:
             kinds=names or None,
             statuses=("active", "quarantined") if unconfirmed else ("active",),
         )
-        visible = self._visible(caller.cwd, scope)
+        visible = self.queries.visible(caller.cwd, scope)
         if text.strip():
             searched = self._search.find(text, where, scope=visible)
             memories = tuple(hit.memory for hit in searched)[offset:]
@@ -239,11 +188,11 @@ class AgentTools:
             memories=self._clean(caller, allowed[:limit]), more=len(allowed) - len(allowed[:limit])
         )
 
-    def matching(self, caller: Caller, query: str, *, besides: ContextAnswer) -> tuple[Memory, ...]:
-        """Return memories that the search finds and the answer `besides` leaves out, those alone that hold at least half of the words; () where answers are limited.
+    def further_matches(self, caller: Caller, query: str, *, besides: ContextAnswer) -> tuple[Memory, ...]:
+        """Return what the search finds for `query` beside the answer `besides`: memories that hold at least half of its words.
 
-        The search also finds words with slips, which recall does not. If a word of the query stands nowhere in the
-        answer, only the first `READ_FIRST` memories of the answer are left out.
+        The search also finds misspelt words, which recall does not. If a word of the query stands nowhere in the answer, memories of the
+        answer after its first `READ_FIRST` are returned again. () = nothing more, or the preset or settings limit answers.
         """
         settings = self._settings_at(caller.cwd)
         if any(preset_of(settings.preset).answer_limits(settings.recall)):
@@ -292,7 +241,7 @@ class AgentTools:
         self, caller: Caller, memories: Sequence[Memory]
     ) -> dict[str, tuple[tuple[Memory, ...], tuple[Memory, ...]]]:
         """Return for each memory's id the memories it replaced, and the active ones linked to it as near or contradicting; newest first."""
-        scope = self._visible(caller.cwd, "")
+        scope = self.queries.visible(caller.cwd)
         ids = [memory.id for memory in memories]
         pairs = [
             (relation.type, one, other)
@@ -320,7 +269,7 @@ class AgentTools:
 
     def rivals(self, caller: Caller, ids: Sequence[str]) -> tuple[Memory, ...]:
         """Return the active memories that may contradict those of `ids`, as long as this is undecided."""
-        scope = self._visible(caller.cwd, "")
+        scope = self.queries.visible(caller.cwd)
         pairs = [pair for pair in self._store.relations(ids, scope=scope) if pair.may_disagree] if ids else []
         others = {end for pair in pairs for end in (pair.source_id, pair.target_id)}.difference(ids)
         found = self._allowed(caller, self._store.get(sorted(others), scope=scope))
@@ -339,8 +288,8 @@ class AgentTools:
         ranked = sorted(trusted, key=lambda m: (-m.importance, -m.use_count, -m.created_at_ms, m.id))
         return MemoryListing(memories=tuple(ranked), more=listing.more)
 
-    def digests(self, caller: Caller) -> MemoryListing:
-        """Return the newest digest of a session in this project."""
+    def newest_digest(self, caller: Caller) -> MemoryListing:
+        """Return a listing of at most one memory: the newest session digest that the caller may see."""
         return self.listing(caller, kinds=(DIGEST,), limit=1)
 
     def require_may_change(
@@ -393,7 +342,7 @@ class AgentTools:
         Raises:
             InvalidScope: naming what is wrong.
         """
-        visible = self._visible(caller.cwd, scope)
+        visible = self.queries.visible(caller.cwd, scope)
         levels = self._visibility(caller).levels
         live = self._store.list_memories(
             MemoryFilter(statuses=("active", "quarantined"), sensitivities=levels), scope=visible, limit=2000
@@ -427,16 +376,6 @@ class AgentTools:
             refused=allowed_tokens(state, settings.recall, preset_of(settings.preset))[1],
         )
 
-    def _visible(self, cwd: str, scope: str) -> ScopeFilter:
-        project, settings = self._projects.of(cwd), self._settings_at(cwd)
-        visible = self._projects.visible(
-            project,
-            share_preferences=settings.project.share_preferences,
-            links=settings.project.link,
-            lent=settings.project.lent,
-        )
-        return narrowed(visible, scope, project) if scope else visible
-
     def seen(self, caller: Caller, id_or_prefix: str) -> Memory:
         """Return the memory whose id is or begins with `id_or_prefix`, if the caller may see it.
 
@@ -447,7 +386,7 @@ class AgentTools:
             raise InvalidInput("No memory was named.", hint="memory_list and memory_search show ids.")
         levels = self._visibility(caller).levels
         memory = self._store.resolve(
-            id_or_prefix.strip(), scope=self._visible(caller.cwd, ""), sensitivities=levels
+            id_or_prefix.strip(), scope=self.queries.visible(caller.cwd), sensitivities=levels
         )
         if not self._allowed(caller, (memory,)):
             raise NotFound(f"No memory is called {id_or_prefix.strip()!r}.", hint="memory_list shows ids.")
@@ -465,7 +404,7 @@ class AgentTools:
             for words in dict.fromkeys(
                 (name, _LINE_START.sub("", name), _LINE_END.sub("", _LINE_START.sub("", name)))
             ):
-                found = self._saying(words, self._visible(caller.cwd, "")) if " " in words.strip() else ()
+                found = self._saying(words, self.queries.visible(caller.cwd)) if " " in words.strip() else ()
                 if len(allowed := self._allowed(caller, found)) == 1:
                     return allowed[0]
             raise

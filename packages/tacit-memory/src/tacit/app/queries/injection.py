@@ -9,17 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from tacit.app.values import SignalAnswer
 from tacit.config.settings import Settings
 from tacit.model.pack import DivergenceAlert, PackItem, Surface
 from tacit.model.session import SessionKey
-from tacit.model.signal import PromptSubmitted, Signal
-from tacit.ports.clock import Clock
+from tacit.model.signal import PromptSubmitted
 from tacit.ports.host import HostCapabilities
 from tacit.presets.multispace.settings import Categories, MultispaceSettings, RecencyWeights
 
+if TYPE_CHECKING:
+    from tacit.app.engine import Engine
+
+HOST = "library"
+"""The host name under which the sessions of programs are kept."""
 LIBRARY = HostCapabilities(
     arrival=((Surface.PROMPT, "before"),), cap_chars=0, stored=True, post_compaction=False
 )
@@ -71,35 +75,13 @@ class InjectionFailed:
         return HTTP_STATUS[self.reason]
 
 
-class SignalEngine(Protocol):
-    """The part of the engine that `Injection` uses."""
-
-    @property
-    def clock(self) -> Clock:
-        """The clock that answers are timed by."""
-        ...
-
-    def handle(
-        self,
-        signal: Signal,
-        *,
-        capabilities: HostCapabilities,
-        deadline_ms: float,
-        adjust: Callable[[Settings], Settings] | None = None,
-        hand_over: Callable[[SignalAnswer], bool] | None = None,
-    ) -> SignalAnswer:
-        """Handle one signal within `deadline_ms` milliseconds, or less where the settings allow less; see `Engine.handle`."""
-        ...
-
-
 class Injection:
     """Injects memories into prompts of one program. What the setters set holds for later calls."""
 
-    def __init__(self, engine: SignalEngine, *, host: str = "library", cwd: str = "") -> None:
-        """Ask `engine` under the host name `host`; `cwd` is the folder of calls that name none."""
+    def __init__(self, engine: Engine, *, cwd: str = "") -> None:
+        """Ask `engine`; `cwd` is the folder of calls that name none."""
         self._engine = engine
         self._clock = engine.clock
-        self._host = host
         self._cwd = cwd
         self._categories: Categories | None = None
         self._recency: RecencyWeights | None = None
@@ -132,7 +114,7 @@ class Injection:
         """
         started = self._clock.monotonic_ms()
         now = self._clock.now_ms()
-        session = SessionKey(host=self._host, session_id=session_id)
+        session = SessionKey(host=HOST, session_id=session_id)
         signal = PromptSubmitted(
             session=session,
             key=f"inject:{now}:{self._clock.entropy(4).hex()}",

@@ -7,19 +7,13 @@ Source: the on-demand mode of the scoped seed.
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from concurrent.futures import Future
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from threading import Lock
-from typing import Generic, TypeVar
 
 from tacit.app.delivery_texts import Nudges
-from tacit.app.projects import ProjectRegistry
 from tacit.app.redaction import Clean
-from tacit.app.sessions import LiveSessions
-from tacit.app.values import Parts
+from tacit.app.values import Caller, OpenStore
 from tacit.config.settings import RecallSettings, Settings
 from tacit.errors import InvalidScope
 from tacit.model.evidence import Candidate
@@ -32,7 +26,6 @@ from tacit.model.scope import TASK_MARK, Scope, ScopeFilter, ScopeKind
 from tacit.model.session import SessionKey, SessionState
 from tacit.model.trace import DropCause, DropReason, Trace
 from tacit.model.trigger import Situation
-from tacit.ports.clock import Clock
 from tacit.ports.store import ProjectRecord
 from tacit.presets import preset_of
 from tacit.reading.languages import check_language
@@ -40,7 +33,7 @@ from tacit.reading.terms import find_entities
 from tacit.recall.pipeline import RecallPipeline
 from tacit.recall.query import task_of, with_situation
 from tacit.recall.render import ID_TOKENS, renderer, traced
-from tacit.recall.stage import Context, Delivered, Preset, StageLog
+from tacit.recall.stage import Context, Preset, StageLog
 from tacit.session import ledger
 from tacit.session.answer_priority import wait_for_pending_answers
 
@@ -58,20 +51,19 @@ CLIENTS = "mcp"
 """Host name of the records that only count what a client without a session was told."""
 CATEGORIES = {"rule": "guideline"}
 """Further names of kinds, as the design uses them."""
-FRESH_MS = 2000.0
-"""An answer that is at most so many milliseconds old is shared with an equal question."""
-MAX_CACHED = 64
 MOST_FETCHED = 400
 """Most fetched memories that the record of a session names."""
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextAnswer:
-    """An answer: a block, or an empty one with the reason in `refused`. `too_long` = ids of memories that fitted the question but not the budget.
+    """An answer for an agent.
 
-    `memories` = those of the block in its order, each with its words in the block as content.
+    Attributes:
+        block: the block; empty = nothing fits, or the answer is refused.
+        refused: why nothing is answered, for the agent; "" = it is.
+        too_long: ids of memories that fit the question but not the budget.
+        memories: those of the block, in its order; the content of each is what the block says of it.
     """
 
     block: Block
@@ -101,53 +93,6 @@ class KindSelection:
         )
 
 
-class AnswerCache(Generic[T]):
-    """A short-lived cache, so that equal requests share one answer. Safe to use from several threads.
-
-    Agents that work side by side on one task often ask the same, and the second need not wait for the same work. An answer is used only
-    until the store changes, for two seconds at most.
-    """
-
-    def __init__(self, *, change: Callable[[], int], clock: Clock) -> None:
-        """Share answers over a store whose `change` grows with every change of its contents."""
-        self._change = change
-        self._clock = clock
-        self._lock = Lock()
-        self._kept: OrderedDict[Hashable, tuple[float, Future[T], object]] = OrderedDict()
-
-    def ask(self, request: Hashable, *, under: object, make: Callable[[], T]) -> T:
-        """Return the answer to `request`, made here or by the thread that asked first.
-
-        Args:
-            request: everything that the answer depends on besides the store and `under`.
-            under: settings that hold; others that are equal but not the same count as others.
-            make: makes the answer; what it raises is raised for all who wait for it, and is not kept.
-        """
-        now, key = self._clock.monotonic_ms(), (request, id(under), self._change())
-        with self._lock:
-            cached = self._kept.get(key)
-            if cached is not None and now - cached[0] < FRESH_MS:
-                promise, is_maker = cached[1], False
-            else:
-                promise, is_maker = Future[T](), True
-                self._kept[key] = (now, promise, under)  # held, so that no other settings get its id
-                self._kept.move_to_end(key)
-                while len(self._kept) > MAX_CACHED:
-                    self._kept.popitem(last=False)
-        return self._made(key, promise, make) if is_maker else promise.result()
-
-    def _made(self, key: Hashable, promise: Future[T], make: Callable[[], T]) -> T:
-        try:
-            value = make()
-        except BaseException as error:
-            with self._lock:
-                self._kept.pop(key, None)
-            promise.set_exception(error)
-            raise
-        promise.set_result(value)
-        return value
-
-
 class SessionAnswers:
     """Answers agents' questions, counts the answers in the session's record, and tells which sessions are at work.
 
@@ -156,53 +101,45 @@ class SessionAnswers:
 
     def __init__(
         self,
+        opened: OpenStore,
         *,
-        parts: Parts,
-        projects: ProjectRegistry,
-        sessions: LiveSessions,
         pipeline: RecallPipeline,
         nudges: Nudges,
         settings_at: Callable[[str], Settings],
     ) -> None:
-        self._parts = parts
-        self._projects = projects
-        self._sessions = sessions
+        """`settings_at` returns the settings that hold in a folder."""
+        self._parts = opened.parts
+        self._projects, self._sessions = opened.projects, opened.sessions
         self._pipeline = pipeline
         self._nudges = nudges
         self._settings_at = settings_at
-        self._shared: AnswerCache[tuple[Delivered, Trace]] = AnswerCache(
-            change=parts.store.change, clock=parts.clock
-        )
 
-    def memory_context(
+    def answer(
         self,
-        cwd: str,
-        *,
+        caller: Caller,
         query: str = "",
+        *,
         scope: str = "",
-        session: SessionKey | None = None,
         kinds: Sequence[str] = (),
         without: Sequence[str] = (),
-        client: str = "",
         budget_tokens: int | None = None,
         for_task: bool = False,
     ) -> ContextAnswer:
-        """Recall what is known of `query` and return it as a block; the session's record counts the answer.
+        """Recall what is known of `query` and return it as a block. The session of the caller, else the newest one at work in its folder, counts the answer.
 
         Args:
-            cwd: folder whose project is asked.
+            caller: who asks. Where no session is known, the answers of its process are counted.
             query: the words; "" = the best there is of that scope and kind.
             scope: `universal`, `language:X`, `project:X` or `project:X:task:Y`; "" = all that may be seen.
-            session: who asks; None = the newest session of the project.
             kinds: names of kinds that alone are wanted; () = all.
-            without: names of kinds that are not.
-            client: the process that asks, where no session is known; its answers are counted by it.
+            without: names of kinds that are not wanted.
             budget_tokens: most tokens, where the preset does not allow fewer; None = as the settings say.
             for_task: `query` describes a task; only the kinds that it needs, where the preset tells tasks apart.
 
         Raises:
             UnknownKind, InvalidScope: naming what is wrong.
         """
+        cwd = caller.cwd
         settings = self._settings_at(cwd)
         preset = preset_of(settings.preset)
         if for_task and preset.task_kinds is not None:
@@ -210,15 +147,15 @@ class SessionAnswers:
         selection = self.selection(kinds, without, preset)
         project = self._projects.of(cwd)
         answer_of = partial(
-            self._answer, query, self._visible(project, scope, settings), selection, settings,
+            self._answer, query, self.visible(cwd, scope), selection, settings,
             project=project.id if project else "",
             branches=self._projects.branches.view(project, bound=settings.capture.branches),
         )  # fmt: skip
         limited = any(preset.answer_limits(settings.recall))
-        at_work = self._at_work(cwd) if session is None else ()
-        key = session or next((state.key for state in at_work), None)
-        if key is None and limited and client:
-            key = SessionKey(host=CLIENTS, session_id=client)
+        at_work = self._at_work(cwd) if caller.session is None else ()
+        key = caller.session or next((state.key for state in at_work), None)
+        if key is None and limited and caller.client:
+            key = SessionKey(host=CLIENTS, session_id=caller.client)
         sure = len(_side_by_side(at_work)) < 2
         most_tokens = budget_tokens or settings.recall.budgets.on_demand
         if key is None or not (sure or limited):
@@ -254,7 +191,10 @@ class SessionAnswers:
         return replace(state, answers=(*state.answers, answer.block.tokens))
 
     def count_fetched(self, key: SessionKey, cwd: str, memories: Sequence[Memory], *, asked: str) -> None:
-        """Record that a session fetched these memories, as in its context and used, and store a trace. `asked` = the call, in words."""
+        """Count `memories` as given to and used by a session that fetched them, and store a trace; waits up to 5 s for a busy session.
+
+        `asked` = the call in words, as the trace shows it.
+        """
         now = self._parts.clock.now_ms()
         candidates = [Candidate(memory=memory, relevance=1.0) for memory in memories]
         items = [PackItem(candidate=c, text=c.memory.content, tokens=c.memory.tokens) for c in candidates]
@@ -278,11 +218,11 @@ class SessionAnswers:
 
     def only_session(self, cwd: str) -> SessionKey | None:
         """Return the session at work in the project around `cwd` if it is the only one, else None."""
-        beside = self.callers(cwd)
+        beside = self.possible_callers(cwd)
         return beside[0].key if len(beside) == 1 else None
 
-    def callers(self, cwd: str, session: SessionKey | None = None) -> tuple[SessionState, ...]:
-        """Return the record of `session`; if it is None or unknown, all sessions at work around `cwd`, any of which may be the caller."""
+    def possible_callers(self, cwd: str, session: SessionKey | None = None) -> tuple[SessionState, ...]:
+        """Return the records of the sessions that a call may come from: `session`, or if it is None or unknown all at work around `cwd`."""
         state = self._sessions.load(session) if session else None
         return (state,) if state is not None else _side_by_side(self._at_work(cwd))
 
@@ -330,7 +270,13 @@ class SessionAnswers:
             never=frozenset(registry.get(kind).name for kind in without),
         )
 
-    def _visible(self, project: ProjectRecord | None, scope: str, settings: Settings) -> ScopeFilter:
+    def visible(self, cwd: str, scope: str = "") -> ScopeFilter:
+        """Return the scopes that an agent may see from a folder, or the part of them that `scope`, written as text, names.
+
+        Raises:
+            InvalidScope: if `scope` cannot be read or seen from there.
+        """
+        project, settings = self._projects.of(cwd), self._settings_at(cwd)
         visible = self._projects.visible(
             project,
             share_preferences=settings.project.share_preferences,
@@ -352,79 +298,25 @@ class SessionAnswers:
         branches: BranchView | None,
         waits: bool = True,
     ) -> tuple[ContextAnswer, Pack]:
-        """Return the answer and its pack, and store the trace; `waits` = it may pause for hooks, because no lock is held."""
-        text = words.strip()[:MAX_CHARS]
-        clean = self._parts.redactor.cleaner(settings)
-        session = str(state.key) if state else ""
-        delivered, shared_trace = self._shared.ask(
-            (text, scope, selection, budget, session, branches),
-            under=settings,
-            make=lambda: self._recalled(
-                text,
-                scope,
-                selection,
-                settings,
-                budget,
-                session,
-                clean=clean,
-                waits=waits,
-                branches=branches,
-            ),
-        )
-        now = self._parts.clock.now_ms()
-        trace = replace(
-            shared_trace,
-            id=new_id("trc", now_ms=now, entropy=self._parts.clock.entropy(5)),
-            session=session,
-            turn=state.turn if state else 0,
-            epoch=state.epoch if state else 0,
-            at_ms=now,
-        )
-        over_budget = (
-            drop.memory_id for stage in trace.stages if stage.stage == "budget" for drop in stage.drops
-        )
-        answer = ContextAnswer(
-            block=replace(delivered.block, surface=Surface.ON_DEMAND),
-            too_long=tuple(dict.fromkeys(over_budget)),
-            memories=memories_of(delivered.pack, clean),
-        )
-        if text and not settings.privacy.incognito:
-            self._sessions.keep_trace(trace, self._parts.store, clean=clean, project_id=project)
-        return answer, delivered.pack
+        """Recall for the question `words`, store the trace, and return the answer with its pack. Empty words ask for the best memories, as at a start.
 
-    def _recalled(  # noqa: PLR0917 - as `_answer`
-        self,
-        text: str,
-        scope: ScopeFilter,
-        selection: KindSelection,
-        settings: Settings,
-        budget: int,
-        session: str,
-        *,
-        clean: Clean,
-        waits: bool,
-        branches: BranchView | None,
-    ) -> tuple[Delivered, Trace]:
-        """Return what the recall delivers for the question `text`, and its trace; an empty question asks for the best memories, as at a start.
-
-        Equal questions share the result: of the session only its name counts.
+        `waits` = each costly step may pause for hooks, because no lock is held.
         """
+        text = words.strip()[:MAX_CHARS]
+        surface = Surface.ON_DEMAND if text else Surface.START
+        clean, now = self._parts.redactor.cleaner(settings), self._parts.clock.now_ms()
+        session = str(state.key) if state else ""
         log = StageLog()
-        log.note(
-            "signal",
-            facts=(
-                Note(cause=NoteCause.SURFACE, detail=(Surface.ON_DEMAND if text else Surface.START).value),
-            ),
-        )
+        log.note("signal", facts=(Note(cause=NoteCause.SURFACE, detail=surface.value),))
         recall, preset = settings.recall, preset_of(settings.preset)
         situation = self._pipeline.read_question(text, recall, preset)
         query = Query(
-            surface=Surface.ON_DEMAND if text else Surface.START,
+            surface=surface,
             text=text,
             raw_text=text,
             situation=situation,
             scope=scope,
-            at_ms=self._parts.clock.now_ms(),
+            at_ms=now,
             budget_tokens=budget,
             entities=find_entities(text),
             session=session,
@@ -439,14 +331,30 @@ class SessionAnswers:
                 update={"thresholds": thresholds, "scoped": recall.scoped.of_an_answer()}
             )
         context = Context(
-            render=renderer(self._parts.kinds, clean, preset.layout.at(query.surface), with_ids=True),
+            render=renderer(self._parts.kinds, clean, preset.layout.at(surface), with_ids=True),
             facts=situation.notes,
             log=log,
             in_context=selection,
             remaining_ms=_after_hooks if waits else _at_once,
             settles=self._nudges.settling_test(recall, None),
         )
-        return self._pipeline.run(query, preset=preset, settings=recall, context=context, trace_id="")
+        trace_id = new_id("trc", now_ms=now, entropy=self._parts.clock.entropy(5))
+        delivered, trace = self._pipeline.run(
+            query, preset=preset, settings=recall, context=context, trace_id=trace_id
+        )
+        if state is not None:
+            trace = replace(trace, session=session, turn=state.turn, epoch=state.epoch)
+        over_budget = (
+            drop.memory_id for stage in trace.stages if stage.stage == "budget" for drop in stage.drops
+        )
+        answer = ContextAnswer(
+            block=replace(delivered.block, surface=Surface.ON_DEMAND),
+            too_long=tuple(dict.fromkeys(over_budget)),
+            memories=memories_of(delivered.pack, clean),
+        )
+        if text and not settings.privacy.incognito:
+            self._sessions.keep_trace(trace, self._parts.store, clean=clean, project_id=project)
+        return answer, delivered.pack
 
 
 def memories_of(pack: Pack, clean: Clean) -> tuple[Memory, ...]:

@@ -6,16 +6,13 @@ import re
 import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 from tacit.app.delivery_texts import use_counts
 from tacit.app.evidence import EvidencePart, common_text, evidence_of, reached_text, sum_of
-from tacit.app.maintenance.lazy_writing import LazyWriting
-from tacit.app.projects import ProjectRegistry
 from tacit.app.queries.store_copies import MOST_COPIED, TrialStore
 from tacit.app.reasons import reason_text, silence_reason_text
-from tacit.app.sessions import LiveSessions
-from tacit.app.values import Parts, RecallAsked
+from tacit.app.values import OpenStore, Parts, RecallAsked
 from tacit.config.settings import Settings
 from tacit.errors import TacitError
 from tacit.model.memory import Memory, Sensitivity
@@ -33,9 +30,12 @@ from tacit.recall.finished import find_absence, numbers_of
 from tacit.recall.pipeline import RecallPipeline
 from tacit.recall.query import surface_for
 from tacit.recall.spaces import SPACES
-from tacit.recall.stage import START_SURFACES, Context, Outcome, RecallState
+from tacit.recall.stage import START_SURFACES, Context, RecallState
 from tacit.session import ledger
 from tacit.session.transitions import NOBODY, SURFACES, signal_and_state
+
+if TYPE_CHECKING:
+    from tacit.app.engine import Engine
 
 # What might let a memory through that a recall left out. In: where it was lost, the recall, the settings. Out: changes to try.
 #
@@ -236,29 +236,11 @@ class _Run:
 class WhyNotExplorer:
     """Explains why recalls of one open store do not give a memory. Changes nothing."""
 
-    def __init__(
-        self,
-        parts: Parts,
-        *,
-        projects: ProjectRegistry,
-        sessions: LiveSessions,
-        pipeline: RecallPipeline,
-        writing: LazyWriting,
-        settings_at: Callable[[str, str], Settings],
-        situation_of: Callable[[SessionKey | None], AskedWith | None],
-        ask_again: Callable[..., Outcome[Query]],
-        question: Callable[..., Query],
-    ) -> None:
-        """The last four make settings, situations and queries as a recall by hand does: they are methods of the engine."""
-        self._parts = parts
-        self._projects = projects
-        self._sessions = sessions
+    def __init__(self, engine: Engine, opened: OpenStore, *, pipeline: RecallPipeline) -> None:
+        """`engine` makes settings, situations and queries as for a recall by hand."""
+        self._engine = engine
+        self._parts, self._projects, self._sessions = opened.parts, opened.projects, opened.sessions
         self._pipeline = pipeline
-        self._writing = writing
-        self._settings_at = settings_at
-        self._situation_of = situation_of
-        self._ask_again = ask_again
-        self._question = question
 
     def explain(self, memory: Memory, asked: RecallAsked, *, by_user: bool) -> WhyNot:
         """Return where the recall of `asked` leaves `memory` out, what was measured, and what would let it through.
@@ -296,14 +278,14 @@ class WhyNotExplorer:
         if trace is None:
             state = self._sessions.load(asked.session) if asked.session else None
             surface, text, cwd = asked.surface, asked.text, asked.cwd
-            given = asked.given or self._situation_of(asked.session) or AskedWith()
+            given = asked.given or self._engine.situation_of(asked.session) or AskedWith()
         else:
             host, _, session_id = trace.session.partition("/")
             state = self._sessions.load(SessionKey(host=host, session_id=session_id)) if host else None
             state = _as_of(state, trace) if state is not None else None
             surface, text, given = trace.surface, trace.text, trace.asked or AskedWith()
             cwd = state.folder if state is not None else self._root_of(trace.project_id)
-        settings = self._settings_at(cwd, state.agent if state is not None else "")
+        settings = self._engine.settings_at(cwd, state.agent if state is not None else "")
         return Inquiry(
             surface=surface,
             inputs=replace(given, text=text or given.text),
@@ -321,7 +303,7 @@ class WhyNotExplorer:
 
     def _query_of(self, inquiry: Inquiry) -> Query:
         if inquiry.surface not in SURFACES:
-            query = self._question(
+            query = self._engine.question_query(
                 inquiry.inputs.text,
                 surface=inquiry.surface,
                 cwd=inquiry.cwd,
@@ -330,7 +312,7 @@ class WhyNotExplorer:
                 budget_tokens=inquiry.budget_tokens,
             )
             return replace(query, by_user=inquiry.by_user)
-        query = self._ask_again(
+        query = self._engine.signal_query(
             inquiry.inputs.text,
             inquiry.inputs,
             surface=inquiry.surface,
@@ -539,13 +521,10 @@ class WhyNotExplorer:
         """Return the version of `memory` that an edit of the user's would store; None = the edit would be refused."""
         kind, value = step.kind, step.value
         try:
-            return self._writing().memories.edited(
+            return self._engine.memories.edited(
                 memory,
-                content=None,
-                kind=None,
                 when=value if kind is RemedyKind.WHEN else None,
                 scope=Scope.parse(value) if kind is RemedyKind.SCOPE else None,
-                importance=None,
                 pinned=True if kind is RemedyKind.PIN else None,
                 sensitivity=Sensitivity.parse(value) if kind is RemedyKind.SENSITIVITY else None,
                 all_branches=kind is RemedyKind.ALL_BRANCHES,

@@ -12,9 +12,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from tacit.app.admin.purging import Purger
-from tacit.app.projects import ProjectRegistry
 from tacit.app.sharing.team import require_shareable
-from tacit.app.values import Parts
+from tacit.app.values import OpenStore
 from tacit.capture.shared_memories import shared_memory_like
 from tacit.errors import InvalidInput, NotFound, NotPermitted, SyncError, TacitError
 from tacit.model.change_reason import ChangeCause
@@ -63,17 +62,10 @@ class SharedTeams:
     """Shares memories with the teams of this home's user through a server, and takes over what teams share."""
 
     def __init__(
-        self,
-        parts: Parts,
-        *,
-        projects: ProjectRegistry,
-        capture: CapturePipeline,
-        purger: Purger,
-        asking: Asking,
+        self, opened: OpenStore, *, capture: CapturePipeline, purger: Purger, asking: Asking
     ) -> None:
-        """Share memories of the store of `parts`, asking the server through `asking`."""
-        self._parts = parts
-        self._projects = projects
+        """Share memories of the open store, asking the server through `asking`."""
+        self._parts, self._projects = opened.parts, opened.projects
         self._capture = capture
         self._purger = purger
         self.asking = asking
@@ -271,11 +263,11 @@ class SharedTeams:
             )
         left = tuple(team for team in TEAMS.read(self._parts.store) if team not in joined)
         changed = self._leave(left) + sum(self._follow(server, membership) for membership in joined.values())
-        self.note_heard()
+        self.note_contact()
         return changed
 
-    def note_heard(self) -> None:
-        """Store the time of this contact with the server, at most once an hour; recall marks shared memories by it."""
+    def note_contact(self) -> None:
+        """Store that the server answered now, at most once an hour and only in a team; recall marks shared memories whose last contact is long ago."""
         now_ms = self._parts.clock.now_ms()
         if abs(now_ms - TEAMS_HEARD.read(self._parts.store)) >= HOUR_MS and TEAMS.read(self._parts.store):
             TEAMS_HEARD.write(self._parts.store, now_ms)

@@ -20,8 +20,8 @@ from typing import TypeVar
 import msgspec
 
 from tacit.app.admin.purging import Purger
-from tacit.app.sharing.shared_teams import active_lost
-from tacit.app.values import Parts
+from tacit.app.sharing.shared_teams import SharedTeams, active_lost
+from tacit.app.values import OpenStore
 from tacit.errors import InvalidInput, NotLoggedIn, ProviderError, StoreError, SyncError, TacitError
 from tacit.model.memory import Memory
 from tacit.ports.models import EmbedderIdentity, Vectors
@@ -98,32 +98,23 @@ class Syncing:
 
     def __init__(
         self,
-        parts: Parts,
+        opened: OpenStore,
         *,
         purger: Purger,
-        changed: Callable[[], None],
-        take_over: Callable[[TeamServer], int] = lambda _server: 0,
-        heard: Callable[[], None] = lambda: None,
-        left: Callable[[], None] = lambda: None,
+        teams: Callable[[], SharedTeams],
         connect: Callable[[str, str], HttpServer] = HttpServer,
     ) -> None:
-        """Sync the store of `parts`.
+        """Sync the open store.
 
         Args:
-            parts: what this home is made of.
+            opened: the store, and what is called when memories came in.
             purger: removes memories that another device purged.
-            changed: is called when memories came in.
-            take_over: brings the store up to date with the teams of the server, and returns how many memories changed.
-            heard: is called when the server answered.
-            left: is called when this home is logged out.
+            teams: returns what brings the store up to date with the teams of the server.
             connect: makes the connection to the server, from its URL and the token of this device ("" = none yet).
         """
-        self._parts = parts
+        self._parts, self._changed = opened.parts, opened.changed
         self._purger = purger
-        self._changed = changed
-        self._take_over = take_over
-        self._heard_of = heard
-        self._left = left
+        self._teams = teams
         self._connect = connect
         self._exchanging = Lock()
         self._opening = Lock()
@@ -290,7 +281,7 @@ class Syncing:
             for ending in ("", "-wal", "-shm"):
                 self.file.with_name(self.file.name + ending).unlink(missing_ok=True)
             self._error = ""
-        self._left()
+        self._teams().leave_all()
         self._changed()
 
     def _tell_logout(self, member: HomeLogin) -> None:
@@ -384,7 +375,7 @@ class Syncing:
                     replicating=lambda key: self._replicating(member, key),
                     keep=lambda key, logged_in: self._renewed(member, key, logged_in),
                 ).run()
-                from_teams = self._take_over(self._teams_of(server, member))
+                from_teams = self._teams().take_over(self._teams_of(server, member))
             except sqlite3.Error as error:
                 failed = StoreError(f"{self.file} cannot be read or written: {error}.")
                 self._error = str(failed)
@@ -545,7 +536,7 @@ class Syncing:
         failures = 0
         while not closing.is_set():
             try:
-                if not self._heard(closing):
+                if not self._wait_for_news(closing):
                     return
                 failures = 0
             except TacitError:
@@ -556,8 +547,12 @@ class Syncing:
                 _LOG.exception("listening for other devices failed")
                 closing.wait(_pause_after(10))
 
-    def _heard(self, closing: Event) -> bool:
-        """Wait once for the server, up to `LISTEN_S` seconds; return False if this home is not logged in, or the work ends."""
+    def _wait_for_news(self, closing: Event) -> bool:
+        """Ask the server once for news, for up to `LISTEN_S` seconds, and wake the exchange if there are some.
+
+        Returns:
+            False = stop asking: this home is not logged in, or is closing.
+        """
         with self._exchanging:
             if closing.is_set() or (member := self._membership()) is None:
                 return False
@@ -569,7 +564,7 @@ class Syncing:
             )  # the number of changes is not known yet, so ask at once and exchange, to miss none
             wait_s = 0.0 if first else LISTEN_S
             news, self._shared = server.wait(known, shared=self._shared, wait_s=wait_s)
-            self._heard_of()
+            self._teams().note_contact()
             if (news or first) and not closing.is_set():
                 self._wake.set()
                 closing.wait(LOOK_S)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tacit.app.projects import ProjectRegistry
-from tacit.app.values import Parts
+from tacit.app.values import OpenStore
 from tacit.capture.bootstrap.project_import import RuleFile
 from tacit.capture.bootstrap.team_files import (
     LATE,
@@ -114,18 +112,9 @@ class TeamFolder:
 class Team:
     """Shares the memories of projects through team files in their repositories, over one open store."""
 
-    def __init__(
-        self,
-        parts: Parts,
-        *,
-        projects: ProjectRegistry,
-        capture: CapturePipeline,
-        changed: Callable[[], None],
-    ) -> None:
-        self._parts = parts
-        self._projects = projects
+    def __init__(self, opened: OpenStore, *, capture: CapturePipeline) -> None:
+        self._parts, self._projects, self._changed = opened.parts, opened.projects, opened.changed
         self._capture = capture
-        self._changed = changed
 
     def folder(self, cwd: str) -> TeamFolder:
         """Read what the team of the project around `cwd` shares, from its files as they are now."""

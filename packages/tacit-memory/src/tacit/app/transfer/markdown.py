@@ -286,15 +286,12 @@ class MarkdownImport:
                     stored,
                     content=None if same_words else entry.text,
                     kind=None if same_kind else entry.kind,
-                    when=None,
                     scope=None if same_scope else Scope.parse(entry.scope),
-                    importance=None,
-                    pinned=None,
                 )
             self._tell("edit", entry, memory=stored)
 
     def _new(self, entry: EditedEntry) -> None:
-        scope = self.owners.scope_of(Scope.parse(entry.scope)) if entry.scope else None
+        scope = self.owners.scope_here(Scope.parse(entry.scope)) if entry.scope else None
         if self._same(entry, scope):
             self._tell("unchanged", entry)
             return
@@ -307,13 +304,9 @@ class MarkdownImport:
             entry.text,
             kind=entry.kind or None,
             scope=scope,
-            when=None,
             cwd=self.cwd,
             tier=TrustTier.USER,
             source="edited",
-            session=None,
-            pinned=False,
-            files=(),
             all_branches=True,
         )
         for change in changes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -40,8 +41,8 @@ class Owners:
         """Remember a project as a trusted file describes it; `register` stores it when a memory of it is imported."""
         self._told[project.id] = project
 
-    def scope_of(self, scope: Scope) -> Scope:
-        """Return the scope in this home for `scope` in the file."""
+    def scope_here(self, scope: Scope) -> Scope:
+        """Return the scope under which a memory of `scope` in the file is stored: where a project was named for the import, that project's."""
         own = scope.project_id
         if self._onto is None or own is None:
             return scope
@@ -80,6 +81,7 @@ class Owners:
 Action = Literal[
     "add", "merge", "supersede", "contradict", "edit", "forget", "unchanged", "skip", "removed", "refused"
 ]
+_STORED: Mapping[type[Change], Action] = {Add: "add", Merge: "merge", Rewrite: "edit"}
 MOST_LINES = 5_000
 """Most lines of one report; further ones are only counted."""
 
@@ -170,50 +172,26 @@ class ImportTally:
 
     def change(self, change: Change, where: str) -> None:
         """Count a change that capture made, and add its line to the report. `where` = file and place of the statement."""
+        before = reason = ""
         match change:
-            case Add():
-                line = ImportLine(
-                    action="add", where=where, text=change.memory.content, memory_id=change.memory.id
-                )
-            case Merge():
-                line = ImportLine(
-                    action="merge", where=where, text=change.memory.content, memory_id=change.memory.id
-                )
+            case Add() | Merge() | Rewrite():
+                action: Action = _STORED[type(change)]
             case Supersede():
-                line = ImportLine(
-                    action="supersede",
-                    where=where,
-                    text=change.memory.content,
-                    memory_id=change.memory.id,
-                    before=change.old_id,
-                    reason=change_text(change.reason),
-                )
+                action, before, reason = "supersede", change.old_id, change_text(change.reason)
             case Contradict():
-                line = ImportLine(
-                    action="contradict",
-                    where=where,
-                    text=change.memory.content,
-                    memory_id=change.memory.id,
-                    before=change.other_id,
-                    reason=change_text(change.reason),
-                )
-            case Rewrite():
-                line = ImportLine(
-                    action="edit", where=where, text=change.memory.content, memory_id=change.memory.id
-                )
+                action, before, reason = "contradict", change.other_id, change_text(change.reason)
             case Retire():
-                line = ImportLine(
-                    action="forget",
-                    where=where,
-                    memory_id=change.memory_id,
-                    reason=change_text(change.reason),
-                )
-            case Skip() if change.memory_id:
-                line = ImportLine(
-                    action="unchanged", where=where, text=change.content, memory_id=change.memory_id
-                )
+                action, reason = "forget", change_text(change.reason)
             case Skip():
-                line = ImportLine(
-                    action="refused", where=where, text=change.content, reason=change_text(change.reason)
-                )
-        self.add(line)
+                known = bool(change.memory_id)
+                action = "unchanged" if known else "refused"
+                reason = "" if known else change_text(change.reason)
+        if isinstance(change, Retire | Skip):
+            memory_id, text = change.memory_id, change.content if isinstance(change, Skip) else ""
+        else:
+            memory_id, text = change.memory.id, change.memory.content
+        self.add(
+            ImportLine(
+                action=action, where=where, text=text, before=before, memory_id=memory_id, reason=reason
+            )
+        )

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Literal
 
 from tacit.app.memories import Memories
-from tacit.app.projects import ProjectRegistry
 from tacit.app.transfer.markdown import LIVE, MarkdownImport, is_markdown, read_markdown, write_markdown
 from tacit.app.transfer.records import (
     MAX_LINE_BYTES,
@@ -26,7 +25,7 @@ from tacit.app.transfer.records import (
     write_line,
 )
 from tacit.app.transfer.report import Action, ImportLine, ImportOptions, ImportReport, ImportTally, Owners
-from tacit.app.values import Parts
+from tacit.app.values import OpenStore, Parts
 from tacit.app.visibility import Visibility
 from tacit.capture.importing.items import ForeignStatement, RefusedEntry, draft_of
 from tacit.capture.importing.readers import find_readers
@@ -139,7 +138,7 @@ class LosslessImport:
         return versions[len(stored) :] if stored[:shorter] == imported[:shorter] else None
 
     def _cleaned(self, version: Recorded) -> Recorded:
-        memory = replace(version.memory, scope=self._owners.scope_of(version.memory.scope))
+        memory = replace(version.memory, scope=self._owners.scope_here(version.memory.scope))
         redactor = self._parts.redactor.at(memory.scope)
         redacted = redactor.redact(memory.content)
         if redacted.has_secret:
@@ -240,19 +239,19 @@ class ImportedKeys:
         return key in self._known
 
     def values_with(self, keys: Collection[str]) -> ValueChanges:
-        """Return the named values that also hold `keys`; call `add` once they are stored."""
-        number, stored_keys = self._place()
+        """Return the change to store that records `keys` as imported; call `add` once it is stored."""
+        number, stored_keys = self._value_with_room()
         new = (key for key in keys if key not in self._known)
         return IMPORTED.change((*stored_keys, *new), _part(self._name, number))
 
     def add(self, keys: Collection[str]) -> None:
-        """Add `keys` to the known ones."""
-        self._number, stored_keys = self._place()
+        """Add `keys` to the known ones; in memory only."""
+        self._number, stored_keys = self._value_with_room()
         self._last = [*stored_keys, *(key for key in keys if key not in self._known)]
         self._known.update(keys)
 
-    def _place(self) -> tuple[int, list[str]]:
-        """Return the number of the named value that has room, and its keys."""
+    def _value_with_room(self) -> tuple[int, list[str]]:
+        """Return the number of the named value that takes the next keys, and the keys that it holds."""
         return (self._number + 1, []) if len(self._last) >= MOST_KEYS else (self._number, self._last)
 
 
@@ -285,24 +284,12 @@ class _ImportRun:
 class Transfer:
     """Exports and imports memories, over one open store. Safe to use from several threads."""
 
-    def __init__(
-        self,
-        parts: Parts,
-        *,
-        capture: CapturePipeline,
-        memories: Memories,
-        projects: ProjectRegistry,
-        settle: Callable[[], None],
-        changed: Callable[[], None],
-    ) -> None:
-        self._parts = parts
-        self._store = parts.store
+    def __init__(self, opened: OpenStore, *, capture: CapturePipeline, memories: Memories) -> None:
+        self._parts, self._store = opened.parts, opened.parts.store
+        self._projects, self._settle, self._changed = opened.projects, opened.settle, opened.changed
         self._capture = capture
         self._memories = memories
-        self._projects = projects
-        self._settle = settle
-        self._changed = changed
-        self._signer = Signer(parts.home.export_key)
+        self._signer = Signer(opened.parts.home.export_key)
 
     # --- out
 
@@ -552,7 +539,7 @@ class Transfer:
         if name not in run.imported:
             run.imported[name] = ImportedKeys(self._store, name)
         imported_keys = run.imported[name]
-        present_ids = self._as_it_is(items, scope, run) if tool == OWN_FORMAT else set[str]()
+        present_ids = self._stored_ids(items, scope, run) if tool == OWN_FORMAT else set[str]()
         fresh: dict[str, ForeignStatement] = {}
         for item in items:
             key = _key(item)
@@ -594,7 +581,11 @@ class Transfer:
     def _statement(
         self, line: Line, name: str, run: _ImportRun, purged: frozenset[str]
     ) -> ForeignStatement | RefusedEntry | None:
-        """Return what a line says that nobody vouches for and where it holds, without its claims about who said it; None = no live memory."""
+        """Read one line of a file that nobody vouches for: its statement and scope, without what it claims of who said it.
+
+        Returns:
+            The statement, or why it is not imported; None = the line holds no live memory.
+        """
         if not isinstance(line, MemoryHistory) or line.newest.status not in LIVE:
             return None
         memory = line.newest
@@ -612,13 +603,13 @@ class Transfer:
             files=memory.files,
             importance=memory.importance,
             where=where,
-            scope=run.owners.scope_of(memory.scope),
+            scope=run.owners.scope_here(memory.scope),
             sensitivity=memory.sensitivity,
             original=memory,
         )
 
-    def _as_it_is(self, items: Sequence[ForeignStatement], scope: Scope, run: _ImportRun) -> set[str]:
-        """Return the original ids of statements that are stored in the same words: as the memory itself, or as another of this scope."""
+    def _stored_ids(self, items: Sequence[ForeignStatement], scope: Scope, run: _ImportRun) -> set[str]:
+        """Return the original ids of those `items` that are stored already in the same words: under their own id, or as a memory of `scope`."""
         hashes = {item.original_id: content_hash(item.content) for item in items}
         again = run.wanted.again
         present_ids = {
