@@ -299,8 +299,6 @@ def read_log(entries: Sequence[LogEntry], *, branch: str = "") -> dict[str, Logg
 
 
 MOST = 5_000
-_Decided = tuple[Sequence[Change], Sequence[Relation]]
-_NOTHING: _Decided = ((), ())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -430,45 +428,32 @@ class BranchLook:
         `returned` = branches that were gone and exist again.
         """
         now_ms = self._clock.now_ms()
+
+        def alone(memory: Memory) -> Change | None:
+            """Return the change that needs no look at other memories: the branch is gone, or exists again."""
+            if fates[memory.branch_name][0] == "gone":
+                return change_for_gone_branch(memory, self._kinds, now_ms)
+            return change_for_restored_branch(memory, now_ms) if memory.branch_name in returned else None
+
+        def decide(memory: Memory, near: Sequence[Neighbor]) -> tuple[Sequence[Change], Sequence[Relation]]:
+            if change := alone(memory):
+                return (change,), ()
+            return changes_of_merge(
+                memory,
+                near,
+                replaced=replaced_on_branch(self._store, memory),
+                kinds=self._kinds,
+                now_ms=now_ms,
+            )
+
         changing = [
             memory
-            for memory in bound
-            if self._is_due(memory, fates[memory.branch_name][0], returned=memory.branch_name in returned)
+            for memory in sorted(bound, key=lambda memory: (memory.validity.valid_from_ms, memory.id))
+            if (fates[memory.branch_name][0] == "merged" or alone(memory)) and not self._undone(memory)
         ]
-        if not changing:
-            return ()
+        return self._reconciler.settle(changing, decide) if changing else ()
 
-        def decide(memory: Memory, near: Sequence[Neighbor]) -> _Decided:
-            match fates[memory.branch_name][0]:
-                case "merged":
-                    return changes_of_merge(
-                        memory,
-                        near,
-                        replaced=replaced_on_branch(self._store, memory),
-                        kinds=self._kinds,
-                        now_ms=now_ms,
-                    )
-                case "gone":
-                    change = change_for_gone_branch(memory, self._kinds, now_ms)
-                case "open":
-                    change = change_for_restored_branch(memory, now_ms)
-                case _:
-                    change = None
-            return ((change,), ()) if change is not None else _NOTHING
-
-        return self._reconciler.settle(
-            sorted(changing, key=lambda memory: (memory.validity.valid_from_ms, memory.id)), decide
-        )
-
-    def _is_due(self, memory: Memory, fate: BranchFate, *, returned: bool) -> bool:
-        """Whether `memory` has to change, unless the user has undone that very change."""
-        now = self._clock.now_ms()
-        due = (
-            fate == "merged"
-            or (fate == "gone" and change_for_gone_branch(memory, self._kinds, now) is not None)
-            or (returned and change_for_restored_branch(memory, now) is not None)
-        )
-        if not due:
-            return False
+    def _undone(self, memory: Memory) -> bool:
+        """Whether the user has undone the last change of `memory`; it is then not made again."""
         newest = self._store.recorded(scope=self._store.scopes(), limit=1, memory_id=memory.id)
-        return not newest or newest[0].reason.cause is not ChangeCause.UNDONE
+        return bool(newest) and newest[0].reason.cause is ChangeCause.UNDONE

@@ -1,53 +1,23 @@
-"""Files that people name by a word (`a migration`, `CSS`) or a path, as patterns; and whether a path is one of them."""
+"""Files that people name by a word (`a migration`, `CSS`; `files.toml`) or a path, as patterns; and whether a path is one of them."""
 
 from __future__ import annotations
 
 import re
+import tomllib
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
+from typing import Any
 
 from tacit.reading.terms import find_paths
 from tacit.text.lazy_regex import lazy_regex, wording
 
 _PHRASES = wording("moments")
 
-_KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    (r"migrations?", ("migrations/", "migration/", "migrate/", "alembic/versions/")),
-    (r"(?:prisma |graphql |database |db )?schemas?(?: files?)?", ("schema.*", "*.prisma", "schema/", "schemas/")),
-    (r"(?:react |vue |svelte |ui )components?", ("*.tsx", "*.jsx", "*.vue", "*.svelte", "components/")),
-    (r"(?:api |rest |http )?(?:endpoints?|routes?)", ("routes/", "routers/", "endpoints/", "controllers/", "api/", "handlers/", "views.py", "urls.py", "routes.*", "router.*")),
-    (r"controllers?", ("controllers/", "*_controller.*", "*Controller.*")),
-    (r"(?:css|styles?|stylesheets?)(?= |$)", ("*.css", "*.scss", "*.sass", "*.less")),
-    (r"sql(?: files?)?", ("*.sql",)),
-    (r"dockerfiles?", ("dockerfile", "dockerfile.*", "*.dockerfile")),
-    (r"(?:protobuf|proto)(?: files?| definitions?)?", ("*.proto",)),
-    (r"(?:github )?(?:workflows?|ci (?:config\w*|pipelines?|files?))", (".github/workflows/", ".gitlab-ci.yml", ".circleci/")),
-    (r"(?:locales?|translations?)(?: files?)?", ("locales/", "locale/", "i18n/", "translations/", "*.po")),
-    (r"lock ?-?files?", ("*.lock", "package-lock.json", "pnpm-lock.yaml", "go.sum")),
-    (r"(?:public )?headers?(?: files?)?", ("*.h", "*.hpp", "*.hh")),
-    (r"helm charts?", ("charts/", "chart.yaml")),
-    (r"terraform (?:files?|modules?|code)", ("*.tf",)),
-    (r"openapi(?: specs?| files?)?", ("openapi.*", "swagger.*")),
-    (r"(?:the )?changelog", ("changelog*",)),
-    (r"(?:the )?readme", ("readme*",)),
-    (r"(?:jupyter )?notebooks?", ("*.ipynb",)),
-    (r"storybook stories|stories", ("*.stories.*",)),
-    (r"snapshots?(?: files?)?", ("*.snap", "__snapshots__/")),
-    (r"protobufs?|\.?proto files?", ("*.proto",)),
-    (r"environment files?|env files?|dotenv files?", (".env*",)),
-    (r"k8s manifests?|kubernetes manifests?", ("k8s/", "manifests/", "kubernetes/")),
-    (r"(?:new )?(?:unit |integration )?test (?:files?|modules?)", ("test_*", "*_test.*", "*.test.*", "*.spec.*", "*_spec.*", "*test.java", "*tests.cs")),
-    ((r"(?:python|go|rust|java|typescript|javascript|ruby|kotlin|swift|php|c\+\+|c#|shell|yaml|json|markdown|bash|terraform|vue|svelte|scss|html|elixir|dart|lua|graphql|toml)"
-     r" (?:files?|modules?|code|scripts?|pages?|sources?|classes|class)"), ()),
-)  # fmt: skip
-_LANGUAGE_ENDINGS: dict[str, tuple[str, ...]] = {
-    "python": ("*.py",), "go": ("*.go",), "rust": ("*.rs",), "java": ("*.java",), "typescript": ("*.ts", "*.tsx"), "javascript": ("*.js", "*.jsx"),
-    "ruby": ("*.rb",), "kotlin": ("*.kt",), "swift": ("*.swift",), "php": ("*.php",), "c++": ("*.cpp", "*.cc", "*.hpp"), "c#": ("*.cs",),
-    "shell": ("*.sh",), "bash": ("*.sh",), "terraform": ("*.tf",), "vue": ("*.vue",), "svelte": ("*.svelte",), "scss": ("*.scss",), "html": ("*.html",),
-    "elixir": ("*.ex", "*.exs"), "dart": ("*.dart",), "lua": ("*.lua",), "graphql": ("*.graphql",), "toml": ("*.toml",), "yaml": ("*.yaml", "*.yml"), "json": ("*.json",), "markdown": ("*.md",),
-}  # fmt: skip
+_TABLE: dict[str, Any] = tomllib.loads(Path(__file__).with_name("files.toml").read_text("utf-8"))
 _SAID = tuple(
-    (lazy_regex(rf"(?<![\w/.`-])(?:{words})(?![\w/])", re.IGNORECASE), patterns) for words, patterns in _KINDS
+    (lazy_regex(rf"(?<![\w/.`-])(?:{sort['said']})(?![\w/])", re.IGNORECASE), tuple(sort.get("patterns", ())))
+    for sort in _TABLE["sorts"]
 )
 _ENDING = lazy_regex(r"(?<![\w/*])\*?(\.[a-z][a-z0-9]{0,9})(?= |$|[,;:)])", re.IGNORECASE)
 FOLDER = lazy_regex(
@@ -85,7 +55,7 @@ def _first_sort_said(text: str) -> tuple[str, tuple[str, ...]]:
     if not found:
         return "", ()
     match, patterns = min(found, key=lambda pair: pair[0].start())
-    return match[0], patterns or _LANGUAGE_ENDINGS[match[0].lower().split()[0]]
+    return match[0], patterns or tuple(_TABLE["languages"][match[0].lower().split()[0]])
 
 
 def path_pattern(path: str) -> str:

@@ -290,19 +290,12 @@ def facts(path: str, text: str) -> list[str]:
     return [draft.content for draft in read_drafts(text, path, project_id="p", at_ms=1)]
 
 
-def test_a_package_json_tells_its_commands_and_versions() -> None:
+def test_a_package_json_tells_its_commands() -> None:
     package = {
         "packageManager": "pnpm@9.1.0",
-        "engines": {"node": ">=20"},
-        "type": "module",
-        "workspaces": ["apps/*"],
         "scripts": {"pretest": "tsc", "zeta": "z", "test": "vitest run", "lint": "eslint ."},
     }
     assert facts("package.json", json.dumps(package)) == [
-        "The package manager is pnpm@9.1.0 (package.json)",
-        "package.json asks for node >=20",
-        "JavaScript files here are ES modules (package.json)",
-        "npm workspaces: apps/*",
         "`pnpm test` runs `tsc`, then `vitest run`",
         "`pnpm run lint` runs `eslint .`",
         "`pnpm run zeta` runs `z`",
@@ -310,28 +303,16 @@ def test_a_package_json_tells_its_commands_and_versions() -> None:
 
 
 def test_other_manifests() -> None:
-    assert facts(
-        "pyproject.toml",
-        '[project]\nrequires-python = ">=3.11"\n[tool.ruff]\nline-length = 110\n[tool.pytest.ini_options]\n',
-    ) == [
-        "Python >=3.11 is required (pyproject.toml)",
-        "pyproject.toml configures ruff, pytest",
-        "Python lines are at most 110 characters (pyproject.toml)",
-    ]
+    assert (
+        facts("pyproject.toml", '[project]\nrequires-python = ">=3.11"\n[tool.ruff]\nline-length = 110\n')
+        == []
+    )
     assert facts(
         "Makefile",
         "VERSION := 1\n.PHONY: test\nbuild: deps ## compile it all\n\tgo build\ntest:\n\t@go test ./...\n",
     ) == ["`make build`: compile it all; runs `go build`", "`make test` runs `go test ./...`"]
     assert facts("justfile", "x := '1'\n# the fast suite\ntest *args:\n    pytest -q {{args}}\n") == [
         "`just test`: the fast suite; runs `pytest -q {{args}}`"
-    ]
-    assert facts("Cargo.toml", '[package]\nedition = "2021"\nrust-version = "1.75"\n') == [
-        "The Rust edition is 2021 (Cargo.toml)",
-        "Rust 1.75 or later is required (Cargo.toml)",
-    ]
-    assert facts("go.mod", "module example.com/app\n\ngo 1.22\n") == [
-        "The Go module is `example.com/app`",
-        "Go 1.22 or later is required (go.mod)",
     ]
 
 
@@ -437,7 +418,7 @@ def repository(root: Path, messages: list[str]) -> None:
         )
 
 
-def test_the_history_tells_how_commits_are_written_and_what_was_undone(tmp_path: Path) -> None:
+def test_the_history_tells_how_commits_are_written_and_nothing_that_they_say(tmp_path: Path) -> None:
     messages = [f"fix(cli): repair number {n}\n" for n in range(24)]
     messages.append(
         'Revert "feat: cache"\n\nThis reverts commit abc.\n\nIt broke the login because tokens were kept.\n'
@@ -448,11 +429,7 @@ def test_the_history_tells_how_commits_are_written_and_what_was_undone(tmp_path:
     assert [
         line.content
         for line in read_history(Repository(folder=tmp_path / ".git", work_tree=tmp_path), "HEAD")
-    ] == [
-        "Commit subjects here follow Conventional Commits: `type(scope): what changed`",
-        '"feat: cache" was reverted: It broke the login because tokens were kept',
-        "Breaking change: the v1 endpoints are gone for good",
-    ]
+    ] == ["Commit subjects here follow Conventional Commits: `type(scope): what changed`"]
 
 
 def test_one_more_commit_changes_nothing_and_another_habit_does(tmp_path: Path) -> None:
@@ -471,10 +448,7 @@ def test_commits_are_there_on_demand_and_decision_records_wait_until_they_are_ac
     tmp_path: Path,
 ) -> None:
     capture, store = world()
-    revert = (
-        'Revert "feat: cache"\n\nThis reverts commit abc.\n\nIt broke the login because tokens were kept.\n'
-    )
-    repository(tmp_path, [*(f"fix: repair number {n}" for n in range(30)), revert])
+    repository(tmp_path, [f"fix: repair number {n}" for n in range(30)])
     (tmp_path / "docs" / "adr").mkdir(parents=True)
     (tmp_path / "docs" / "adr" / "0001-use-redis.md").write_text(
         "# 1. Use Redis\n\n## Status\nAccepted\n\n## Decision\nWe use Redis for the queue because it is simple.\n"
@@ -484,8 +458,9 @@ def test_commits_are_there_on_demand_and_decision_records_wait_until_they_are_ac
     found = store.list_memories(every, scope=store.scopes(), limit=20)
     assert {one.provenance.tier for one in found} == {TrustTier.IMPORT}
     assert sorted((one.provenance.source, one.status) for one in found) == [
-        (".git", "active"), (".git", "active"), ("docs/adr/0001-use-redis.md", "quarantined"),
-    ]  # fmt: skip
+        (".git", "active"),
+        ("docs/adr/0001-use-redis.md", "quarantined"),
+    ]
 
 
 # --- whose lines they are ----------------------------------------------------------------------------------------------

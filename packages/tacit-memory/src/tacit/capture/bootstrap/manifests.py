@@ -1,18 +1,13 @@
-"""Facts of a package manifest. In: its name and text. Out: statements. Reads them off; runs nothing, resolves nothing.
+"""The commands of a package manifest. In: its name and text. Out: statements. Reads them off; runs nothing, resolves nothing.
 
-package.json, pyproject.toml, Makefile, justfile, Cargo.toml, go.mod: which commands there are, which tool runs them, which
-versions are asked for.
-
-The steps that a project's commands run. In: the text of a Makefile or justfile, or the scripts of a manifest. Out: recipes, and their sentences.
-
-A recipe is told whole: all its commands in order, with continuation lines joined, and what runs before and after it. Where that is
+Of package.json, pyproject.toml, Makefile and justfile: which commands there are, and what they run. Versions and settings are left out: an agent
+reads them where it needs them. A recipe is told whole: all its commands in order, with continuation lines joined, and what runs before and after it. Where that is
 too long, the sentence says how much is left out; where conditions choose among commands, it says so. Runs and expands nothing.
 """
 
 from __future__ import annotations
 
 import json
-import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -313,7 +308,6 @@ _TASK_RUNNERS = (
 )
 """(tool, key of its tasks in `[tool.X]`, command that runs a task) of each task runner."""
 _SAY_NOTHING = ("default", "help")
-_GO = lazy_regex(r"^(?P<word>module|go|toolchain)\s+(?P<value>\S+)", re.MULTILINE)
 _Table = Mapping[str, object]
 
 
@@ -341,52 +335,20 @@ def _package_json(text: str) -> Iterator[tuple[str, str]]:
         package = _table(json.loads(text))
     except (ValueError, RecursionError) as error:
         raise InvalidPayload(f"package.json is no JSON: {error}.") from error
-    manager = str(package.get("packageManager") or "").split("@", 1)[0]
+    manager, _, version = str(package.get("packageManager") or "").partition("@")
     runner = manager if manager in ("npm", "pnpm", "yarn", "bun") else "npm"
-    if manager:
-        yield f"The package manager is {package['packageManager']} (package.json)", '"packageManager"'
-    for engine, version in sorted(_table(package.get("engines")).items()):
-        yield f"package.json asks for {engine} {version}", f'"{engine}"'
-    if package.get("type") == "module":
-        yield "JavaScript files here are ES modules (package.json)", '"type"'
-    places = package.get("workspaces")
-    workspaces = _strings(places) or _strings(_table(places).get("packages"))
-    if workspaces:
-        yield f"npm workspaces: {', '.join(workspaces[:8])}", '"workspaces"'
-    hooks = runner != "yarn" or _manager_version(package).startswith("1")
+    hooks = runner != "yarn" or version.startswith("1")
     scripts = {recipe.name: recipe for recipe in read_scripts(_table(package.get("scripts")), hooks=hooks)}
     for name in _chosen(list(scripts)):
         called = name if name in ("test", "start") and runner != "bun" else f"run {name}"
         yield describe_recipe(f"{runner} {called}", scripts[name], noun="script"), f'"{name}"'
 
 
-def _manager_version(package: _Table) -> str:
-    """Return the version of the package manager that package.json names; "" = none."""
-    return str(package.get("packageManager") or "").partition("@")[2]
-
-
 def _pyproject(text: str) -> Iterator[tuple[str, str]]:
-    document = _toml(text, "pyproject.toml")
-    project, tools = _table(document.get("project")), _table(document.get("tool"))
-    if version := project.get("requires-python"):
-        yield f"Python {version} is required (pyproject.toml)", "requires-python"
-    if backend := _table(document.get("build-system")).get("build-backend"):
-        yield f"The package is built with {backend} (pyproject.toml)", "build-backend"
-    checks = [
-        name
-        for name in ("ruff", "black", "isort", "flake8", "mypy", "pyright", "pytest", "coverage")
-        if name in tools
-    ]
-    if checks:
-        yield f"pyproject.toml configures {', '.join(checks)}", f"[tool.{checks[0]}"
-    line = next(
-        (v for name in ("ruff", "black") if isinstance(v := _table(tools.get(name)).get("line-length"), int)),
-        None,
-    )
-    if line:
-        yield f"Python lines are at most {line} characters (pyproject.toml)", "line-length"
-    for name, target in list(_table(project.get("scripts")).items())[:8]:
-        yield f"The command `{name}` is `{target}` (pyproject.toml)", name
+    try:
+        tools = _table(tomllib.loads(text).get("tool"))
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise InvalidPayload(f"pyproject.toml is no TOML: {error}.") from error
     for run_command, tasks in _tasks_by_run_command(tools):
         recipes = {recipe.name: recipe for recipe in read_tasks(tasks)}
         for name in _chosen(list(recipes)):
@@ -419,27 +381,6 @@ def _described(recipes: Sequence[Recipe], runner: str, *, noun: str) -> Iterator
             yield sentence, name
 
 
-def _cargo(text: str) -> Iterator[tuple[str, str]]:
-    document = _toml(text, "Cargo.toml")
-    space = _table(document.get("workspace"))
-    package = {**_table(space.get("package")), **_table(document.get("package"))}
-    if isinstance(edition := package.get("edition"), str):
-        yield f"The Rust edition is {edition} (Cargo.toml)", "edition"
-    if isinstance(version := package.get("rust-version"), str):
-        yield f"Rust {version} or later is required (Cargo.toml)", "rust-version"
-    if members := _strings(space.get("members")):
-        yield f"Cargo workspace members: {', '.join(members[:12])}", "members"
-
-
-def _go_mod(text: str) -> Iterator[tuple[str, str]]:
-    versions = {match["word"]: match["value"] for match in _GO.finditer(text)}
-    if "module" not in versions:
-        raise InvalidPayload("go.mod names no module.")
-    yield f"The Go module is `{versions['module']}`", f"module {versions['module']}"
-    if "go" in versions:
-        yield f"Go {versions['go']} or later is required (go.mod)", f"go {versions['go']}"
-
-
 MANIFESTS: dict[str, Callable[[str], Iterator[tuple[str, str]]]] = {
     "package.json": _package_json,
     "pyproject.toml": _pyproject,
@@ -447,17 +388,8 @@ MANIFESTS: dict[str, Callable[[str], Iterator[tuple[str, str]]]] = {
     "makefile": _makefile,
     "justfile": _justfile,
     "Justfile": _justfile,
-    "Cargo.toml": _cargo,
-    "go.mod": _go_mod,
 }
 """Names of manifests at a project's root, each with its reader, which yields (statement, text that marks its line)."""
-
-
-def _toml(text: str, name: str) -> _Table:
-    try:
-        return tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise InvalidPayload(f"{name} is no TOML: {error}.") from error
 
 
 def _chosen(names: list[str]) -> list[str]:
@@ -469,11 +401,3 @@ def _chosen(names: list[str]) -> list[str]:
 
 def _table(value: object) -> _Table:
     return cast("_Table", value) if isinstance(value, dict) else {}
-
-
-def _strings(value: object) -> list[str]:
-    return (
-        [item for item in cast("list[object]", value) if isinstance(item, str)]
-        if isinstance(value, list)
-        else []
-    )

@@ -10,8 +10,8 @@ proposed, rejected, deprecated or superseded says nothing, so that a changed sta
 
 Conventions read from a repository's commits. In: git. Out: a few statements.
 
-How subjects are written, counted over the last commits and told without numbers, so that the next commit changes nothing;
-what was reverted and why; what was announced as breaking. Messages of robots and merges are not counted.
+How subjects are written, counted over the last commits and told without numbers, so that the next commit changes nothing.
+Messages of robots and merges are not counted; no words of a message become a statement.
 """
 
 from __future__ import annotations
@@ -120,15 +120,13 @@ def _sentences(blocks: Sequence[MarkdownBlock]) -> list[str]:
 MAX_COMMITS = 300
 MIN_COMMITS = 20
 """With fewer commits, no habit is derived."""
-_MOST_TOLD = 8
 _CONVENTIONAL = lazy_regex(r"^(?P<type>[a-z]{2,12})(?:\((?P<scope>[\w./ -]{1,30})\))?!?: \S")
 _TYPES = frozenset(
     {"feat", "fix", "docs", "chore", "refactor", "test", "tests", "ci", "build", "perf", "style", "revert"}
 )
 _KEY = lazy_regex(r"^\[?(?P<key>[A-Z][A-Z0-9]+)-\d+\]?\b")
 _PULL_REQUEST = lazy_regex(r"\(#\d+\)$")
-_REVERT = lazy_regex(r'^Revert "(?P<what>.+)"$')
-_BREAKING = lazy_regex(r"^BREAKING[ -]CHANGE: (?P<what>\S.*(?:\n(?!\n)[^\n:]+)*)", re.MULTILINE)
+_REVERT = lazy_regex(r'^Revert ".+"$')
 _HABIT = 0.6
 """Least share of commits that makes something a habit of the project."""
 
@@ -139,15 +137,10 @@ def read_history(git: Repository, head: str) -> tuple[RuleLine, ...]:
 
 
 def describe_commits(commits: Sequence[Commit]) -> tuple[RuleLine, ...]:
-    """Return habits, reverts and breaking changes that `commits` (newest first) show, without commits of machines."""
+    """Return the habits that `commits` (newest first) show, without commits of machines."""
     people = [commit for commit in commits if not _RULES.machine.match(_subject(commit))]
-    statements = [
-        *_habits(people),
-        *islice(_reverts(people), _MOST_TOLD),
-        *islice(_breaking(people), _MOST_TOLD),
-    ]
     return tuple(
-        RuleLine(content=content, line=1, span=span[:200], command=True) for content, span in statements
+        RuleLine(content=content, line=1, span=span[:200], command=True) for content, span in _habits(people)
     )
 
 
@@ -181,29 +174,6 @@ def _habits(commits: Sequence[Commit]) -> Iterable[tuple[str, str]]:
         yield "Commits here are signed off (`git commit -s`)", "Signed-off-by"
 
 
-def _reverts(commits: Sequence[Commit]) -> Iterable[tuple[str, str]]:
-    for commit in commits:
-        reverted = _REVERT.match(_subject(commit))
-        lines = [line.strip() for line in commit.message.split("\n")[1:]]
-        reason = next(
-            (line for line in lines if _RULES.reason.search(line) and not line.startswith("This reverts")), ""
-        )
-        if (
-            reverted
-            and 4 <= len(reason.split()) <= 40
-            and not _RULES.order.search(f"{reverted['what']} {reason}")
-        ):
-            yield f'"{reverted["what"]}" was reverted: {reason.rstrip(".")}', reason
-
-
-def _breaking(commits: Sequence[Commit]) -> Iterable[tuple[str, str]]:
-    for commit in commits:
-        match = _BREAKING.search(commit.message)
-        change = " ".join(match["what"].split()) if match else ""
-        if 4 <= len(change.split()) <= 40 and not _RULES.order.search(change):
-            yield f"Breaking change: {change.rstrip('.')}", change
-
-
 def _subject(commit: Commit) -> str:
     return commit.message.lstrip("\n").split("\n", 1)[0].strip()
 
@@ -225,7 +195,7 @@ DECISION_FOLDERS = (
 HISTORY = ".git"
 _PROSE = ("CONTRIBUTING.md", ".github/CONTRIBUTING.md")
 LEAST_BREADTH = 1.0
-_FORM = b"2"
+_FORM = b"3"
 """Version of the readers of manifests, README and commits, part of the digest: a new value has all of them read anew."""
 MAX_BYTES = 400_000
 MAX_FILES = 200
