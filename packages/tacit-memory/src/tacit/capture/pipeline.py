@@ -396,10 +396,7 @@ class CapturePipeline:
         confirmed: bool = False,
         dry_run: bool = False,
     ) -> RulesImport:
-        """Import the rule files under `root` that changed since the last import.
-
-        `project_files` = also README, decisions, manifests and commits.
-        """
+        """Import the rule files under `root` that changed since the last import, and return what was done; see `import_rule_files`."""
         return import_rule_files(
             root,
             project,

@@ -301,10 +301,7 @@ def checked_text(text: str, redactor: TextRedactor) -> str | Skip:
 
 
 def clean_terms(terms: tuple[str, ...], redactor: TextRedactor) -> tuple[str, ...]:
-    """Return the terms redacted.
-
-    One with a secret is dropped; one with personal data stays with a mark in its place.
-    """
+    """Return the terms with marks in the place of personal data; a term that holds a secret is left out."""
     redactions = [redactor.redact(term) for term in terms]
     return tuple(done.text for done in redactions if not done.has_secret)
 

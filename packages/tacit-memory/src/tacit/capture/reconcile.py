@@ -315,7 +315,7 @@ def _only_session_of(memory: Memory) -> str:
 
 
 def _judged(memory: Memory, neighbors: Sequence[Neighbor], judge: Judge) -> list[tuple[Memory, Judgment]]:
-    """Return each neighbor with its judgment. If the stored one is newer, it is judged as the new one."""
+    """Return (stored memory, how the new statement relates to it) for each neighbor; where the stored one was said later, it is compared as the newer one."""
     # What an agent quotes the user for is looked at as closely as a correction: it must not stand beside what they said otherwise.
     correction = memory.kind == "correction" or memory.provenance.vouched
     return [

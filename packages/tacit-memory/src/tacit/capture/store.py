@@ -70,7 +70,7 @@ def with_amended_digests(changes: Sequence[Change], store: MemoryStore) -> tuple
 
 
 def _memories_ended(changes: Sequence[Change], store: MemoryStore) -> tuple[Memory, ...]:
-    """Return the decisions that `changes` end, or hide from agents."""
+    """Return the stored memories of the kinds that digests quote (`QUOTED`) which `changes` end, or hide from agents."""
     ids: list[str] = []
     for change in changes:
         match change:
@@ -718,7 +718,7 @@ class Reconciler:
         ]
 
     def _states(self, memory: Memory) -> bool:
-        """Whether another memory can disagree with this one: it is active, and no episode or parallel description."""
+        """Whether the memory states what another one can contradict: it is active, and its kind neither tells of an event nor describes one thing of many."""
         kind = self.kinds.of_stored(memory.kind)
         return _relatable(memory) and not (kind.episodic or kind.separate)
 

@@ -55,7 +55,7 @@ class CallConditions:
 
     @property
     def empty(self) -> bool:
-        """Whether the target names no call at all."""
+        """Whether no call can meet the conditions, because none of commands, acts, options, paths, hosts and tools is given."""
         return not (self.commands or self.acts or self.options or self.paths or self.hosts or self.tools)
 
 

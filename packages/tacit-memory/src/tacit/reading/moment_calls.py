@@ -114,7 +114,7 @@ def read_call_facts(call: ToolCall) -> CallFacts:
 
 
 def keys_of_rule(statement: str) -> tuple[Entity, ...]:
-    """Return the keys by which a rule is looked up; empty = its words name no moment."""
+    """Return the keys (entities of the kind `KIND`) under which a rule is stored, so that a call finds it; empty = its words name no moment."""
     keys: dict[str, None] = {}
     for moment in read_moments(statement):
         target = moment.target
@@ -132,7 +132,7 @@ def keys_of_rule(statement: str) -> tuple[Entity, ...]:
 
 
 def keys_of_call(facts: CallFacts) -> tuple[Entity, ...]:
-    """Return the keys of every rule that may apply to the call or the step after it."""
+    """Return the keys to look up the rules that may apply to the call or to the step after it."""
     keys: dict[str, None] = {f"act:{act}": None for act in sorted(facts.acts | facts.ahead)}
     for command in facts.commands:
         keys.update(

@@ -184,7 +184,7 @@ class Phrases:
         return replace(target, satisfied=tuple(option for option in options if option not in own))
 
     def files(self, phrase: str) -> CallConditions:
-        """Return a target with the files and folders that `phrase` names, as changed ones."""
+        """Return the conditions of a call that changes the files and folders which `phrase` names; empty = it names none."""
         marks = [self._kept[int(number)] for number in _MARK.findall(phrase)]
         place_texts = [text for sort, text in marks if sort == "path" or (sort == "code" and _is_place(text))]
         return CallConditions(

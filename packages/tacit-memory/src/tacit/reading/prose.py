@@ -502,7 +502,7 @@ def show_quotes(text: str, quotes: tuple[str, ...]) -> str:
 
 
 def _reports(line: str) -> bool:
-    """Whether the lines after this one are somebody else's words."""
+    """Whether a line announces that the lines after it are somebody else's words ("the README says:")."""
     if any(
         own.match(line) for own in (_SPEECH.orders, _SPEECH.builds, _SPEECH.own_list)
     ) or _SPEECH.our_needs.search(line):

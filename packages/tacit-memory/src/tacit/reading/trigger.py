@@ -91,7 +91,7 @@ def make_trigger(
 
 
 def _weights(evidence: ActionEvidence) -> tuple[tuple[str, float], ...]:
-    """Return the likeliest classes with the protocol's weights: 1.0 exactly then, 0.67 often, 0.33 sometimes."""
+    """Return the likeliest action classes, each with one of three weights: 1.0 = the trigger applies exactly then, 0.67 = often, 0.33 = sometimes."""
     ranked = evidence.ranked(least=0.2, most=_MOST_ACTIONS)
     top = max(ranked[0][1], 0.5) if ranked else 0.5  # weak evidence alone never becomes "exactly then"
     weights: list[tuple[str, float]] = []

@@ -244,7 +244,7 @@ MAX_SAID_CHARS = 600
 
 
 def read_sugar(row: Row, where: str) -> ForeignStatement | RefusedEntry:
-    """Return the statement of one row of Sugar (sugarai 3), whose importance runs from 0 to 2."""
+    """Return the statement of one row of Sugar (sugarai 3), whose importance runs from 0 to 2; a refusal = no words, or too many."""
     meta = fields_of(row.get("metadata"))
     files = paths_of(meta.get("file_paths") or meta.get("files") or meta.get("file_path") or ())
     return _made(
@@ -264,7 +264,7 @@ def read_sugar(row: Row, where: str) -> ForeignStatement | RefusedEntry:
 
 
 def read_memory_service(row: Row, where: str) -> ForeignStatement | RefusedEntry:
-    """Return the statement of one row of mcp-memory-service 12; deleted rows are refused."""
+    """Return the statement of one row of mcp-memory-service 12; a refusal = it was deleted there, or has no words, or too many."""
     if row.get("deleted_at") is not None:
         return RefusedEntry(where=where, reason="deleted there", meant=True)
     tags = words_of(row.get("tags") or ())
@@ -283,7 +283,7 @@ def read_memory_service(row: Row, where: str) -> ForeignStatement | RefusedEntry
 
 
 def read_claude_mem(row: Row, where: str) -> ForeignStatement | RefusedEntry:
-    """Return the statement of an observation of claude-mem 13: its title with the narrative or the first facts."""
+    """Return the statement of an observation of claude-mem 13: its title with the narrative or the first facts; a refusal = no words."""
     title = text_of(row.get("title"))
     facts = words_of(row.get("facts"), most=20, longest=1000)
     story = text_of(row.get("narrative")) or " ".join(facts[:3]) or text_of(row.get("text"))
@@ -327,7 +327,7 @@ def read_claude_mem_summary(row: Row, where: str) -> list[ForeignStatement | Ref
 
 
 def read_mem0(row: Row, where: str) -> ForeignStatement | RefusedEntry:
-    """Return the statement of one entry of mem0's `get_all()` or of the platform's export."""
+    """Return the statement of one entry of mem0's `get_all()` or of the platform's export; a refusal = no words, or too many."""
     meta = fields_of(row.get("metadata"))
     tags = words_of(row.get("categories") or meta.get("categories") or meta.get("tags") or ())
     return _made(
@@ -345,6 +345,7 @@ def read_mem0(row: Row, where: str) -> ForeignStatement | RefusedEntry:
 
 
 def _made(statement: ForeignStatement) -> ForeignStatement | RefusedEntry:
+    """Return the statement, or a refusal if it has no words, too many, or an overlong id."""
     if not statement.content:
         return RefusedEntry(where=statement.where, reason="no words in it")
     if len(statement.content) > MAX_CONTENT_CHARS:

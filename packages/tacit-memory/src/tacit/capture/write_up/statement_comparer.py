@@ -609,11 +609,10 @@ class StatementComparer:
         compared: Mapping[str, Memory],
         names: Mapping[str, str],
     ) -> list[Relation]:
-        """Return the open `contradicts` relations that the model resolves: it says that both statements hold.
+        """Return the open `contradicts` relations that end because the model says that both statements hold, each with weight 0, which closes it.
 
-        Only of pairs of equal trust, and none with an agent's quotation.
-
-        A pair that the answer leaves out is kept only where every entry of the answer could be read.
+        Only of pairs of equal trust, and none with an agent's quotation. A pair that the answer leaves out counts as one that holds
+        only where every entry of the answer could be read.
         """
         ruled = {(fate.newer, fate.older) for fate in fates.ruled}
         both: set[tuple[str, str]] = set()
