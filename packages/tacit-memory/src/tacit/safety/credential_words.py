@@ -54,6 +54,11 @@ _TABLE: dict[str, Any] = tomllib.loads(
 WORDS = msgspec.convert(_TABLE["announced"], tuple[Words, ...])
 
 
+def words_of(key: str) -> frozenset[str]:
+    """Return the words of a list of the table (`lists`)."""
+    return frozenset(_TABLE["lists"][key].split())
+
+
 def _parts(rows: str) -> tuple[str, ...]:
     return tuple(part for row in rows.split("\n") for part in row.strip().split(" ¦ ") if part)
 

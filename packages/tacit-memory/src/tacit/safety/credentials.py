@@ -46,6 +46,7 @@ from tacit.safety.credential_words import (
     SET,
     SYSTEM,
     TYPE,
+    words_of,
 )
 from tacit.safety.secret_shapes import (
     ORDINARY,
@@ -64,45 +65,13 @@ _Promise = Literal["password", "token", "random", "nothing"]
 """What a name tells about its value: `password` = any literal is a secret; `token` = any literal that is no plain word; `random` = only a long random value; `nothing` = no secret."""
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_PASSWORDS = _words(
-    "password passwd passphrase passcode passwort kennwort geheim contrasen contraseñ senha motdepasse motpasse secret segredo парол parol секрет"
-    " wachtwoord haslo hasło lösenord losenord salasana jelszo 密码 密碼 口令 パスワード 비밀번호 requirepass"
-)
-"""An identifier that contains one of these words names a password, whatever its case or separators."""
-_PASSWORD_PARTS = _words(
-    "pass pwd pw passw pswd psw mdp psk puk cred creds credential credentials clave heslo mima kouling miyao himitsu anshou bimil amho storepass"
-    " keypass pgpassword"
-)
-_TOKEN_PARTS = _words(
-    "token authtoken tokens jeton otp totp apikey seckey sk dsn токен klyuch 令牌 密钥 トークン 토큰"
-)
-_KEY_PARTS = _words("key chave cle clef schluessel schlüssel llave ключ キー 키")
-_KEY_KINDS = _words(
-    "api access private encryption encrypt signing sign signature master license licence app application client auth admin webhook storage ssh gpg"
-    " session jwt hmac shared crypto cipher aes account service deploy push bot"
-)
-"""Words that make `key` in a name the name of a secret. `key` alone may be that of a table."""
-_RANDOM_PARTS = _words(
-    "login auth cookie sid sess session sessionid jsessionid phpsessid webhook hook signature"
-)
-_NO_VALUE = _words(
-    "file files path paths dir directory folder url uri link name names id ids ref arn length len size min max policy policies hash hashes hashed field"
-    " fields type types kind count counts limit limits env environment var variable format regex pattern expiry expires expired expiration expire ttl"
-    " timeout age lifetime reset hint hints label labels placeholder required enabled disabled column col status state strength rule rules change changed"
-    " changes manager provider providers usage usages budget prompt prompts endpoint error errors message messages msg validator validation input inputs"
-    " output algorithm algo alg text title description header headers prefix suffix used uses total cost price per rate window location source index"
-    " position page class version date time created updated at by is has attempts form screen view modal dialog icon button visible hide show toggle"
-    " check checks store stores storage method mode func function fn test tests handler service helper util utils module estimate estimated remaining"
-    " left in out cache cached read write creation generator scope scopes mount engine selector"
-)
-"""If a name ends in one of these words, it names a fact about a secret, such as its file."""
-
-_OF_THE_TRADE = frozenset(word for word in ORDINARY | _NO_VALUE if len(word) > 2) | _words(
-    "password passwd pass pwd secret token key cred credential credentials auth hashed plain raw encrypted db id ui"
+_PASSWORDS, _PASSWORD_PARTS, _TOKEN_PARTS = map(words_of, ("passwords", "password_parts", "token_parts"))
+_KEY_PARTS, _KEY_KINDS, _RANDOM_PARTS = map(words_of, ("key_parts", "key_kinds", "random_parts"))
+_NO_VALUE, _HARMLESS = map(words_of, ("no_value", "harmless"))
+"""The lists of `credential_words.toml`, which says what each is for."""
+_TRADE_TEXT = "password passwd pass pwd secret token key cred credential credentials auth hashed plain raw encrypted db id ui"
+_OF_THE_TRADE = frozenset(word for word in ORDINARY | _NO_VALUE if len(word) > 2) | frozenset(
+    _TRADE_TEXT.split()
 )
 """Words of names in code. Those of two letters are left out: they are words of other languages, too."""
 
@@ -529,20 +498,6 @@ CREDENTIALS = Finder(kind="spoken_secret", keywords=KEYWORDS, find=find_credenti
 _QUOTE = "[\"'`\u2018\u2019\u201c\u201d\u201e\u00ab\u00bb\u300c\u300d\u300e\u300f]"
 _WORD = rf"[{LETTER}][{LETTER}_.@!#$%&*+~-]{{2,40}}"
 _CLAUSE_END = rf"(?=[ \u00a0]?{_QUOTE}|[.,;:!?\u2026)]*(?:\s*$|[\n])|[.,;!?)](?:\s|$)|\s(?:geändert|gesetzt|umgestellt)\b|[^{LETTER}_\x00-\x7f])"
-_HARMLESS_TEXT = (
-    "nicht kein keine falsch richtig korrekt leer abgelaufen sicher unsicher schwach stark lang kurz gesetzt geändert vergessen bekannt unbekannt gleich optional pas plus jamais"
-    " faux correct vide expiré faible fort long court obligatoire requis perdu connu trop bon mauvaise bonne incorrect incorrecte invalide valide même identique"
-    " incorrecta correcta vacía débil fuerte larga corta obligatoria válida inválida igual misma mismo otro otra necesaria incorreta correta vazia fraca forte longa curta"
-    " obrigatória inválido válido mesma mesmo outra outro branco branca nova novo nueva nuevo neues neue new old wrong right empty missing weak strong long short needed unknown known"
-    " null none valid invalid expired same different secret hidden visible plain plaintext clear safe compromised public something anything nothing always never"
-    " pflicht zwingend geheim ungültig gültig unzulässig seguro segura insegura secure insecure unique única único unico temporal temporária temporaire provisoire temporär generic simple complex compleja complexa complexe sensible sensível sensitive personal pessoal privada private pública publique default padrão predeterminada numérica alphanumeric numeric important importante wichtig notwendig nötig erforderlich nécessaire necessária imposible impossible encriptada cifrada hasheada chiffré criptografada verschlüsselt gehasht rotado compartida partagé alone enough ours yours mine theirs set"
-    " администратора пользователя правильно обязателен обязательный нужный известен одинаков временный уникальный сложный легкий лёгкий неверен верен пуст слаб стар важен секретный"
-    " неверный верный пустой слабый старый новый неправильный правильный прежним другой такой простой одинаковый тот этот нужен"
-    " the and but that this what how who der die das den dem ein eine einen le la les un une des el los las una uno o a os as um uma que qui quoi mon ton son mi tu su meu seu"
-    " here there now again today broken stored saved read zu trop muy demasiado muito слишком sent logged used easy trivial email mail phone login username name user admin root vault keychain env"
-)
-_HARMLESS = frozenset(_HARMLESS_TEXT.split())
-"""Words that after a word for a password say something about it, such as "empty"."""
 _STATED = lazy_regex(
     rf"[^\n.!?\u3002]{{0,60}}?(?:[\s,(]{{0,3}}(?:{NAMELY.pattern}))\s{{0,3}}{_QUOTE}?(?P<secret>{_WORD}){_CLAUSE_END}",
     re.IGNORECASE,
