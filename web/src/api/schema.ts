@@ -2827,7 +2827,7 @@ export interface components {
         };
         /**
          * FileReport
-         * @description Says what was learned from one transcript file.
+         * @description What was learned from one transcript file.
          *
          *     Attributes:
          *         path: the file.

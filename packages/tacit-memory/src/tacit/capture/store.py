@@ -39,7 +39,7 @@ from tacit.model.session import SessionKey
 from tacit.ports.clock import Clock
 from tacit.ports.models import Embedder, EmbedderIdentity, Vectors
 from tacit.ports.store import MemoryFilter, MemoryStore, Step, Store, ValueChanges, ValueName, no_step
-from tacit.reading.digest_lines import lines_of, without_line
+from tacit.reading.digest_lines import lines_of, without_decision
 from tacit.reading.memory_vectors import combine, embedded_texts, unread_language
 from tacit.safety.trust import why_hidden
 from tacit.state.captured import BranchState, Fate, StatementOutcome
@@ -139,7 +139,7 @@ def _is_digest(memory: Memory) -> bool:
 
 def _without(content: str, over: Iterable[str]) -> str:
     for text in over:
-        content = without_line(content, "dec", text)
+        content = without_decision(content, text)
     return content
 
 

@@ -120,8 +120,7 @@ def _normalize(words: list[str]) -> str:
             words = words[1:]
     if not words:
         return ""
-    program = words[0].strip("\"'(){}`").replace("\\", "/").rsplit("/", 1)[-1]
-    program = program.removesuffix(".exe").removesuffix(".cmd")
+    program = program_name(words[0].strip("\"'(){}`"))
     raw_arguments = words[1:]
     if program in _SKIPPED or not program or not re.match(r"[A-Za-z0-9_.@+-]+$", program):
         return ""

@@ -88,14 +88,13 @@ def counts_only(text: str) -> bool:
     return text.endswith((" passed", " commit", " commits"))
 
 
-def without_line(content: str, code: str, text: str) -> str:
-    """Return `content` without the lines with `code` that hold `text`, in full or cut short."""
-    whole = f"{code}: {' '.join(text.split())}"
+def without_decision(content: str, text: str) -> str:
+    """Return a digest without the `dec` lines that hold `text`, in full or cut short."""
+    whole = f"dec: {' '.join(text.split())}"
     remaining = [
         line
         for line in content.split("\n")
-        if line != whole
-        and not (line.endswith("...") and whole.startswith(line[:-3]) and len(line) > len(code) + 5)
+        if line != whole and not (line.endswith("...") and whole.startswith(line[:-3]) and len(line) > 8)
     ]
     return "\n".join(remaining)
 

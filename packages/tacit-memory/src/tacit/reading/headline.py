@@ -30,19 +30,14 @@ _BLANKS = re.compile(r"\s+")
 
 
 @lru_cache(maxsize=16_384)
-def headline_of(statement: str, *, most_chars: int = MAX_CHARS) -> str:
-    """Return the headline of a statement: the same words where they fit, else a shorter text with `CUT` in it.
-
-    Args:
-        statement: what a memory says.
-        most_chars: most characters.
-    """
+def headline_of(statement: str) -> str:
+    """Return the headline of a memory's statement: the same words where they fit into `MAX_CHARS`, else a shorter text with `CUT` in it."""
     text = _BLANKS.sub(" ", statement).strip()
-    if len(text) <= most_chars:
+    if len(text) <= MAX_CHARS:
         return text
     adds = _added(text)
     condition, rest = _split_condition(text.replace("`", ""))
-    room = most_chars - len(adds) - (len(condition) + 2 if condition else 0)
+    room = MAX_CHARS - len(adds) - (len(condition) + 2 if condition else 0)
     shortened = _fitted(rest, room)
     return f"{condition}: {shortened}{adds}" if condition else f"{shortened}{adds}"
 

@@ -183,15 +183,9 @@ def utterance_of(text: str, previous_end: str = "") -> Utterance:
     return Utterance(text=text, previous_end=previous_end)
 
 
-def read_situation(
-    text: str,
-    *,
-    previous_end: str = "",
-    recent_tools: Sequence[str] = (),
-    recent_files: Sequence[str] = (),
-) -> Situation:
+def read_situation(text: str, *, previous_end: str = "", recent_files: Sequence[str] = ()) -> Situation:
     """Return what the agent is about to do; see `Utterance.situation`."""
-    return utterance_of(text, previous_end).situation(recent_tools=recent_tools, recent_files=recent_files)
+    return utterance_of(text, previous_end).situation(recent_files=recent_files)
 
 
 def read_call(call: ToolCall) -> Situation:

@@ -13,7 +13,7 @@ from tacit.model.changes import Add, Retire, Rewrite, Supersede
 from tacit.model.scope import ScopeFilter
 from tacit.ports.store import MemoryFilter
 from tacit.providers.clock import FakeClock
-from tacit.reading.digest_lines import without_line
+from tacit.reading.digest_lines import without_decision
 
 REDIS = "We decided to use Redis for the cache"
 LONG = f"{REDIS} {'of the order page ' * 12}".strip()
@@ -41,7 +41,7 @@ def store():
     ],
 )
 def test_only_the_line_that_says_it_goes(content, text, left):
-    assert without_line(content, "dec", text) == left
+    assert without_decision(content, text) == left
 
 
 def test_a_stored_digest_loses_the_line_of_what_ends(store):
