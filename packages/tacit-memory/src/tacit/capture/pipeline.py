@@ -425,7 +425,7 @@ class CapturePipeline:
     def import_team(
         self, root: Path, project: ProjectRecord, *, joined: bool, left: bool = False
     ) -> RulesImport:
-        """Update the memories made from the team's files under `root`; see `import_team_files`."""
+        """Update the memories made from the team's files under `root`, and return what was done with each; see `import_team_files`."""
         return import_team_files(
             root, project, preparer=self._preparer, reconciler=self._reconciler, joined=joined, left=left
         )

@@ -235,7 +235,7 @@ class SharedMemories:
     def _shared_again(
         self, team: str, lost: AbstractSet[str], taken: _Taken, now_ms: int
     ) -> AbstractSet[str]:
-        """End lost memories of the team that it shares again under another id; return their ids."""
+        """Return the ids of lost memories that the team shares again under another id; the changes that end them are added to `taken`."""
         again: set[str] = set()
         new = [change.memory for change in taken.changes if isinstance(change, Add | Supersede)]
         for memory in self._store.get(sorted(lost), scope=self._store.scopes()) if lost else ():
@@ -252,7 +252,7 @@ class SharedMemories:
         return again
 
     def _give_back(self, team: str, shared_id: str, taken: _Taken) -> None:
-        """Let the user's own memory hold again that the team's wording `shared_id` had replaced, as the team no longer shares it."""
+        """Add to `taken` the change by which the user's own memory holds again that the team's wording `shared_id`, now no longer shared, had replaced."""
         own = taken.own.pop(shared_id, "")
         for memory in self._store.get((own,), scope=self._store.scopes()) if own else ():
             successor = memory.validity.superseded_by or ""
@@ -333,5 +333,5 @@ def _scope_of(statement: SharedStatement) -> Scope:
 
 
 def shared_memory_like(states: Sequence[TeamState], memory_id: str) -> str:
-    """Return the id of the shared memory that says the same as the user's memory `memory_id`; "" = none."""
+    """Return the id of the shared memory that says the same as the user's memory `memory_id`, or took its place, in one of `states`; "" = none."""
     return next((shared for state in states for shared, own in state.own.items() if own == memory_id), "")

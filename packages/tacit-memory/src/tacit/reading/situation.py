@@ -140,7 +140,7 @@ class Utterance:
         return asks_to_keep(self.text)
 
     def situation(self, *, recent_tools: Sequence[str] = (), recent_files: Sequence[str] = ()) -> Situation:
-        """Return what the agent is about to do.
+        """Return what the agent is about to do: chances of action classes, with the objects, files, languages and commands concerned.
 
         Args:
             recent_tools: host-neutral names of the last tools, newest last; a weak hint only.
@@ -184,7 +184,7 @@ def utterance_of(text: str, previous_end: str = "") -> Utterance:
 
 
 def read_situation(text: str, *, previous_end: str = "", recent_files: Sequence[str] = ()) -> Situation:
-    """Return what the agent is about to do; see `Utterance.situation`."""
+    """Return what the agent is about to do after the prompt `text`; see `Utterance.situation`."""
     return utterance_of(text, previous_end).situation(recent_files=recent_files)
 
 

@@ -412,7 +412,7 @@ class _Comparison:
 
     @property
     def old_clause(self) -> _Words:
-        """The words of the earlier statement as it stands, without the value that it replaced itself ("instead of X", "moved from X"). It must have exactly one clause."""
+        """Return the words of the earlier statement as it stands, without the value that it replaced itself ("instead of X", "moved from X"). It must have exactly one clause."""
         (words,) = self.earlier.clauses
         words = self._without_now(words)
         for form in self.forms.instead:

@@ -562,7 +562,7 @@ def _plan_file_changes(
     source: Source,
     at_ms: int,
 ) -> tuple[list[Item], list[str]]:
-    """Return what a changed rule file makes of its statements: the items to write, and for each the content hash of the statement it stores.
+    """Return the items to write for a changed rule file, and for each the content hash of the statement that it stores.
 
     New statements add, replace or contradict; those in `removed` without a successor retire, with "" as their
     hash. `remaining` = memories whose statement is gone from the file, but which still hold.

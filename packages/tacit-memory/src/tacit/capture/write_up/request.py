@@ -336,7 +336,7 @@ class FateJudge:
         }
 
     def __call__(self, new: str, old: str, correction: bool) -> Judgment:
-        """Return how the two statements relate; see `Judge`."""
+        """Return how the two statements relate: by the writer's fate if it gave one to the stored statement, else by their words."""
         judged = self._judgments.get(old if new == self._content else new)
         return judged or judge_by_words(new, old, correction)
 

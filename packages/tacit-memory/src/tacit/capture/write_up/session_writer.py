@@ -453,7 +453,7 @@ class SessionWriter:
     def _items(
         self, drafts: Sequence[tuple[Draft, AnswerStatement]], near: Mapping[str, Memory]
     ) -> tuple[list[Item], dict[str, FateJudge], dict[str, tuple[str, ...]]]:
-        """Return what to store, and by memory id its judge and the memories to compare it with."""
+        """Return (items to store, {memory id: its judge}, {memory id: ids of stored memories to compare it with}) for the drafts of an answer."""
         items: list[Item] = []
         judges: dict[str, FateJudge] = {}
         beside: dict[str, tuple[str, ...]] = {}
