@@ -191,7 +191,7 @@ class CapturePipeline:
             StoreError: see its subclasses; nothing is stored.
         """
         return self._reconciler.keep(
-            self._prepared(drafts), write=self._reconciler.apply, values=values, session=_one_session_of(drafts),
+            self._prepared(drafts), values=values, session=_one_session_of(drafts),
             near_cosine=self._nearness(drafts),
         )  # fmt: skip
 
@@ -210,7 +210,7 @@ class CapturePipeline:
                 item, old_memories, spoken_of=spoken_of, holder=holder, at_ms=self._clock.now_ms()
             )
         return self._reconciler.keep(
-            items, write=self._reconciler.apply, session=_one_session_of([draft]), near_cosine=self._nearness([draft])
+            items, session=_one_session_of([draft]), near_cosine=self._nearness([draft])
         )  # fmt: skip
 
     def _holder(self, memory: Memory, but: Collection[str]) -> Memory | None:
@@ -338,7 +338,7 @@ class CapturePipeline:
         Raises:
             InvalidPayload: if they are no list of messages.
         """
-        return report_of(self._capture_source(source, self._reconciler.apply))
+        return report_of(self._capture_source(source))
 
     def backfill(
         self, infos: Iterable[TranscriptInfo], options: BackfillOptions = ALL_TRANSCRIPTS
@@ -383,9 +383,7 @@ class CapturePipeline:
         if read and not (write_up and not self._is_written(source)):
             return ()  # as it was when it was read last
         ended = replace(source, ended=True)  # a session of the past
-        return self._capture_read(
-            ended, session.transcript, before, self._reconciler.apply, past=True, write_up=write_up
-        )
+        return self._capture_read(ended, session.transcript, before, past=True, write_up=write_up)
 
     def import_rules(
         self,
@@ -448,28 +446,28 @@ class CapturePipeline:
         return self._branches.look(project.root, project.id)
 
     def _capture_source(
-        self, source: TranscriptSource, write: Callable[[WriteBatch], None]
+        self, source: TranscriptSource, write: Callable[[WriteBatch], None] | None = None
     ) -> tuple[Change, ...]:
         transcript = read_transcript(source, self._since(source))
         if not source.ended:
             transcript = transcript.finished()
         # The rows from here on may be of a folder that the agent changed to.
         transcript = replace(transcript, cwd=source.cwd or transcript.cwd)
-        return self._capture_read(source, transcript, self._checkpoint(source), write)
+        return self._capture_read(source, transcript, self._checkpoint(source), write=write)
 
     def _capture_read(
         self,
         source: TranscriptSource,
         transcript: Transcript,
         before: Checkpoint,
-        write: Callable[[WriteBatch], None],
         *,
+        write: Callable[[WriteBatch], None] | None = None,
         past: bool = False,
         write_up: bool = True,
     ) -> tuple[Change, ...]:
         """Store what is learned from the transcript since `before`, with the new checkpoint; return the changes.
 
-        `write` carries out the one transaction. `past` = the transcript came in by an import; `write_up` = it waits for the writer, where
+        `write` carries out the one transaction, None = as usual. `past` = the transcript came in by an import; `write_up` = it waits for the writer, where
         there is one.
         """
         reading = self._reading(transcript, before)

@@ -124,7 +124,7 @@ class SharedMemories:
         if not taken.changes and after == known.get(team):
             return ()
         values = dict(TEAMS.change({**known, team: after}))
-        return self._reconciler.keep(taken.changes, write=self._reconciler.apply, values=values)
+        return self._reconciler.keep(taken.changes, values=values)
 
     def _held(self, team: str) -> tuple[str, ...]:
         """Return the ids of the memories that this store has from the team, active or waiting for the user."""

@@ -384,7 +384,7 @@ class Reconciler:
         self,
         items: Sequence[Item],
         *,
-        write: Callable[[WriteBatch], None],
+        write: Callable[[WriteBatch], None] | None = None,
         values: ValueChanges | None = None,
         finish: Callable[[Sequence[Change]], ValueChanges] | None = None,
         judges: Mapping[str, Judge] | None = None,
@@ -392,11 +392,11 @@ class Reconciler:
         session: SessionKey | None = None,
         near_cosine: float | None = None,
     ) -> tuple[Change, ...]:
-        """Decide on `items` in order, hand one `WriteBatch` to `write`, and return one change per item.
+        """Decide on `items` in order, write the outcome in one transaction, and return one change per item.
 
         Args:
             items: memories to reconcile, and changes that are decided already.
-            write: carries out the transaction; may raise, then nothing was stored.
+            write: carries out the transaction; may raise, then nothing was stored. None = `apply`.
             values: named values to set in the same transaction.
             finish: makes further values once it is known what changes, one change per item.
             judges: judges of single memories, by id, in place of `judge_by_words`.
@@ -440,7 +440,7 @@ class Reconciler:
                         relations=relations,
                     )
                     self.step("changes decided")
-                    write(outcome)
+                    (write or self.apply)(outcome)
                     self.step("changes stored")
                     self._renew_merged(changes, vectors)
                     return changes[: len(items)]

@@ -430,7 +430,7 @@ class FileImport:
             )
             return self.stored_as(after, path)
 
-        file_changes = self.reconciler.keep(items, write=self.reconciler.apply, finish=finish)
+        file_changes = self.reconciler.keep(items, finish=finish)
         self.states[path] = after
         return "changed" if before else "imported", file_changes
 
@@ -463,7 +463,7 @@ class FileImport:
             for m in owned
         ]
         values = self.stored_as(None, path)
-        changes = self.reconciler.keep(items, write=self.reconciler.apply, values=values)
+        changes = self.reconciler.keep(items, values=values)
         self.states.pop(path, None)
         return changes
 

@@ -249,7 +249,7 @@ def import_team_files(
                 after[path] = replace(after[path], memory_id=memory_id)
         return TEAM_FILES.change(after, project.id)
 
-    changes = reconciler.keep(run.items, write=reconciler.apply, finish=finish)
+    changes = reconciler.keep(run.items, finish=finish)
     return RulesImport(files=tuple(run.files), changes=changes)
 
 

@@ -384,7 +384,7 @@ class SessionWriter:
             failed = replace(stored, tries=stored.tries + 1)
             return {**WAITING.change(failed, key), **SESSION_SPENDING.change(tried, key)}
 
-        self._reconciler.keep((), write=self._reconciler.apply, finish=finish)
+        self._reconciler.keep((), finish=finish)
 
     def _keep(
         self,
@@ -443,7 +443,6 @@ class SessionWriter:
 
         return self._reconciler.keep(
             items,
-            write=self._reconciler.apply,
             finish=finish,
             judges=judges,
             beside=beside,
