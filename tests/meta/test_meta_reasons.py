@@ -28,10 +28,6 @@ CLOSED: dict[tuple[str, str], str] = {
         "packages/tacit-memory/src/tacit/app/queries/injection.py",
         "timeout",
     ): "`Failure.reason` is a closed literal that HTTP statuses stand for",
-    (
-        "packages/tacit-memory/src/tacit/capture/bootstrap/sources.py",
-        "split",
-    ): "counts the words of a commit message",
 }
 """Comparisons of fields called `reason` that hold no words: (module, the literal), and why."""
 VALUES = {"ChangeReason", "Note", "SilenceReason"}
