@@ -27,7 +27,8 @@ import numpy as np
 
 from tacit.backends.changes import resolution_error, searched_name
 from tacit.backends.codec import clean_text, decode, decode_memory, decode_reason, json_list
-from tacit.backends.sqlite.connection import StoredScope, numbers_of, visible_numbers
+from tacit.backends.sqlite.connection import Database, StoredScope, every_scope, numbers_of, visible_numbers
+from tacit.backends.sqlite.memory_index import quoted
 from tacit.model.evidence import Hit
 from tacit.model.ids import LEAST_ENDING
 from tacit.model.kinds import SESSION_NOTES
@@ -116,23 +117,304 @@ def _bodies(connection: sqlite3.Connection, ids: Sequence[str]) -> dict[str, str
     return bodies
 
 
-def list_memories(
-    connection: sqlite3.Connection, where: MemoryFilter, *, scope: ScopeFilter, limit: int, offset: int
-) -> tuple[Memory, ...]:
-    """Return the memories within `scope` that meet `where`, newest first (created_at_ms, then id) unless `where` orders them otherwise."""
-    past = where.as_of_ms is not None
-    columns = "body, 0, 0" if past else "body, use_count, shown_count"
-    rows = _list(connection, columns, where, scope=scope, limit=limit, offset=offset)
-    return tuple(
-        decode(Memory, body) if past else decode_memory(body, uses, sessions) for body, uses, sessions in rows
-    )
+class MemoryTables:
+    """The part of `SqliteStore` that reads memories, their history, relations and vectors; see `MemoryStore` in `ports/store.py`."""
 
+    _database: Database
+    _reader: MemoryReader
 
-def list_ids(
-    connection: sqlite3.Connection, where: MemoryFilter, *, scope: ScopeFilter, limit: int, offset: int
-) -> list[str]:
-    """Return the ids of the memories that `list_memories` would return; not for a filter with `as_of_ms`."""
-    return [row[0] for row in _list(connection, "id, 0, 0", where, scope=scope, limit=limit, offset=offset)]
+    def get(self, ids: Sequence[str], *, scope: ScopeFilter) -> tuple[Memory, ...]:
+        """Return the memories of `ids` within `scope`, in the order of `ids`; unknown or invisible ones are left out. Any status."""
+        with self._database.read() as connection:
+            return self._reader.get(connection, ids, self._database.scopes(connection, scope))
+
+    def list_memories(
+        self, where: MemoryFilter, *, scope: ScopeFilter, limit: int, offset: int = 0
+    ) -> tuple[Memory, ...]:
+        """Return the memories within `scope` that meet `where`, newest first (created_at_ms, then id) unless `where` orders them otherwise."""
+        past = where.as_of_ms is not None
+        with self._database.read() as connection:
+            if past or limit > CACHED_LIST:
+                columns = "body, 0, 0" if past else "body, use_count, shown_count"
+                rows = _list(connection, columns, where, scope=scope, limit=limit, offset=offset)
+                return tuple(decode(Memory, row[0]) if past else decode_memory(*row) for row in rows)
+            # A session starts with many of the memories that the one before started with.
+            rows = _list(connection, "id, 0, 0", where, scope=scope, limit=limit, offset=offset)
+            return self._reader.get(
+                connection, [row[0] for row in rows], self._database.scopes(connection, scope)
+            )
+
+    def count_memories(self, where: MemoryFilter, *, scope: ScopeFilter) -> int:
+        """Count the memories that `list_memories` would give without a limit."""
+        with self._database.read() as connection:
+            table, tests, values = asked_rows(connection, where, scope)
+            if where.stored_from_ms and where.as_of_ms is None:  # else every row of the scopes is read
+                table += " INDEXED BY memories_by_age"
+            row = connection.execute(
+                f"SELECT count(*) FROM {table} WHERE {' AND '.join(tests)}", values
+            ).fetchone()
+            return int(row[0])
+
+    def tally(self, where: MemoryFilter, *, scope: ScopeFilter) -> tuple[MemoryTally, ...]:
+        """Count the memories that meet `where` by their values, in one pass; every count is above 0."""
+        with self._database.read() as connection:
+            table, tests, values = asked_rows(connection, where, scope)
+            past = where.as_of_ms is not None
+            rows = connection.execute(
+                "SELECT kind, name, tier, status, level, given, used, counted FROM ("
+                f" SELECT {_column('kind', past=past)} AS kind, scope, json_extract(body, '$.provenance.tier') AS tier,"
+                f" {_column('status', past=past)} AS status, json_extract(body, '$.sensitivity') AS level,"
+                f" {_given(past=past)} AS given, {_column('use_count', past=past)} > 0 AS used, count(*) AS counted"
+                f" FROM {table} WHERE {' AND '.join(tests)} GROUP BY 1, 2, 3, 4, 5, 6, 7"
+                ") JOIN scopes ON number = scope",
+                values,
+            )
+            return tuple(
+                MemoryTally(
+                    kind=kind,
+                    scope=name,
+                    tier=TrustTier(tier),
+                    status=status,
+                    sensitivity=Sensitivity(level or 0),
+                    given=bool(given),
+                    used=bool(used),
+                    count=count,
+                )
+                for kind, name, tier, status, level, given, used, count in rows
+            )
+
+    def given_times(self, ids: Sequence[str]) -> Mapping[str, GivenTimes]:
+        """Return memory id -> how often it was given and fetched; an id that never was is left out."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT memory_id, sum(surface <> 'on_demand'), sum(surface = 'on_demand'), max(at_ms) FROM exposures"
+                " WHERE memory_id IN (SELECT value FROM json_each(?)) AND surface <> 'host' GROUP BY memory_id",
+                (json_list([clean_text(name) for name in ids]),),
+            )
+            return {
+                name: GivenTimes(given=given, fetched=fetched, last_ms=last)
+                for name, given, fetched, last in rows
+            }
+
+    def kinds(self, *, scope: ScopeFilter) -> tuple[str, ...]:
+        """Return the names of all kinds that the active memories in `scope` have, sorted; cheap."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT value FROM json_each(?)", (visible_numbers(connection, scope),)
+            ).fetchall()
+            found = {
+                row[0] for (number,) in rows for row in connection.execute(_KINDS_OF_SCOPE, {"scope": number})
+            }
+            return tuple(sorted(found))
+
+    def resolve(
+        self,
+        id_or_prefix: str,
+        *,
+        scope: ScopeFilter,
+        sensitivities: tuple[Sensitivity, ...] | None = None,
+    ) -> Memory:
+        """Return the one memory whose id is or begins with `id_or_prefix`; if none begins with it, the one whose id ends with it."""
+        with self._database.read() as connection:
+            clean_id = searched_name(id_or_prefix)
+            values: dict[str, object] = {
+                "wanted": clean_id,
+                "greatest": _GREATEST,
+                "scopes": visible_numbers(connection, scope),
+            }
+            tests = [
+                _IN_SCOPE,
+                *_filters(MemoryFilter(statuses=None, sensitivities=sensitivities), values, past=False),
+            ]
+            begins = "id >= :wanted AND id <= :wanted || :greatest"
+            ends = "substr(id, -length(:wanted)) = :wanted"
+            rows: list[tuple[str, str, int]] = []
+            for matches in (begins, ends) if len(clean_id) >= LEAST_ENDING else (begins,):
+                query = f"SELECT id, body, use_count, shown_count FROM memories WHERE {matches} AND {' AND '.join(tests)} ORDER BY id LIMIT 6"
+                rows = connection.execute(query, values).fetchall()
+                if rows:
+                    break
+            if rows and (len(rows) == 1 or rows[0][0] == clean_id):
+                return decode_memory(*rows[0][1:])
+            raise resolution_error(id_or_prefix, [str(row[0]) for row in rows])
+
+    def history(self, memory_id: str, *, scope: ScopeFilter) -> tuple[Memory, ...]:
+        """Return all stored versions of one memory, oldest first; empty if it is unknown or not in `scope`.
+
+        A version written under a scope outside the filter is left out.
+        """
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT body FROM versions WHERE memory = (SELECT number FROM memories WHERE id = :id)"
+                f" AND {_IN_SCOPE} ORDER BY version",
+                {"id": clean_text(memory_id), "scopes": visible_numbers(connection, scope)},
+            )
+            return tuple(decode(Memory, row[0]) for row in rows)
+
+    def recorded(
+        self, *, scope: ScopeFilter, limit: int, memory_id: str | None = None, change_id: str | None = None
+    ) -> tuple[Recorded, ...]:
+        """Return the last versions written, newest first: of all memories, of the memory `memory_id`, or of the change `change_id`.
+
+        Reads the numbers of all versions: for a person who looks, not for recall.
+        """
+        with self._database.read() as connection:
+            if limit <= 0:
+                return ()
+            tests = [_IN_SCOPE]
+            newest = "recorded_at_ms DESC, memory DESC, version DESC"
+            values: dict[str, object] = {"scopes": visible_numbers(connection, scope), "limit": limit}
+            if memory_id is not None:
+                tests.append("memory = (SELECT number FROM memories WHERE id = :id)")
+                values["id"] = clean_text(memory_id)
+                newest = "version DESC"  # the clock may have been set back since
+            if change_id is not None:
+                tests.append("change_id = :change")
+                values["change"] = clean_text(change_id)
+            rows = connection.execute(
+                "WITH last AS (SELECT memory, version FROM versions"
+                f" WHERE {' AND '.join(tests)} ORDER BY {newest} LIMIT :limit)"
+                " SELECT v.recorded_at_ms, v.reason, v.body, v.change_id, (SELECT w.body FROM versions AS w WHERE w.memory = v.memory"
+                " AND w.version < v.version ORDER BY w.version DESC LIMIT 1)"
+                " FROM last JOIN versions AS v ON v.memory = last.memory AND v.version = last.version"
+                f" ORDER BY {', '.join(f'v.{column}' for column in newest.split(', '))}",
+                values,
+            )
+            return tuple(map(_recorded_of, rows))
+
+    def relations(self, memory_ids: Sequence[str], *, scope: ScopeFilter) -> tuple[Relation, ...]:
+        """Return the relations with one end in `memory_ids` and both ends within `scope`. Ordered by source, target, type."""
+        with self._database.read() as connection:
+            # Most stores hold few edges or none, and the graph space asks before every prompt.
+            if connection.execute("SELECT 1 FROM relations LIMIT 1").fetchone() is None:
+                return ()
+            rows = connection.execute(
+                "WITH wanted AS (SELECT number FROM memories WHERE id IN (SELECT value FROM json_each(:ids))),"
+                " edges AS (SELECT source, target, type, weight FROM relations WHERE source IN wanted"
+                " UNION SELECT source, target, type, weight FROM relations WHERE target IN wanted)"
+                " SELECT a.id, b.id, e.type, e.weight FROM edges AS e"
+                " JOIN memories AS a ON a.number = e.source JOIN memories AS b ON b.number = e.target"
+                " WHERE a.scope IN (SELECT value FROM json_each(:scopes))"
+                " AND b.scope IN (SELECT value FROM json_each(:scopes)) ORDER BY a.id, b.id, e.type",
+                {
+                    "ids": json_list([clean_text(name) for name in memory_ids]),
+                    "scopes": visible_numbers(connection, scope),
+                },
+            )
+            return tuple(
+                Relation(source_id=row[0], target_id=row[1], type=cast(RelationType, row[2]), weight=row[3])
+                for row in rows
+            )
+
+    def relations_of(self, kind: RelationType, *, scope: ScopeFilter) -> tuple[Relation, ...]:
+        """Return all relations of one type with both ends within `scope`. Ordered by source, target."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT a.id, b.id, e.weight FROM relations AS e"
+                " JOIN memories AS a ON a.number = e.source JOIN memories AS b ON b.number = e.target"
+                " WHERE e.type = :kind AND a.scope IN (SELECT value FROM json_each(:scopes))"
+                " AND b.scope IN (SELECT value FROM json_each(:scopes)) ORDER BY a.id, b.id",
+                {"kind": kind, "scopes": visible_numbers(connection, scope)},
+            )
+            return tuple(
+                Relation(source_id=row[0], target_id=row[1], type=kind, weight=row[2]) for row in rows
+            )
+
+    def pending_vectors(self, identity: EmbedderIdentity, *, limit: int) -> tuple[Memory, ...]:
+        """Return up to `limit` memories that have no vector of `identity`. Active and quarantined memories, in the order they were stored."""
+        with self._database.read() as connection:
+            if limit <= 0:
+                return ()
+            rows = connection.execute(
+                f"SELECT m.body, m.use_count, m.shown_count {_PENDING} ORDER BY m.number LIMIT ?",
+                (clean_text(identity.name), identity.dimensions, limit),
+            )
+            return tuple(decode_memory(*row) for row in rows)
+
+    def count_pending(self, identity: EmbedderIdentity) -> int:
+        """Count the memories that `pending_vectors` would name in all."""
+        with self._database.read() as connection:
+            cursor = connection.execute(
+                f"SELECT count(*) {_PENDING}", (clean_text(identity.name), identity.dimensions)
+            )
+            return int(cursor.fetchone()[0])
+
+    def get_vectors(
+        self, ids: Sequence[str], *, scope: ScopeFilter, identity: EmbedderIdentity
+    ) -> Mapping[str, Vectors]:
+        """Return memory id -> stored vector of `identity`, each of shape (dimensions,); an id without one is left out."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                # Joined in this order, or the vectors of the whole store would be looked through.
+                "SELECT m.id, v.vector FROM memories AS m CROSS JOIN vectors AS v ON v.memory = m.number"
+                " CROSS JOIN identities AS i ON i.number = v.identity"
+                " WHERE i.name = ? AND i.dimensions = ? AND m.id IN (SELECT value FROM json_each(?))"
+                " AND +m.scope IN (SELECT value FROM json_each(?))",
+                (
+                    clean_text(identity.name),
+                    identity.dimensions,
+                    json_list([clean_text(name) for name in ids]),
+                    json_list(numbers_of(self._database.scopes(connection, scope))),
+                ),
+            )
+            return {name: np.frombuffer(blob, "<f2").astype(np.float32) for name, blob in rows}
+
+    def changed(self, since: int, *, scope: ScopeFilter, limit: int) -> tuple[str, ...] | None:
+        """Return the ids of the memories in `scope`, of any status, that were written after `change()` was `since`.
+
+        None = more than `limit`, or a memory may have left the scope: the caller must rebuild what it derived from the
+        scope.
+        """
+        with self._database.read() as connection:
+            values = {"scopes": visible_numbers(connection, scope), "since": since, "limit": limit + 1}
+            moved = connection.execute(
+                "SELECT max(moved) FROM scopes WHERE number IN (SELECT value FROM json_each(:scopes))", values
+            ).fetchone()[0]
+            if moved is not None and moved > since:
+                return None
+            rows = connection.execute(
+                f"SELECT id FROM memories INDEXED BY memories_by_change WHERE {_IN_SCOPE} AND change > :since LIMIT :limit",
+                values,
+            ).fetchall()
+            return None if len(rows) > limit else tuple(str(row[0]) for row in rows)
+
+    def find_memories(
+        self, text: str, where: MemoryFilter, *, scope: ScopeFilter, limit: int
+    ) -> tuple[Hit, ...]:
+        """Return the memories that meet `where` and contain a word of `text`, best first; ties by id, the newest first."""
+        where = replace(where, text=None, after=None)
+        with self._database.read() as connection:
+            query = _words(connection, clean_text(text))
+            if limit <= 0 or not query:
+                return ()
+            rows: list[tuple[str, str]] = []
+            remaining = where
+            if where.as_of_ms is None and (where.statuses is None or "active" in where.statuses):
+                rows += _proposed(connection, query, replace(where, statuses=("active",)), scope)
+                statuses = where.statuses or ("active", "quarantined", "superseded", "retired")
+                remaining = replace(
+                    where, statuses=tuple(status for status in statuses if status != "active")
+                )
+            if remaining.as_of_ms is not None or remaining.statuses:
+                rows += _all(connection, remaining, scope)
+            scored = ((*word_score(content, query), name) for name, content in rows)
+            best = sorted(((score, name, whole) for score, whole, name in scored if score > 0), reverse=True)
+            return tuple(Hit(memory_id=name, score=score, whole=whole) for score, name, whole in best[:limit])
+
+    def count_active(self, *, scope: ScopeFilter) -> int:
+        """Count the active memories that `scope` shows; cheap."""
+        with self._database.read() as connection:
+            return sum(stored_scope.active for stored_scope in self._database.scopes(connection, scope))
+
+    def scopes(self) -> ScopeFilter:
+        """Return a filter of every scope in the store. For the owner's tools (list, backup), never for recall. Scopes of stored memories, whatever their status."""
+        with self._database.read() as connection:
+            return every_scope(connection)
+
+    def change(self) -> int:
+        """Return the store's change counter. Every change of a memory or its vector raises it, use counts do not; equal = nothing has changed."""
+        with self._database.read() as connection:
+            return int(connection.execute("SELECT change FROM state").fetchone()[0])
 
 
 def _list(
@@ -195,57 +477,6 @@ def _is_most(connection: sqlite3.Connection, values: Mapping[str, object]) -> bo
     return bool(in_scope) and in_scope * 2 >= everywhere
 
 
-def count_memories(connection: sqlite3.Connection, where: MemoryFilter, *, scope: ScopeFilter) -> int:
-    """Count the memories that `list_memories` would give without a limit."""
-    table, tests, values = asked_rows(connection, where, scope)
-    if where.stored_from_ms and where.as_of_ms is None:  # else every row of the scopes is read
-        table += " INDEXED BY memories_by_age"
-    row = connection.execute(f"SELECT count(*) FROM {table} WHERE {' AND '.join(tests)}", values).fetchone()
-    return int(row[0])
-
-
-def tally(
-    connection: sqlite3.Connection, where: MemoryFilter, *, scope: ScopeFilter
-) -> tuple[MemoryTally, ...]:
-    """Count the memories that meet `where` by their values, in one pass."""
-    table, tests, values = asked_rows(connection, where, scope)
-    past = where.as_of_ms is not None
-    rows = connection.execute(
-        "SELECT kind, name, tier, status, level, given, used, counted FROM ("
-        f" SELECT {_column('kind', past=past)} AS kind, scope, json_extract(body, '$.provenance.tier') AS tier,"
-        f" {_column('status', past=past)} AS status, json_extract(body, '$.sensitivity') AS level,"
-        f" {_given(past=past)} AS given, {_column('use_count', past=past)} > 0 AS used, count(*) AS counted"
-        f" FROM {table} WHERE {' AND '.join(tests)} GROUP BY 1, 2, 3, 4, 5, 6, 7"
-        ") JOIN scopes ON number = scope",
-        values,
-    )
-    return tuple(
-        MemoryTally(
-            kind=kind,
-            scope=name,
-            tier=TrustTier(tier),
-            status=status,
-            sensitivity=Sensitivity(level or 0),
-            given=bool(given),
-            used=bool(used),
-            count=count,
-        )
-        for kind, name, tier, status, level, given, used, count in rows
-    )
-
-
-def given_times(connection: sqlite3.Connection, ids: Sequence[str]) -> dict[str, GivenTimes]:
-    """Return memory id -> how often it was given and fetched; an id that never was is left out."""
-    rows = connection.execute(
-        "SELECT memory_id, sum(surface <> 'on_demand'), sum(surface = 'on_demand'), max(at_ms) FROM exposures"
-        " WHERE memory_id IN (SELECT value FROM json_each(?)) AND surface <> 'host' GROUP BY memory_id",
-        (json_list([clean_text(name) for name in ids]),),
-    )
-    return {
-        name: GivenTimes(given=given, fetched=fetched, last_ms=last) for name, given, fetched, last in rows
-    }
-
-
 def _given(*, past: bool) -> str:
     """Return the SQL expression for whether a memory was ever given to a session."""
     known = " AND at_ms <= :as_of" if past else ""
@@ -262,15 +493,6 @@ _KINDS_OF_SCOPE = """
     )
     SELECT kind FROM held WHERE kind IS NOT NULL
 """
-
-
-def kinds(connection: sqlite3.Connection, scope: ScopeFilter) -> tuple[str, ...]:
-    """Return the names of all kinds that active memories in `scope` have, sorted. The cost grows with the kinds, not with the memories."""
-    rows = connection.execute(
-        "SELECT value FROM json_each(?)", (visible_numbers(connection, scope),)
-    ).fetchall()
-    found = {row[0] for (number,) in rows for row in connection.execute(_KINDS_OF_SCOPE, {"scope": number})}
-    return tuple(sorted(found))
 
 
 _TIMES = """ LEFT JOIN (
@@ -384,188 +606,11 @@ def _flags(where: MemoryFilter, values: dict[str, object], *, past: bool) -> lis
     return tests
 
 
-def changed(
-    connection: sqlite3.Connection, since: int, scope: ScopeFilter, *, limit: int
-) -> tuple[str, ...] | None:
-    """Return the ids of the memories in `scope`, of any status, that were written after `change()` was `since`.
-
-    None = more than `limit`, or a memory has left a scope since; see `Store.changed`.
-    """
-    values = {"scopes": visible_numbers(connection, scope), "since": since, "limit": limit + 1}
-    moved = connection.execute(
-        "SELECT max(moved) FROM scopes WHERE number IN (SELECT value FROM json_each(:scopes))", values
-    ).fetchone()[0]
-    if moved is not None and moved > since:
-        return None
-    rows = connection.execute(
-        f"SELECT id FROM memories INDEXED BY memories_by_change WHERE {_IN_SCOPE} AND change > :since LIMIT :limit",
-        values,
-    ).fetchall()
-    return None if len(rows) > limit else tuple(str(row[0]) for row in rows)
-
-
-def resolve(
-    connection: sqlite3.Connection,
-    id_or_prefix: str,
-    scope: ScopeFilter,
-    sensitivities: tuple[Sensitivity, ...] | None,
-) -> Memory:
-    """Return the one memory whose id is or begins with `id_or_prefix`; if none begins with it, the one whose id ends with it."""
-    clean_id = searched_name(id_or_prefix)
-    values: dict[str, object] = {
-        "wanted": clean_id,
-        "greatest": _GREATEST,
-        "scopes": visible_numbers(connection, scope),
-    }
-    tests = [
-        _IN_SCOPE,
-        *_filters(MemoryFilter(statuses=None, sensitivities=sensitivities), values, past=False),
-    ]
-    begins = "id >= :wanted AND id <= :wanted || :greatest"
-    ends = "substr(id, -length(:wanted)) = :wanted"
-    rows: list[tuple[str, str, int]] = []
-    for matches in (begins, ends) if len(clean_id) >= LEAST_ENDING else (begins,):
-        query = f"SELECT id, body, use_count, shown_count FROM memories WHERE {matches} AND {' AND '.join(tests)} ORDER BY id LIMIT 6"
-        rows = connection.execute(query, values).fetchall()
-        if rows:
-            break
-    if rows and (len(rows) == 1 or rows[0][0] == clean_id):
-        return decode_memory(*rows[0][1:])
-    raise resolution_error(id_or_prefix, [str(row[0]) for row in rows])
-
-
-def history(connection: sqlite3.Connection, memory_id: str, scope: ScopeFilter) -> tuple[Memory, ...]:
-    """Return all stored versions of one memory, oldest first, but not those that were written under a scope outside `scope`."""
-    rows = connection.execute(
-        "SELECT body FROM versions WHERE memory = (SELECT number FROM memories WHERE id = :id)"
-        f" AND {_IN_SCOPE} ORDER BY version",
-        {"id": clean_text(memory_id), "scopes": visible_numbers(connection, scope)},
-    )
-    return tuple(decode(Memory, row[0]) for row in rows)
-
-
-def recorded(
-    connection: sqlite3.Connection,
-    scope: ScopeFilter,
-    *,
-    limit: int,
-    memory_id: str | None,
-    change_id: str | None,
-) -> tuple[Recorded, ...]:
-    """Return the last versions written, newest first, with those before them; see `MemoryStore.recorded`."""
-    if limit <= 0:
-        return ()
-    tests = [_IN_SCOPE]
-    newest = "recorded_at_ms DESC, memory DESC, version DESC"
-    values: dict[str, object] = {"scopes": visible_numbers(connection, scope), "limit": limit}
-    if memory_id is not None:
-        tests.append("memory = (SELECT number FROM memories WHERE id = :id)")
-        values["id"] = clean_text(memory_id)
-        newest = "version DESC"  # the clock may have been set back since
-    if change_id is not None:
-        tests.append("change_id = :change")
-        values["change"] = clean_text(change_id)
-    rows = connection.execute(
-        "WITH last AS (SELECT memory, version FROM versions"
-        f" WHERE {' AND '.join(tests)} ORDER BY {newest} LIMIT :limit)"
-        " SELECT v.recorded_at_ms, v.reason, v.body, v.change_id, (SELECT w.body FROM versions AS w WHERE w.memory = v.memory"
-        " AND w.version < v.version ORDER BY w.version DESC LIMIT 1)"
-        " FROM last JOIN versions AS v ON v.memory = last.memory AND v.version = last.version"
-        f" ORDER BY {', '.join(f'v.{column}' for column in newest.split(', '))}",
-        values,
-    )
-    return tuple(map(_recorded_of, rows))
-
-
-def relations(
-    connection: sqlite3.Connection, memory_ids: Sequence[str], scope: ScopeFilter
-) -> tuple[Relation, ...]:
-    """Return the relations with one end in `memory_ids` and both ends in `scope`, ordered by source, target, type."""
-    # Most stores hold few edges or none, and the graph space asks before every prompt.
-    if connection.execute("SELECT 1 FROM relations LIMIT 1").fetchone() is None:
-        return ()
-    rows = connection.execute(
-        "WITH wanted AS (SELECT number FROM memories WHERE id IN (SELECT value FROM json_each(:ids))),"
-        " edges AS (SELECT source, target, type, weight FROM relations WHERE source IN wanted"
-        " UNION SELECT source, target, type, weight FROM relations WHERE target IN wanted)"
-        " SELECT a.id, b.id, e.type, e.weight FROM edges AS e"
-        " JOIN memories AS a ON a.number = e.source JOIN memories AS b ON b.number = e.target"
-        " WHERE a.scope IN (SELECT value FROM json_each(:scopes))"
-        " AND b.scope IN (SELECT value FROM json_each(:scopes)) ORDER BY a.id, b.id, e.type",
-        {
-            "ids": json_list([clean_text(name) for name in memory_ids]),
-            "scopes": visible_numbers(connection, scope),
-        },
-    )
-    return tuple(
-        Relation(source_id=row[0], target_id=row[1], type=cast(RelationType, row[2]), weight=row[3])
-        for row in rows
-    )
-
-
-def relations_of(
-    connection: sqlite3.Connection, kind: RelationType, scope: ScopeFilter
-) -> tuple[Relation, ...]:
-    """Return all relations of one type with both ends in `scope`, ordered by source, target."""
-    rows = connection.execute(
-        "SELECT a.id, b.id, e.weight FROM relations AS e"
-        " JOIN memories AS a ON a.number = e.source JOIN memories AS b ON b.number = e.target"
-        " WHERE e.type = :kind AND a.scope IN (SELECT value FROM json_each(:scopes))"
-        " AND b.scope IN (SELECT value FROM json_each(:scopes)) ORDER BY a.id, b.id",
-        {"kind": kind, "scopes": visible_numbers(connection, scope)},
-    )
-    return tuple(Relation(source_id=row[0], target_id=row[1], type=kind, weight=row[2]) for row in rows)
-
-
 _PENDING = (
     "FROM memories AS m LEFT JOIN vectors AS v ON v.memory = m.number AND v.identity ="
     " (SELECT number FROM identities WHERE name = ? AND dimensions = ?)"
     " WHERE v.memory IS NULL AND m.status IN ('active', 'quarantined')"
 )
-
-
-def count_pending(connection: sqlite3.Connection, identity: EmbedderIdentity) -> int:
-    """Count the memories that `pending_vectors` would name in all."""
-    cursor = connection.execute(
-        f"SELECT count(*) {_PENDING}", (clean_text(identity.name), identity.dimensions)
-    )
-    return int(cursor.fetchone()[0])
-
-
-def get_vectors(
-    connection: sqlite3.Connection,
-    ids: Sequence[str],
-    scopes: Sequence[StoredScope],
-    identity: EmbedderIdentity,
-) -> dict[str, Vectors]:
-    """Return memory id -> stored vector of `identity`, each of shape (dimensions,); an id without one is left out."""
-    rows = connection.execute(
-        # Joined in this order, or the vectors of the whole store would be looked through.
-        "SELECT m.id, v.vector FROM memories AS m CROSS JOIN vectors AS v ON v.memory = m.number"
-        " CROSS JOIN identities AS i ON i.number = v.identity"
-        " WHERE i.name = ? AND i.dimensions = ? AND m.id IN (SELECT value FROM json_each(?))"
-        " AND +m.scope IN (SELECT value FROM json_each(?))",
-        (
-            clean_text(identity.name),
-            identity.dimensions,
-            json_list([clean_text(name) for name in ids]),
-            json_list(numbers_of(scopes)),
-        ),
-    )
-    return {name: np.frombuffer(blob, "<f2").astype(np.float32) for name, blob in rows}
-
-
-def pending_vectors(
-    connection: sqlite3.Connection, identity: EmbedderIdentity, limit: int
-) -> tuple[Memory, ...]:
-    """Return up to `limit` active and quarantined memories without a vector of `identity`, in the order they were stored."""
-    if limit <= 0:
-        return ()
-    rows = connection.execute(
-        f"SELECT m.body, m.use_count, m.shown_count {_PENDING} ORDER BY m.number LIMIT ?",
-        (clean_text(identity.name), identity.dimensions, limit),
-    )
-    return tuple(decode_memory(*row) for row in rows)
 
 
 def _recorded_of(row: Sequence[Any]) -> Recorded:
@@ -585,26 +630,6 @@ MOST_WORDS = 24
 NEAR_WORDS = 4
 BEGINNING, MISSPELLED = 0.8, 0.6
 """Share of a word's weight that a longer word that begins with it, and a similarly spelled word, count for."""
-
-
-def find_memories(
-    connection: sqlite3.Connection, text: str, where: MemoryFilter, *, scope: ScopeFilter, limit: int
-) -> tuple[Hit, ...]:
-    """Return the memories that meet `where` and contain a word of `text`, best first; ties by id, the newest first."""
-    query = _words(connection, text)
-    if limit <= 0 or not query:
-        return ()
-    rows: list[tuple[str, str]] = []
-    remaining = where
-    if where.as_of_ms is None and (where.statuses is None or "active" in where.statuses):
-        rows += _proposed(connection, query, replace(where, statuses=("active",)), scope)
-        statuses = where.statuses or ("active", "quarantined", "superseded", "retired")
-        remaining = replace(where, statuses=tuple(status for status in statuses if status != "active"))
-    if remaining.as_of_ms is not None or remaining.statuses:
-        rows += _all(connection, remaining, scope)
-    scored = ((*word_score(content, query), name) for name, content in rows)
-    best = sorted(((score, name, whole) for score, whole, name in scored if score > 0), reverse=True)
-    return tuple(Hit(memory_id=name, score=score, whole=whole) for score, name, whole in best[:limit])
 
 
 def _words(connection: sqlite3.Connection, text: str) -> tuple[QueryWord, ...]:
@@ -627,7 +652,7 @@ def _proposed(
     connection: sqlite3.Connection, query: Sequence[QueryWord], where: MemoryFilter, scope: ScopeFilter
 ) -> list[tuple[str, str]]:
     terms = dict.fromkeys(
-        f"{_quoted(term)}{' *' if word.begins and not word.near else ''}"
+        f"{quoted(term)}{' *' if word.begins and not word.near else ''}"
         for word in query
         for term in (word.near or (word.stem,))
     )
@@ -647,10 +672,6 @@ def _all(connection: sqlite3.Connection, where: MemoryFilter, scope: ScopeFilter
     return connection.execute(
         f"SELECT {name}, json_extract(body, '$.content') FROM {table} WHERE {' AND '.join(tests)}", values
     ).fetchall()
-
-
-def _quoted(word: str) -> str:
-    return '"' + word.replace('"', '""') + '"'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

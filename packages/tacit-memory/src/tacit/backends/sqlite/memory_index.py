@@ -218,15 +218,16 @@ _TOKENIZER: dict[TextIndex, str] = {"words": "porter unicode61", "code": "unicod
 
 def any_word(index: TextIndex, words: Iterable[str]) -> str:
     """Return the FTS5 expression that finds any of `words` in the column `index`; each word is quoted."""
-    return f"{index} : ({' OR '.join(_quoted(word) for word in words)})"
+    return f"{index} : ({' OR '.join(quoted(word) for word in words)})"
 
 
 def within(scopes: Iterable[StoredScope], expression: str) -> str:
     """Return the FTS5 expression that finds `expression` only in `scopes`."""
-    return f"scope : ({' OR '.join(_quoted(scope_token(number)) for number in numbers_of(scopes))}) AND {expression}"
+    return f"scope : ({' OR '.join(quoted(scope_token(number)) for number in numbers_of(scopes))}) AND {expression}"
 
 
-def _quoted(word: str) -> str:
+def quoted(word: str) -> str:
+    """Return the word as FTS5 reads it between quotes: no sign in it is syntax."""
     return '"' + word.replace('"', '""') + '"'
 
 

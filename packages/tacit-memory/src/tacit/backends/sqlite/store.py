@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
@@ -16,28 +15,22 @@ from tacit.backends.changes import NotedChanges, check_outcome, new_change_id
 from tacit.backends.codec import clean_text
 from tacit.backends.sqlite import (
     health,
-    memories,
     purging,
     rebuilding,
     writing,
 )
-from tacit.backends.sqlite.connection import Database, TemporaryDatabase, every_scope
-from tacit.backends.sqlite.memories import MemoryReader
+from tacit.backends.sqlite.connection import Database, TemporaryDatabase
+from tacit.backends.sqlite.memories import MemoryReader, MemoryTables
 from tacit.backends.sqlite.purging import note_purge, read_purges
 from tacit.backends.sqlite.search import SqliteSearch
 from tacit.backends.sqlite.sessions import SessionTables, is_done, mark_done, mark_failed, put_values
 from tacit.config.home import Home
 from tacit.model.changes import Change, Removal, Skip
-from tacit.model.evidence import Hit
-from tacit.model.memory import Memory, Relation, RelationType, Sensitivity
-from tacit.model.scope import ScopeFilter
+from tacit.model.memory import Relation
 from tacit.ports.clock import Clock
 from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.ports.search import Search
 from tacit.ports.store import (
-    GivenTimes,
-    MemoryFilter,
-    MemoryTally,
     Recorded,
     Step,
     StoreStats,
@@ -46,7 +39,7 @@ from tacit.ports.store import (
 )
 
 
-class SqliteStore(SessionTables):
+class SqliteStore(MemoryTables, SessionTables):
     """The `Store` port over one SQLite file, or a database in memory. Thread-safe; several processes may have the same file open."""
 
     def __init__(self, home: Home | None, *, clock: Clock, step: Step = no_step) -> None:
@@ -118,86 +111,6 @@ class SqliteStore(SessionTables):
         """Return a context manager that gives a list: inside, the id of each change that this thread writes is appended to it."""
         return self._noted.noting()
 
-    def get(self, ids: Sequence[str], *, scope: ScopeFilter) -> tuple[Memory, ...]:
-        """Return the memories of `ids` within `scope`, in the order of `ids`; unknown or invisible ones are left out. Any status."""
-        with self._database.read() as connection:
-            return self._reader.get(connection, ids, self._database.scopes(connection, scope))
-
-    def list_memories(
-        self, where: MemoryFilter, *, scope: ScopeFilter, limit: int, offset: int = 0
-    ) -> tuple[Memory, ...]:
-        """Return the memories within `scope` that meet `where`, newest first (created_at_ms, then id) unless `where` orders them otherwise."""
-        with self._database.read() as connection:
-            if where.as_of_ms is not None or limit > memories.CACHED_LIST:
-                return memories.list_memories(connection, where, scope=scope, limit=limit, offset=offset)
-            # A session starts with many of the memories that the one before started with.
-            ids = memories.list_ids(connection, where, scope=scope, limit=limit, offset=offset)
-            return self._reader.get(connection, ids, self._database.scopes(connection, scope))
-
-    def find_memories(
-        self, text: str, where: MemoryFilter, *, scope: ScopeFilter, limit: int
-    ) -> tuple[Hit, ...]:
-        """Return the memories that meet `where` and contain a word of `text`, best first; ties by id, the newest first."""
-        memory_filter = replace(where, text=None, after=None)
-        with self._database.read() as connection:
-            return memories.find_memories(
-                connection, clean_text(text), memory_filter, scope=scope, limit=limit
-            )
-
-    def count_memories(self, where: MemoryFilter, *, scope: ScopeFilter) -> int:
-        """Count the memories that `list_memories` would give without a limit."""
-        with self._database.read() as connection:
-            return memories.count_memories(connection, where, scope=scope)
-
-    def tally(self, where: MemoryFilter, *, scope: ScopeFilter) -> tuple[MemoryTally, ...]:
-        """Count the memories that meet `where` by their values, in one pass; every count is above 0."""
-        with self._database.read() as connection:
-            return memories.tally(connection, where, scope=scope)
-
-    def given_times(self, ids: Sequence[str]) -> Mapping[str, GivenTimes]:
-        """Return memory id -> how often it was given and fetched; an id that never was is left out."""
-        with self._database.read() as connection:
-            return memories.given_times(connection, ids)
-
-    def count_active(self, *, scope: ScopeFilter) -> int:
-        """Count the active memories that `scope` shows; cheap."""
-        with self._database.read() as connection:
-            return sum(stored_scope.active for stored_scope in self._database.scopes(connection, scope))
-
-    def kinds(self, *, scope: ScopeFilter) -> tuple[str, ...]:
-        """Return the names of all kinds that the active memories in `scope` have, sorted; cheap."""
-        with self._database.read() as connection:
-            return memories.kinds(connection, scope)
-
-    def resolve(
-        self,
-        id_or_prefix: str,
-        *,
-        scope: ScopeFilter,
-        sensitivities: tuple[Sensitivity, ...] | None = None,
-    ) -> Memory:
-        """Return the one memory whose id is or begins with `id_or_prefix`; if none begins with it, the one whose id ends with it."""
-        with self._database.read() as connection:
-            return memories.resolve(connection, id_or_prefix, scope, sensitivities)
-
-    def history(self, memory_id: str, *, scope: ScopeFilter) -> tuple[Memory, ...]:
-        """Return all stored versions of one memory, oldest first; empty if it is unknown or not in `scope`.
-
-        A version written under a scope outside the filter is left out.
-        """
-        with self._database.read() as connection:
-            return memories.history(connection, memory_id, scope)
-
-    def recorded(
-        self, *, scope: ScopeFilter, limit: int, memory_id: str | None = None, change_id: str | None = None
-    ) -> tuple[Recorded, ...]:
-        """Return the last versions written, newest first: of all memories, of the memory `memory_id`, or of the change `change_id`.
-
-        Reads the numbers of all versions: for a person who looks, not for recall.
-        """
-        with self._database.read() as connection:
-            return memories.recorded(connection, scope, limit=limit, memory_id=memory_id, change_id=change_id)
-
     def relate(self, relations: Iterable[Relation]) -> None:
         """Store relations; one with the same source, target and type gets the new weight.
 
@@ -211,38 +124,6 @@ class SqliteStore(SessionTables):
         """Delete relations, identified by source, target and type; unknown ones are ignored."""
         with self._database.write(durable=False) as connection:
             writing.unrelate(connection, relations)
-
-    def relations(self, memory_ids: Sequence[str], *, scope: ScopeFilter) -> tuple[Relation, ...]:
-        """Return the relations with one end in `memory_ids` and both ends within `scope`. Ordered by source, target, type."""
-        with self._database.read() as connection:
-            return memories.relations(connection, memory_ids, scope)
-
-    def relations_of(self, kind: RelationType, *, scope: ScopeFilter) -> tuple[Relation, ...]:
-        """Return all relations of one type with both ends within `scope`. Ordered by source, target."""
-        with self._database.read() as connection:
-            return memories.relations_of(connection, kind, scope)
-
-    def scopes(self) -> ScopeFilter:
-        """Return a filter of every scope in the store. For the owner's tools (list, backup), never for recall. Scopes of stored memories, whatever their status."""
-        with self._database.read() as connection:
-            return every_scope(connection)
-
-    def pending_vectors(self, identity: EmbedderIdentity, *, limit: int) -> tuple[Memory, ...]:
-        """Return up to `limit` memories that have no vector of `identity`. Active and quarantined memories, in the order they were stored."""
-        with self._database.read() as connection:
-            return memories.pending_vectors(connection, identity, limit)
-
-    def count_pending(self, identity: EmbedderIdentity) -> int:
-        """Count the memories that `pending_vectors` would name in all."""
-        with self._database.read() as connection:
-            return memories.count_pending(connection, identity)
-
-    def get_vectors(
-        self, ids: Sequence[str], *, scope: ScopeFilter, identity: EmbedderIdentity
-    ) -> Mapping[str, Vectors]:
-        """Return memory id -> stored vector of `identity`, each of shape (dimensions,); an id without one is left out."""
-        with self._database.read() as connection:
-            return memories.get_vectors(connection, ids, self._database.scopes(connection, scope), identity)
 
     def put_vectors(self, ids: Sequence[str], vectors: Vectors, *, identity: EmbedderIdentity) -> None:
         """Store vectors of `ids`, shape (len(ids), dimensions), replacing those of another identity.
@@ -322,20 +203,6 @@ class SqliteStore(SessionTables):
         """Return counts of what the store holds; cheap."""
         with self._database.read() as connection:
             return health.read_stats(connection, self._database.path)
-
-    def change(self) -> int:
-        """Return the store's change counter. Every change of a memory or its vector raises it, use counts do not; equal = nothing has changed."""
-        with self._database.read() as connection:
-            return int(connection.execute("SELECT change FROM state").fetchone()[0])
-
-    def changed(self, since: int, *, scope: ScopeFilter, limit: int) -> tuple[str, ...] | None:
-        """Return the ids of the memories in `scope`, of any status, that were written after `change()` was `since`.
-
-        None = more than `limit`, or a memory may have left the scope: the caller must rebuild what it derived from the
-        scope.
-        """
-        with self._database.read() as connection:
-            return memories.changed(connection, since, scope, limit=limit)
 
     def rewrite_texts(
         self,
