@@ -9,9 +9,8 @@ blocks at the end of their messages. Blocks are added to the request, never to t
 
 from __future__ import annotations
 
-import os
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, Unpack
 
 from tacit.library.message_formats import (
     GAP,
@@ -27,7 +26,7 @@ from tacit.library.message_formats import (
 )
 from tacit.library.tacit import Tacit
 from tacit_integrations.framework import imported_from
-from tacit_integrations.model_calls import ModelCalls, PreparedCall, SessionName
+from tacit_integrations.model_calls import CallOptions, ModelCalls, PreparedCall
 from tacit_integrations.replies import Reply
 
 with imported_from("langchain"):
@@ -45,19 +44,12 @@ class MemoryMiddleware(AgentMiddleware[Any, Any]):
     def __init__(
         self,
         memory: Tacit | None = None,
-        *,
-        session: SessionName = "",
-        cwd: str | os.PathLike[str] | None = None,
-        agent: str = "",
-        deadline_ms: float = 400.0,
-        capture: bool = False,
+        **options: Unpack[CallOptions],
     ) -> None:
         """Give an agent a memory; the arguments are those of `ModelCalls`."""
         super().__init__()
         self.tools = []
-        self._calls = ModelCalls(
-            memory, session=session, cwd=cwd, agent=agent, deadline_ms=deadline_ms, capture=capture
-        )
+        self._calls = ModelCalls(memory, **options)
 
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]

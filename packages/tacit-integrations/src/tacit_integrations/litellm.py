@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import functools
 import inspect
-import os
 from collections.abc import AsyncIterator, Callable, Iterator
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar, Unpack, cast
 
 from tacit.library.tacit import Tacit
 from tacit_integrations.exchange import SentRequest
-from tacit_integrations.model_calls import ModelCalls, SessionName, as_fields
+from tacit_integrations.model_calls import CallOptions, ModelCalls, as_fields
 from tacit_integrations.replies import read_chunks, read_value
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -25,27 +24,16 @@ SESSION = "tacit_session"
 def with_memory(
     completion: F,
     memory: Tacit | None = None,
-    *,
-    session: SessionName = "",
-    cwd: str | os.PathLike[str] | None = None,
-    agent: str = "",
-    deadline_ms: float = 400.0,
-    capture: bool = False,
+    **options: Unpack[CallOptions],
 ) -> F:
     """Return a function like `completion` whose conversations have a memory.
 
     Args:
         completion: `litellm.completion`, `litellm.acompletion`, or those of a `Router`.
         memory: an open memory; None = the one of this machine's daemon (`Tacit.connect()`).
-        session: as in `ModelCalls`; a call may name its own with `metadata={"tacit_session": ...}`.
-        cwd: the folder of the project.
-        agent: name of the agent.
-        deadline_ms: longest wait for the answer to one event.
-        capture: whether Tacit may learn from the conversations.
+        options: those of `ModelCalls`; a call may name a session of its own with `metadata={"tacit_session": ...}`.
     """
-    calls = ModelCalls(
-        memory, session=session, cwd=cwd, agent=agent, deadline_ms=deadline_ms, capture=capture
-    )
+    calls = ModelCalls(memory, **options)
     named = inspect.signature(completion)
 
     def written(args: tuple[Any, ...], told: dict[str, Any]) -> tuple[inspect.BoundArguments, Any, str]:

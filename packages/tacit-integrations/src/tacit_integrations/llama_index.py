@@ -11,10 +11,9 @@ blocks at the end of their messages. Completions of single texts are not changed
 from __future__ import annotations
 
 import copy
-import os
 from collections.abc import AsyncGenerator, Generator, Sequence
 from functools import cache
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar, Unpack, cast
 
 from tacit.errors import InvalidInput
 from tacit.library.message_formats import (
@@ -31,7 +30,7 @@ from tacit.library.message_formats import (
 )
 from tacit.library.tacit import Tacit
 from tacit_integrations.framework import imported_from
-from tacit_integrations.model_calls import ModelCalls, PreparedCall, SessionName
+from tacit_integrations.model_calls import CallOptions, ModelCalls, PreparedCall
 
 with imported_from("llama-index-core"):
     from llama_index.core.base.llms.types import ChatMessage, ChatResponse, MessageRole, TextBlock
@@ -50,16 +49,11 @@ _ANSWERS = (MessageRole.ASSISTANT, MessageRole.CHATBOT, MessageRole.MODEL)
 def with_memory(
     llm: L,
     memory: Tacit | None = None,
-    *,
-    session: SessionName = "",
-    cwd: str | os.PathLike[str] | None = None,
-    agent: str = "",
-    deadline_ms: float = 400.0,
-    capture: bool = False,
+    **options: Unpack[CallOptions],
 ) -> L:
     """Return a copy of `llm` whose chats have a memory: `FunctionAgent(llm=with_memory(OpenAI(model="...")), tools=...)`.
 
-    The other arguments are those of `ModelCalls`.
+    `options` are those of `ModelCalls`.
 
     Raises:
         InvalidInput: `llm` is not a language model of LlamaIndex.
@@ -69,9 +63,7 @@ def with_memory(
             f"{type(llm).__name__} is no language model of LlamaIndex.",
             hint="Give one of `llama_index.llms`.",
         )
-    calls = ModelCalls(
-        memory, session=session, cwd=cwd, agent=agent, deadline_ms=deadline_ms, capture=capture
-    )
+    calls = ModelCalls(memory, **options)
     remembering = copy.copy(llm)
     remembering.__class__ = _remembering(type(llm))
     object.__setattr__(remembering, "_tacit_calls", calls)

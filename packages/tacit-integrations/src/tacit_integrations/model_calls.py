@@ -11,7 +11,7 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, TypedDict, TypeVar, cast
 
 from tacit.library.message_formats import MessageFacts, MessageFormat
 from tacit.library.session import guarded, with_texts
@@ -31,6 +31,16 @@ from tacit_integrations.replies import Api, Reply
 M = TypeVar("M")
 SessionName = str | Callable[[], str]
 """The name of the conversation, or a function that returns the name of the current one; "" = conversations are found by their beginning."""
+
+
+class CallOptions(TypedDict, total=False):
+    """The options of `ModelCalls`, which says what they mean, for the functions and classes that pass them on."""
+
+    session: SessionName
+    cwd: str | os.PathLike[str] | None
+    agent: str
+    deadline_ms: float
+    capture: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,15 +9,14 @@ end of the user's messages and of the outputs of tools. The SDK still handles se
 
 from __future__ import annotations
 
-import os
 from collections.abc import AsyncIterator
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 
 from tacit.library.tacit import Tacit
 from tacit_integrations.bodies import Body
 from tacit_integrations.framework import imported_from
-from tacit_integrations.model_calls import ModelCalls, SessionName, as_fields
+from tacit_integrations.model_calls import CallOptions, ModelCalls, as_fields
 from tacit_integrations.replies import Reply, read_value
 
 with imported_from("openai-agents"):
@@ -31,18 +30,11 @@ class MemoryModelProvider(ModelProvider):
         self,
         provider: ModelProvider | None = None,
         memory: Tacit | None = None,
-        *,
-        session: SessionName = "",
-        cwd: str | os.PathLike[str] | None = None,
-        agent: str = "",
-        deadline_ms: float = 400.0,
-        capture: bool = False,
+        **options: Unpack[CallOptions],
     ) -> None:
-        """Wrap the models of `provider` (None = the SDK's own provider). The other arguments are those of `ModelCalls`."""
+        """Wrap the models of `provider` (None = the SDK's own provider). `options` are those of `ModelCalls`."""
         self._provider = provider or MultiProvider()
-        self._calls = ModelCalls(
-            memory, session=session, cwd=cwd, agent=agent, deadline_ms=deadline_ms, capture=capture
-        )
+        self._calls = ModelCalls(memory, **options)
 
     def get_model(self, model_name: str | None) -> Model:
         """Return the model of this name, with memory. All models of the provider share their conversations, so a handoff keeps them."""

@@ -9,11 +9,10 @@ blocks at the end of the user's prompts and of the tool returns. Never changes t
 
 from __future__ import annotations
 
-import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 from tacit.library.message_formats import (
     GAP,
@@ -29,7 +28,7 @@ from tacit.library.message_formats import (
 )
 from tacit.library.tacit import Tacit
 from tacit_integrations.framework import imported_from
-from tacit_integrations.model_calls import ModelCalls, PreparedCall, SessionName
+from tacit_integrations.model_calls import CallOptions, ModelCalls, PreparedCall
 from tacit_integrations.replies import Reply
 
 with imported_from("pydantic-ai-slim"):
@@ -56,18 +55,11 @@ class MemoryModel(WrapperModel):
         self,
         wrapped: Model | Any,
         memory: Tacit | None = None,
-        *,
-        session: SessionName = "",
-        cwd: str | os.PathLike[str] | None = None,
-        agent: str = "",
-        deadline_ms: float = 400.0,
-        capture: bool = False,
+        **options: Unpack[CallOptions],
     ) -> None:
-        """Wrap `wrapped`, a model or the name of one. The other arguments are those of `ModelCalls`."""
+        """Wrap `wrapped`, a model or the name of one. `options` are those of `ModelCalls`."""
         super().__init__(wrapped)
-        self._calls = ModelCalls(
-            memory, session=session, cwd=cwd, agent=agent, deadline_ms=deadline_ms, capture=capture
-        )
+        self._calls = ModelCalls(memory, **options)
 
     async def request(
         self,

@@ -200,6 +200,17 @@ def frame_text(surface: Surface) -> tuple[str, str]:
     return f'<tacit-memory surface="{surface.value}">\n{opening}', "</tacit-memory>"
 
 
+def delimiters(surface: Surface) -> tuple[str, str]:
+    """Return the first and last line of a block, without the opening sentence."""
+    first, last = frame_text(surface)
+    return first.partition("\n")[0], last
+
+
+def frame_lines(surface: Surface) -> str:
+    """Return everything in the default block but the lines of memories, as one text."""
+    return "\n".join(frame_text(surface))
+
+
 def render_block(pack: Pack, kinds: KindRegistry, clean: Callable[[str], str] = lambda text: text) -> str:
     """Return the default block of `pack`, near-identical memories side by side, every line through `clean`; "" for the empty pack."""
     return _framed(

@@ -196,7 +196,6 @@ def _escape_wide(path: str) -> str:
 # is a project by itself. Whether a folder that names a known
 # repository may share its memories is not decided here: `tacit.app.projects` asks the user.
 
-_MAX_POINTER_BYTES = 4_096
 CONFIG_S = 2.0
 """Seconds that git may take to read a configuration, while a prompt waits."""
 _USER_CONFIGS = ("~/.config/git/config", "~/.gitconfig")
@@ -251,7 +250,7 @@ def _git_folders(dot_git: Path) -> tuple[Path, Path] | tuple[None, None]:
         return dot_git, dot_git
     folder = dot_git.parent
     if dot_git.is_file():
-        text = _read(dot_git)
+        text = small_text(dot_git)
         if not text.startswith("gitdir:"):
             return None, None
         target = _resolved(folder / text.removeprefix("gitdir:").strip())
@@ -259,10 +258,10 @@ def _git_folders(dot_git: Path) -> tuple[Path, Path] | tuple[None, None]:
         target = _resolved(dot_git)
     if target is None or not target.is_dir():
         return None, None
-    commondir = _read(target / "commondir").strip()
+    commondir = small_text(target / "commondir")
     if commondir:  # a worktree: its administrative folder lies in the repository and names the worktree
         common = _resolved(target / commondir)
-        back = _read(target / "gitdir").strip()
+        back = small_text(target / "gitdir")
         place = _resolved((target / back).parent) if back else None
         if common is not None and target.parent == common / "worktrees" and place == folder:
             return target, common
@@ -286,14 +285,6 @@ def _work_tree(git_folder: Path) -> Path | None:
             if setting == "core.worktree" and value:
                 return _resolved(git_folder / value)
     return None
-
-
-def _read(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            return file.read(_MAX_POINTER_BYTES).decode("utf-8", "replace")
-    except (OSError, ValueError):
-        return ""
 
 
 def _settings(file: Path) -> tuple[tuple[str, str], ...]:
@@ -460,7 +451,7 @@ _NOT_IN_FILES = "refs/heads/.invalid"
 _NAME = lazy_regex(r"[^\x00-\x20\x7f~^:?*\[\\/.-][^\x00-\x20\x7f~^:?*\[\\]{0,199}")
 """Source: git-check-ref-format(1)."""
 _REBASES = ("rebase-merge/head-name", "rebase-apply/head-name")
-_MAX_REF_BYTES = 4_096
+_MOST_BYTES = 4_096
 HEAD_S, REFS_S = 0.5, 2.0
 """Seconds that git may take to tell HEAD, or the default branch, while a prompt waits."""
 
@@ -585,6 +576,6 @@ def small_text(path: Path) -> str:
     """Return the first 4 KB of a file, without surrounding white space; "" if it cannot be read."""
     try:
         with path.open("rb") as file:
-            return file.read(_MAX_REF_BYTES).decode("utf-8", "replace").strip()
-    except OSError:
+            return file.read(_MOST_BYTES).decode("utf-8", "replace").strip()
+    except (OSError, ValueError):
         return ""

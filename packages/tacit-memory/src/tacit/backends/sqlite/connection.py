@@ -259,8 +259,8 @@ def _text_holds(text: object, needle: str) -> bool:
 
 
 @contextmanager
-def file_lock(lock_file: Path, database: Path, *, wait_s: float = WAIT_S) -> Generator[None, None, None]:
-    """Return a context manager that holds the write lock shared by all processes. It waits for the lock at most `wait_s` seconds.
+def file_lock(lock_file: Path, database: Path) -> Generator[None, None, None]:
+    """Return a context manager that holds the write lock shared by all processes. It waits for the lock at most `WAIT_S` seconds.
 
     Raises:
         StoreBusy: another process holds it for longer.
@@ -268,7 +268,7 @@ def file_lock(lock_file: Path, database: Path, *, wait_s: float = WAIT_S) -> Gen
     """
     lock = _WriterLock(lock_file)
     try:
-        with lock.hold(database, wait_s=wait_s):
+        with lock.hold(database, wait_s=WAIT_S):
             yield
     finally:
         lock.close()

@@ -21,7 +21,7 @@ from tacit.recall.budget import pack_candidates
 from tacit.recall.pipelines import search
 from tacit.recall.pipelines.on_demand import judged_answer
 from tacit.recall.pipelines.start import BY_NEED, start
-from tacit.recall.render import frame_text, side_by_side, source_of
+from tacit.recall.render import delimiters, side_by_side, source_of
 from tacit.recall.retrieve import rrf_equal
 from tacit.recall.score import CosineFloor, find_shared_names, judge_each, reach_cosine
 from tacit.recall.stage import Kit, Layout, Outcome, Pipeline, Preset, RecallState, Steps, Tools
@@ -118,7 +118,7 @@ def ambient_line(
 
 def ambient_frame(surface: Surface) -> str:
     """Return every delimiter and title that a block of this preset can have, one a line. Their tokens are subtracted from the budget before memories are chosen."""
-    first, last = _delimiters(surface)
+    first, last = delimiters(surface)
     return "\n".join((first, MARK, PINNED_TITLE, _title(surface), last))
 
 
@@ -126,7 +126,7 @@ def ambient_block(pack: Pack, kinds: KindRegistry, clean: Callable[[str], str] =
     """Return the block: a section of pinned memories and one of the others, empty ones left out; "" for the empty pack."""
     if not pack.items:
         return ""
-    first, last = _delimiters(pack.surface)
+    first, last = delimiters(pack.surface)
     lines: list[str] = []
     for title, pinned in ((PINNED_TITLE, True), (_title(pack.surface), False)):
         items = side_by_side(i for i in pack.items if (PINNED in i.candidate.reasons) is pinned)
@@ -137,11 +137,6 @@ def ambient_block(pack: Pack, kinds: KindRegistry, clean: Callable[[str], str] =
 
 def _title(surface: Surface) -> str:
     return KNOWN_TITLE if surface in (Surface.START, Surface.COMPACTION) else RELEVANT_TITLE
-
-
-def _delimiters(surface: Surface) -> tuple[str, str]:
-    opening, last = frame_text(surface)
-    return opening.partition("\n")[0], last
 
 
 def pack_ambient(state: RecallState) -> Outcome[Pack]:

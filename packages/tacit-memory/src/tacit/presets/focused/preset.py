@@ -11,7 +11,7 @@ from tacit.recall.pipelines.on_demand import on_demand
 from tacit.recall.pipelines.prompt import prompt
 from tacit.recall.pipelines.start import BY_NEED, start
 from tacit.recall.pipelines.subagent import subagent
-from tacit.recall.render import answer_line, frame_text, line_text, render_answer, render_block
+from tacit.recall.render import answer_line, frame_lines, line_text, render_answer, render_block
 from tacit.recall.retrieve import fitted_order
 from tacit.recall.stage import Layout, Preset
 
@@ -40,10 +40,6 @@ def adapt(settings: RecallSettings, surface: Surface) -> RecallSettings:
     )
 
 
-def _frame(surface: Surface) -> str:
-    return "\n".join(frame_text(surface))
-
-
 PRESET = Preset(
     name="focused",
     pipelines={
@@ -56,10 +52,10 @@ PRESET = Preset(
         Surface.ON_DEMAND: on_demand,
     },
     layout=Layout(
-        frame=_frame,
+        frame=frame_lines,
         line=line_text,
         block=render_block,
-        others={Surface.ON_DEMAND: Layout(frame=_frame, line=answer_line, block=render_answer)},
+        others={Surface.ON_DEMAND: Layout(frame=frame_lines, line=answer_line, block=render_answer)},
     ),
     start_pool=BY_NEED,
     # Fitted to put first what the score will want; it only orders candidates, the score decides.

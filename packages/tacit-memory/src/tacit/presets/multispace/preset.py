@@ -38,7 +38,7 @@ from tacit.recall.budget import (
 from tacit.recall.pipelines import search
 from tacit.recall.pipelines.on_demand import judged_answer
 from tacit.recall.pipelines.start import BY_NEED, start
-from tacit.recall.render import frame_text, needed_source, side_by_side
+from tacit.recall.render import delimiters, frame_text, needed_source, side_by_side
 from tacit.recall.retrieve import QUERY_CHARS, embed_in_time, rrf_weighted
 from tacit.recall.score import judge_each
 from tacit.recall.spaces import SPACES
@@ -120,8 +120,8 @@ def multispace_block(pack: Pack, kinds: KindRegistry, clean: Clean = lambda text
 
 def nothing_text(surface: Surface) -> str:
     """Return the block that says that nothing was found."""
-    first, last = frame_text(surface)
-    return "\n".join((first.partition("\n")[0], NOTHING, last))
+    first, last = delimiters(surface)
+    return f"{first}\n{NOTHING}\n{last}"
 
 
 def _of_category(items: Sequence[PackItem], name: str) -> tuple[PackItem, ...]:

@@ -29,7 +29,7 @@ from tacit.recall.pipelines.on_demand import judged_answer
 from tacit.recall.pipelines.start import start
 from tacit.recall.render import (
     answer_line,
-    frame_text,
+    frame_lines,
     line_text,
     needed_source,
     render_answer,
@@ -257,8 +257,8 @@ def _last_digest(memories: list[Memory]) -> tuple[Memory, ...]:
 
 
 _RELEVANT = Layout(frame=relevant_frame, line=relevant_line, block=relevant_block)
-_FOUND = Layout(frame=lambda surface: "\n".join(frame_text(surface)), line=line_text, block=render_block)
-_ANSWER = Layout(frame=lambda surface: "\n".join(frame_text(surface)), line=answer_line, block=render_answer)
+_FOUND = Layout(frame=frame_lines, line=line_text, block=render_block)
+_ANSWER = Layout(frame=frame_lines, line=answer_line, block=render_answer)
 _JUDGE = partial(
     judge_each, lambda query, candidate, kind, _settings: similarity_relevance(query, candidate, kind)
 )

@@ -25,7 +25,7 @@ from tacit.reading.terms import find_paths
 from tacit.recall.pipelines import search
 from tacit.recall.pipelines.on_demand import judged_answer
 from tacit.recall.pipelines.start import start
-from tacit.recall.render import frame_text, side_by_side, source_of
+from tacit.recall.render import delimiters, side_by_side, source_of
 from tacit.recall.retrieve import rrf_weighted
 from tacit.recall.score import judge_each, similarity_of
 from tacit.recall.stage import Kit, Layout, Outcome, Pipeline, Preset, RecallState, StartPoolDesign
@@ -295,7 +295,7 @@ def _cut(text: str, most: int) -> str:
 
 def typed_frame(surface: Surface) -> str:
     """Return every delimiter and title that a block of this preset can have, one a line. Their tokens are subtracted from the budget before memories are chosen."""
-    first, last = _delimiters(surface)
+    first, last = delimiters(surface)
     titles = [f"### {title}" for title in (*(name for name, _ in SECTIONS), OTHER)]
     between = [TITLE, ABOUT, *titles, "---"] if surface in _SECTIONED else [INLINE]
     return "\n".join((first, *between, last))
@@ -305,7 +305,7 @@ def typed_block(pack: Pack, kinds: KindRegistry, clean: Callable[[str], str] = l
     """Return the block: sections in the seed's order, or one list, depending on the surface; best first; "" for the empty pack."""
     if not pack.items:
         return ""
-    first, last = _delimiters(pack.surface)
+    first, last = delimiters(pack.surface)
     if pack.surface not in _SECTIONED:
         ranked = side_by_side(sorted(pack.items, key=_rank))
         lines = [typed_line(item.candidate, item.text, kinds, clean) for item in ranked]
@@ -332,11 +332,6 @@ def _rank(item: PackItem) -> tuple[bool, float, float, tuple[int, str]]:
     """Return the sort key of a line: what people said comes first, the most relevant first, then the agent's own notes."""
     candidate, memory = item.candidate, item.candidate.memory
     return (memory.provenance.own_note, -candidate.relevance, -candidate.fused, memory.newest_first)
-
-
-def _delimiters(surface: Surface) -> tuple[str, str]:
-    opening, last = frame_text(surface)
-    return opening.partition("\n")[0], last
 
 
 # --- start pool and parts
