@@ -33,7 +33,7 @@ from tacit.presets.multispace.preset import (
 )
 from tacit.presets.multispace.settings import Categories, RecencyWeights
 from tacit.providers.tokens import FakeTokenCounter
-from tacit.recall.budget import CategoryEntry, Costs, Filling, pack_with_carryover, shorten_long_text
+from tacit.recall.budget import CategoryEntry, Filling, pack_with_carryover, shorten_long_text
 from tacit.recall.spaces import SPACES, rhythm
 
 pytestmark = pytest.mark.timeout(60)
@@ -144,10 +144,6 @@ def test_relevance_is_what_reaches_over_the_marks_by_topic_weight():
 
 # --- categories and their tokens -----------------------------------------------------------------------------------
 
-COSTS = Costs(
-    line=lambda _entry, text: len(text.split()), heading=lambda _name: 0, count=FakeTokenCounter().count
-)
-
 
 def entry(number, words, category="cluster", value=1.0):
     text = " ".join(["word"] * words)
@@ -160,7 +156,7 @@ def entry(number, words, category="cluster", value=1.0):
 
 
 def filled(entries, *, carried=200, total=1150):
-    filling = Filling(costs=COSTS, total=total)
+    filling = Filling(cost=lambda _entry, text: len(text.split()), total=total)
     pack_with_carryover(
         entries, order=(("cluster", 400), ("single", 300), ("session", 200)), carried=carried, filling=filling
     )

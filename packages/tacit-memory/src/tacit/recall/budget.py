@@ -389,29 +389,19 @@ class CategoryEntry:
     shortened: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Costs:
-    """Functions that count tokens.
-
-    Attributes:
-        line: of the line of (entry, text).
-        heading: of a category's heading, added to its first entry.
-        count: of a bare text.
-    """
-
-    line: Callable[[CategoryEntry, str], int]
-    heading: Callable[[str], int]
-    count: Callable[[str], int]
-
-
 @dataclass(slots=True, kw_only=True)
 class Filling:
-    """A pack while it is filled, category by category; mutable. `total` = token budget of the whole."""
+    """A pack while it is filled, category by category; mutable.
 
-    costs: Costs
+    Attributes:
+        cost: gives the tokens of the line of (entry, text).
+        total: token budget of the whole.
+        items: what was added so far.
+    """
+
+    cost: Callable[[CategoryEntry, str], int]
     total: int
     items: list[PackItem] = field(default_factory=list[PackItem])
-    headed: set[str] = field(default_factory=set[str])
 
     @property
     def left(self) -> int:
@@ -426,38 +416,29 @@ class Filling:
         used = 0
         out: list[CategoryEntry] = []
         for entry in sorted(entries, key=lambda e: (-e.value, e.candidate.memory.newest_first, e.text)):
-            head = 0 if entry.category in self.headed else self.costs.heading(entry.category)
-            room = min(budget - used, self.left) - head
-            item = self._fitted(entry, room)
+            item = self._fitted(entry, min(budget - used, self.left))
             if item is None:
                 out.append(entry)
-                continue
-            self.headed.add(entry.category)
-            self.items.append(
-                PackItem(
-                    candidate=item.candidate,
-                    text=item.text,
-                    tokens=item.tokens + head,
-                    shortened=item.shortened,
-                    category=entry.category,
-                )
-            )
-            used += item.tokens + head
+            else:
+                self.items.append(item)
+                used += item.tokens
         return used, out
 
     def _fitted(self, entry: CategoryEntry, room: int) -> PackItem | None:
-        tokens = self.costs.line(entry, entry.text)
-        if tokens <= room:
-            return PackItem(
-                candidate=entry.candidate, text=entry.text, tokens=tokens, shortened=entry.shortened
-            )
-        if room < LEAST_CUT:
-            return None
-        text = cut_to_fit(entry.text, lambda shortened: self.costs.line(entry, shortened) <= room)
+        text, shortened = entry.text, entry.shortened
+        if self.cost(entry, text) > room:
+            if room < LEAST_CUT:
+                return None
+            text = cut_to_fit(text, lambda short: self.cost(entry, short) <= room)
+            shortened = True
         if not text:
             return None
         return PackItem(
-            candidate=entry.candidate, text=text, tokens=self.costs.line(entry, text), shortened=True
+            candidate=entry.candidate,
+            text=text,
+            tokens=self.cost(entry, text),
+            shortened=shortened,
+            category=entry.category,
         )
 
 
@@ -479,11 +460,11 @@ def cut_to_fit(text: str, fits: Callable[[str], bool]) -> str:
 
 
 def shorten_long_text(text: str, *, above: int, to: int, count: Callable[[str], int]) -> tuple[str, bool]:
-    """Return the text, cut to at most `to` tokens if it has more than `above` (0 = never), and whether it was cut.
+    """Return the text, cut to at most `to` tokens if it has more than `above`, and whether it was cut.
 
     If nothing sensible fits, the whole text comes back.
     """
-    if not above or count(text) <= above:
+    if count(text) <= above:
         return text, False
     return cut_to_fit(text, lambda shortened: count(shortened) <= to) or text, True
 
@@ -535,15 +516,6 @@ def drops_for_no_room(entries: Sequence[CategoryEntry]) -> tuple[Drop, ...]:
     return tuple(
         Drop(memory_id=e.candidate.memory.id, why=DropReason(cause=DropCause.NO_ROOM, detail=e.category))
         for e in entries
-    )
-
-
-def memory_costs(state: RecallState) -> Costs:
-    """Return the functions that count tokens for a layout whose frame already counts the headings: a heading costs 0."""
-    return Costs(
-        line=lambda entry, text: state.line_tokens(entry.candidate, text),
-        heading=lambda _name: 0,
-        count=state.count,
     )
 
 

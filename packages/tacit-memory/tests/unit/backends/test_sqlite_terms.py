@@ -47,26 +47,6 @@ def test_stems_are_those_of_the_porter_stemmer() -> None:
     stemmer.close()
 
 
-_ENDINGS = "s es ies ed ing eed y ly bly logy ation tional izer iveness fulness aliti biliti icate ness ence ment ion ll e"
-_PLAIN = st.builds(
-    "".join,
-    st.lists(st.sampled_from([*"aeioubcdlmstwyYA7", *_ENDINGS.split()]), min_size=1, max_size=7),
-)
-
-
-@given(st.lists(_PLAIN, min_size=1, max_size=40))
-def test_plain_words_have_the_terms_that_the_index_gives_them(found: list[str]) -> None:
-    with closing(sqlite3.connect(":memory:")) as scratch:
-        for index, tokenizer in (("words", "porter unicode61"), ("code", "unicode61")):
-            scratch.execute(f"CREATE VIRTUAL TABLE {index} USING fts5 (word, tokenize = '{tokenizer}')")
-            scratch.execute(f"CREATE VIRTUAL TABLE {index}_v USING fts5vocab ({index}, instance)")
-            scratch.executemany(f"INSERT INTO {index} (rowid, word) VALUES (?, ?)", enumerate(found))
-            terms = dict(scratch.execute(f"SELECT doc, term FROM {index}_v"))
-            with closing(Stemmer(index)) as stemmer:
-                stems = stemmer.stems(found)
-            assert [stems[word] for word in found] == [(terms[at],) for at in range(len(found))]
-
-
 @given(
     st.text(st.characters(max_codepoint=0x52F, exclude_categories=["Cn", "Cs"]), max_size=80)
 )  # younger characters differ between Unicode versions

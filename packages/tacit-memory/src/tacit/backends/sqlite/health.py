@@ -6,7 +6,6 @@ import os
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -71,31 +70,24 @@ def _damaged(problem: str) -> Damage:
     return Damage(f"The file is damaged: {problem}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Examination:
-    """One step of the integrity check: `find` returns sentences about what is wrong. `writes` = it needs the writing connection."""
-
-    find: Callable[[sqlite3.Connection], list[str]]
-    writes: bool = False
+Examination = Callable[[sqlite3.Connection], list[str]]
+"""One step of the integrity check: returns sentences about what is wrong."""
 
 
-def examinations() -> tuple[Examination, ...]:
-    """Return the steps of the whole integrity check, in order; the caller runs each in a transaction of its own, so that others can write between them.
+def examinations() -> tuple[tuple[Examination, bool], ...]:
+    """Return the steps of the whole integrity check, in order, each with whether it needs the writing connection, as the checks of the two text indexes do.
 
-    Only the checks of the two text indexes need the writer.
+    The caller runs each in a transaction of its own, so that others can write between them.
     """
-    first, second = (
-        Examination(find=partial(_disagreeing, index), writes=True) for index in ("text_words", "text_code")
+    return (
+        (_damage, False),
+        (_incomplete, False),
+        (_unreadable, False),
+        (partial(_disagreeing, "text_words"), True),
+        (_lost_parents, False),
+        *((partial(_miscounted, sql, sentence), False) for sql, sentence in _COUNTS),
+        (partial(_disagreeing, "text_code"), True),
     )
-    read = [
-        _damage,
-        _incomplete,
-        _unreadable,
-        _lost_parents,
-        *(partial(_miscounted, sql, sentence) for sql, sentence in _COUNTS),
-    ]
-    steps = [Examination(find=statement) for statement in read]
-    return (*steps[:3], first, *steps[3:], second)
 
 
 def _damage(connection: sqlite3.Connection) -> list[str]:
@@ -182,9 +174,6 @@ class Interrupted(Exception):
     """The copy was stopped, because `interrupted` returned true."""
 
 
-InterruptCheck = Callable[[], bool]
-
-
 def never_interrupted() -> bool:
     """Return False: the default `interrupted`."""
     return False
@@ -194,7 +183,7 @@ def write_backup(
     connection: sqlite3.Connection,
     target: Path,
     *,
-    interrupted: InterruptCheck = never_interrupted,
+    interrupted: Callable[[], bool] = never_interrupted,
     progress: Callable[[int, int], None] = no_progress,
 ) -> bool:
     """Write a consistent, checked copy of the store to `target`, as a single file, or nothing. Return True, or False if it was interrupted.
@@ -225,7 +214,7 @@ def write_backup(
     return True
 
 
-def _examine_copy(path: Path, interrupted: InterruptCheck) -> None:
+def _examine_copy(path: Path, interrupted: Callable[[], bool]) -> None:
     """Raise StoreCorrupt if the copy is damaged, so that it does not replace a sound backup; raise Interrupted if told to stop."""
     try:
         with closing(connect(path, read_only=True)) as copy:
@@ -246,7 +235,7 @@ def copy_database(
     connection: sqlite3.Connection,
     target: Path,
     *,
-    interrupted: InterruptCheck = never_interrupted,
+    interrupted: Callable[[], bool] = never_interrupted,
     progress: Callable[[int, int], None] = no_progress,
 ) -> None:
     """Copy the database that `connection` sees to `target`: one private file without a log beside it, synced to the device.

@@ -2,7 +2,7 @@
 
 `QueryTerms` and `Stemmer` choose the words. The cost of a text search is the sum of its words' document frequencies, so only the rarest words are asked for,
 within a budget. Words reach FTS5 between quotes and are split into letters and digits first: no query text is ever syntax. Stems are those of the store's
-index: of plain words they are known, all others are shown to FTS5 in a scratch index in memory.
+index: words are shown to FTS5 in a scratch index in memory.
 
 The arrays hold, for each memory, row, id and validity, when it applies (one matrix, action x memory, weights in steps of 1/200) and the lengths of its texts.
 They give the positions of what fits the coming actions, and follow the table by its change counter; they never widen a scope. Appending moves nothing in the
@@ -26,7 +26,6 @@ from numpy.typing import NDArray
 
 from tacit.backends.sqlite.connection import StoredScope, numbers_of
 from tacit.backends.sqlite.writing import ALWAYS, PAIR, WEIGHT_STEPS, scope_token
-from tacit.text.stemming import porter_stem
 
 Mask = NDArray[np.bool_]
 Positions = NDArray[np.intp]
@@ -209,8 +208,6 @@ _MOST_SKIPPED = 20
 """Factor by which the budget of postings may grow in a small scope: documents of other scopes are skipped at little cost."""
 
 _CACHED_STEMS = 8192
-_OTHERWISE = ("bli", "logi")
-_UNLIKE = frozenset({"eed", "ies"})
 _SLACK = 200
 
 _TOKENIZER: dict[TextIndex, str] = {"words": "porter unicode61", "code": "unicode61"}
@@ -231,30 +228,10 @@ def quoted(word: str) -> str:
     return '"' + word.replace('"', '""') + '"'
 
 
-def _whole(word: str) -> str:
-    """Return the term that FTS5's tokenizer `unicode61` makes of a plain word; "" = only FTS5 itself can tell."""
-    return word.lower() if word.isascii() and word.isalnum() else ""
-
-
-def _stemmed(word: str) -> str:
-    """Return the term that FTS5's tokenizer `porter` makes of a plain word; "" = only FTS5 itself can tell.
-
-    It leaves numbers and words of two letters alone, and has `-bly`, `-logy` and doubled letters as Porter had them in 1980.
-    """
-    lowered = word.lower()
-    if word.isascii() and (word.isdigit() or (len(word) <= 2 and word.isalnum())):
-        return lowered
-    if not word.isascii() or not word.isalpha() or "yy" in lowered or lowered in _UNLIKE:
-        return ""
-    term = porter_stem(lowered)
-    return "" if term.endswith(_OTHERWISE) or term[-2:-1] == term[-1] else term
-
-
 class Stemmer:
     """Computes and caches the terms that FTS5 makes of words, with a scratch index in memory. Thread-safe."""
 
     def __init__(self, index: TextIndex) -> None:
-        self._plain = _whole if index == "code" else _stemmed
         self._lock = threading.Lock()
         self._known: dict[str, tuple[str, ...]] = {}
         self._scratch = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
@@ -266,42 +243,24 @@ class Stemmer:
 
     def stems(self, words: Iterable[str]) -> dict[str, tuple[str, ...]]:
         """Return word -> its index terms; () for a word without letters and digits."""
-        unknown = list(words)
+        wanted = list(dict.fromkeys(words))
         with self._lock:
-            fresh = [word for word in dict.fromkeys(unknown) if word not in self._known]
+            fresh = [word for word in wanted if word not in self._known]
             if len(self._known) + len(fresh) > _CACHED_STEMS:
                 self._known.clear()
-                fresh = list(dict.fromkeys(unknown))
-            not_plain: list[str] = []
-            for word in fresh:
-                term = self._plain(word)
-                if term:
-                    self._known[word] = (term,)
-                else:
-                    not_plain.append(word)
-            if not_plain:
-                self._learn(not_plain)
-            return {word: self._known[word] for word in unknown}
+                fresh = wanted
+            if fresh:
+                self._learn(fresh)
+            return {word: self._known[word] for word in wanted}
 
     def _learn(self, words: list[str]) -> None:
-        if all(word.isascii() and word.isalnum() for word in words):  # then every word is one term
-            terms = self._terms_of([" ".join(words)])
-            self._known.update({word: (term,) for word, (_, term) in zip(words, terms, strict=True)})
-            return
-        words_by_number: dict[int, list[str]] = {}
-        for number, term in self._terms_of(words):
-            words_by_number.setdefault(number, []).append(term)
-        self._known.update(
-            {word: tuple(words_by_number.get(number, ())) for number, word in enumerate(words)}
-        )
-
-    def _terms_of(self, texts: list[str]) -> list[tuple[int, str]]:
-        """Return the terms that FTS5 makes of the texts, in order, as (number of the text, term)."""
         self._scratch.execute("BEGIN")
-        self._scratch.executemany("INSERT INTO scratch (rowid, word) VALUES (?, ?)", enumerate(texts))
-        rows = self._scratch.execute("SELECT doc, term FROM terms ORDER BY doc, offset").fetchall()
+        self._scratch.executemany("INSERT INTO scratch (rowid, word) VALUES (?, ?)", enumerate(words))
+        terms: dict[int, list[str]] = {}
+        for number, term in self._scratch.execute("SELECT doc, term FROM terms ORDER BY doc, offset"):
+            terms.setdefault(number, []).append(term)
         self._scratch.execute("ROLLBACK")
-        return rows
+        self._known.update({word: tuple(terms.get(number, ())) for number, word in enumerate(words)})
 
     def close(self) -> None:
         """Close the scratch index; `stems` must not be called afterwards."""

@@ -240,10 +240,10 @@ class SqliteStore(MemoryTables, SessionTables):
         report = progress or health.no_progress
         problems: list[str] = []
         steps = health.examinations()
-        for done, step in enumerate(steps):
+        for done, (find, writes) in enumerate(steps):
             report(done, len(steps))
-            with self._database.write(durable=False) if step.writes else self._database.read() as connection:
-                problems += step.find(connection)
+            with self._database.write(durable=False) if writes else self._database.read() as connection:
+                problems += find(connection)
         report(len(steps), len(steps))
         return tuple(problems)
 

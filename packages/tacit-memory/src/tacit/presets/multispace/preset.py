@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TypeVar
 
-from tacit.config.settings import RecallSettings
 from tacit.errors import ProviderError
 from tacit.model.evidence import Candidate
 from tacit.model.kinds import DIGEST, Kind, KindRegistry
@@ -28,10 +27,8 @@ from tacit.reading.sentences import shorten_at_word
 from tacit.reading.terms import find_entities
 from tacit.recall.budget import (
     CategoryEntry,
-    Costs,
     Filling,
     finish_pack,
-    memory_costs,
     pack_with_carryover,
     shorten_long_text,
 )
@@ -580,22 +577,24 @@ def session_summary(candidate: Candidate, *, beside: Sequence[str] = ()) -> str:
 def pack_multispace(state: RecallState) -> Outcome[Pack]:
     """Pack alerts, then clusters, single finds and the last session, then hints of time, each within its budget."""
     query, settings, candidates = state.query, state.settings, state.fresh or ()
-    costs = memory_costs(state)
     budgets = settings.multispace.categories
 
     def alert_cost(alert: DivergenceAlert) -> int:
-        return costs.count(alert_text(alert)) + 1
+        return state.count(alert_text(alert)) + 1
 
     def badge_cost(badge: str) -> int:
-        return costs.count(badge_text(badge)) + 1
+        return state.count(badge_text(badge)) + 1
 
     made_alerts = divergence_alerts(state)
-    filling = Filling(costs=costs, total=max(0, query.budget_tokens - state.frame_tokens))
+    filling = Filling(
+        cost=lambda entry, text: state.line_tokens(entry.candidate, text),
+        total=max(0, query.budget_tokens - state.frame_tokens),
+    )
     alerts = _affordable(made_alerts, min(budgets.divergence, filling.total), alert_cost)
     alert_tokens = sum(map(alert_cost, alerts))
     filling.total -= alert_tokens
     beside = [c.memory.content for c in candidates if category_of(c) != "session"]
-    entries = tuple(_entry(candidate, query, settings, costs, beside) for candidate in candidates)
+    entries = tuple(_entry(candidate, state, beside) for candidate in candidates)
     drops = pack_with_carryover(
         entries,
         order=(("cluster", budgets.cluster), ("single", budgets.single), ("session", budgets.session)),
@@ -613,21 +612,21 @@ def pack_multispace(state: RecallState) -> Outcome[Pack]:
     new_hints = untold(all_hints, state.context.hinted) if filling.items or alerts else ()
     hints = _affordable(new_hints, min(budgets.badges, filling.left), badge_cost)
     sections = Sections(alerts=alerts, badges=hints, tokens=alert_tokens + sum(map(badge_cost, hints)))
-    return finish_pack(query, filling.items, drops, sections, count=costs.count)
+    return finish_pack(query, filling.items, drops, sections, count=state.count)
 
 
-def _entry(
-    candidate: Candidate, query: Query, settings: RecallSettings, costs: Costs, beside: Sequence[str]
-) -> CategoryEntry:
+def _entry(candidate: Candidate, state: RecallState, beside: Sequence[str]) -> CategoryEntry:
     category = category_of(candidate)
-    text = session_summary(candidate, beside=beside) if category == "session" else candidate.memory.content
-    above = 0 if category == "session" else SHORTEN_ABOVE
-    text, shortened = shorten_long_text(text, above=above, to=SHORTEN_TO, count=costs.count)
+    text, shortened = candidate.memory.content, False
+    if category == "session":
+        text = session_summary(candidate, beside=beside)
+    else:
+        text, shortened = shorten_long_text(text, above=SHORTEN_ABOVE, to=SHORTEN_TO, count=state.count)
     value = priority(
         candidate.relevance,
-        age_ms=max(0, query.at_ms - candidate.memory.updated_at_ms),
+        age_ms=max(0, state.query.at_ms - candidate.memory.updated_at_ms),
         agreement=agreement_of(candidate),
-        weights=settings.multispace.recency,
+        weights=state.settings.multispace.recency,
     )
     return CategoryEntry(candidate=candidate, text=text, category=category, value=value, shortened=shortened)
 

@@ -36,12 +36,10 @@ from tacit.reading.digest_lines import counts_only, lines_of, still_fails, still
 from tacit.reading.sentences import shorten_at_word
 from tacit.recall.budget import (
     CategoryEntry,
-    Costs,
     Filling,
     drops_for_no_room,
     fill_strict,
     finish_pack,
-    memory_costs,
 )
 from tacit.recall.pipelines import search
 from tacit.recall.pipelines.on_demand import judged_answer
@@ -304,16 +302,11 @@ def code_lines(digests: Sequence[Candidate]) -> tuple[CodeLine, ...]:
     return tuple(kept_lines)
 
 
-def _costs(state: RecallState) -> Costs:
-    """Return the costs of lines: of memories by the layout, of digests by the bare line."""
-    costs = memory_costs(state)
-
-    def line(entry: CategoryEntry, text: str) -> int:
-        if entry.category in CODE_CATEGORIES:
-            return state.count(code_line(text)) + 1
-        return costs.line(entry, text)
-
-    return replace(costs, line=line)
+def _line_tokens(state: RecallState, entry: CategoryEntry, text: str) -> int:
+    """Return the tokens of a line: of a memory by the layout, of a digest by the bare line."""
+    if entry.category in CODE_CATEGORIES:
+        return state.count(code_line(text)) + 1
+    return state.line_tokens(entry.candidate, text)
 
 
 def asked_of(words: str) -> str:
@@ -328,7 +321,9 @@ def pack_scoped(state: RecallState) -> Outcome[Pack]:
     the rest. Digest lines follow, but not in the answer to a question (`on_demand`).
     """
     query, candidates, budgets = state.query, state.fresh or (), state.settings.scoped
-    filling = Filling(costs=_costs(state), total=max(0, query.budget_tokens - state.frame_tokens))
+    filling = Filling(
+        cost=partial(_line_tokens, state), total=max(0, query.budget_tokens - state.frame_tokens)
+    )
     starts = query.surface is not Surface.ON_DEMAND
     digests = [c for c in candidates if c.memory.kind == DIGEST]
     task = task_of(query)
