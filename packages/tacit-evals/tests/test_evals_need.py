@@ -16,7 +16,7 @@ from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Memory
 from tacit.model.scope import project_scope
 from tacit.model.trigger import Trigger
-from tacit.recall.score import NEED_EVIDENCE, NeedValues, need_from
+from tacit.recall.score import NeedValues, need_from
 from tacit_evals.data import ItemJudgment, PoolRow, Project, RealPrompt
 from tacit_evals.fit.files import need_artifact
 from tacit_evals.fit.need import LEAST_SCALE, PRIOR, fit_need, judged_projects, maximum_a_posteriori
@@ -89,7 +89,7 @@ def test_the_file_gives_the_model_back_in_the_same_bytes() -> None:
 
 def test_what_is_needed_moves_the_weights_towards_it() -> None:
     model = fit_need([project("alpha"), project("beta")], stored=stored)
-    breadth = model.given.weights[NEED_EVIDENCE.index("breadth")]
+    breadth = model.given.weights["breadth"]
     assert breadth > PRIOR["given"]["breadth"]  # what was needed is the broadest third
 
 
@@ -117,7 +117,6 @@ def test_evidence_that_is_constant_in_every_project_overflows_nothing():
     learned = replace(one, memories=tuple(replace(row, source="session:a") for row in one.memories))
     told = replace(other, memories=tuple(replace(row, source="CLAUDE.md") for row in other.memories))
     model = fit_need([learned, told], stored=stored)  # a warning of an overflow would be an error
-    place = NEED_EVIDENCE.index("learned")
     for group in (model.given, model.local):
-        assert group.scales[place] == LEAST_SCALE
-        assert all(math.isfinite(value) and abs(value) < 5 for value in group.weights)
+        assert group.scales["learned"] == LEAST_SCALE
+        assert all(math.isfinite(value) and abs(value) < 5 for value in group.weights.values())

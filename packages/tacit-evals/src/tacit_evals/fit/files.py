@@ -9,11 +9,8 @@ from tacit.fitted.matrices import Int8Matrix, Matrix, MatrixValues, WeightMatric
 from tacit.reading.match import MatchModel, MatchValues, Weights
 from tacit.recall.score import (
     EVIDENCE,
-    NEED_EVIDENCE,
     GateModel,
     GateValues,
-    Linear,
-    LinearValues,
     NeedModel,
     NeedValues,
     PromptTransform,
@@ -94,13 +91,5 @@ def gate_artifact(gate: GateModel) -> Artifact[GateValues]:
 
 def need_artifact(model: NeedModel) -> Artifact[NeedValues]:
     """Return the content of the fitted file of `model`."""
-
-    def values(linear: Linear) -> LinearValues:
-        weights, means, scales = (
-            dict(zip(NEED_EVIDENCE, row, strict=True))
-            for row in (linear.weights, linear.means, linear.scales)
-        )
-        return LinearValues(bias=linear.bias, weights=weights, means=means, scales=scales)
-
-    groups = NeedValues(given=values(model.given), local=values(model.local))
+    groups = NeedValues(given=model.given, local=model.local)
     return Artifact(name="need", origin=model.origin, values=groups)

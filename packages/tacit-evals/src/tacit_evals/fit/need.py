@@ -8,7 +8,7 @@ are dominated by one or two memories of each project. Run: `python -m tacit_eval
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -99,13 +99,14 @@ def _fit_group(
     centre = np.array([0.0, *(prior.get(name, 0.0) for name in NEED_EVIDENCE)])
     evidence = (np.concatenate(rows) - means) / scales
     weights = maximum_a_posteriori(evidence, np.concatenate(targets), centre=centre, strength=STRENGTH)
-    bias, *rest = (round(float(value), DECIMALS) for value in weights)
+    bias, *rest = weights.tolist()
     return Linear(
-        bias=bias,
-        weights=tuple(rest),
-        means=tuple(round(float(value), DECIMALS) for value in means),
-        scales=tuple(round(float(value), DECIMALS) for value in scales),
+        bias=round(bias, DECIMALS), weights=_by_name(rest), means=_by_name(means), scales=_by_name(scales)
     )
+
+
+def _by_name(row: Iterable[float]) -> dict[str, float]:
+    return {name: round(float(value), DECIMALS) for name, value in zip(NEED_EVIDENCE, row, strict=True)}
 
 
 def maximum_a_posteriori(evidence: Floats, targets: Floats, *, centre: Floats, strength: float) -> Floats:

@@ -1013,24 +1013,33 @@ WEIGHT_WORTH = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Linear:
-    """A linear model over standardized evidence, each tuple in the order of `NEED_EVIDENCE`."""
+    """A linear model over standardized evidence; each mapping has a number for each name of `NEED_EVIDENCE`.
+
+    Raises:
+        InvalidInput: if a mapping lacks a name, or a scale is not above 0.
+    """
 
     bias: float
-    weights: tuple[float, ...]
-    means: tuple[float, ...]
-    scales: tuple[float, ...]
+    weights: Mapping[str, float]
+    means: Mapping[str, float]
+    scales: Mapping[str, float]
 
     def __post_init__(self) -> None:
         for values in (self.weights, self.means, self.scales):
-            if len(values) != len(NEED_EVIDENCE):
-                raise InvalidInput(f"Need needs {len(NEED_EVIDENCE)} values per row, got {len(values)}.")
-        if min(self.scales) <= 0.0:
-            raise InvalidInput(f"Scales of evidence must be above 0, got {min(self.scales)}.")
+            if missing := [name for name in NEED_EVIDENCE if name not in values]:
+                raise InvalidInput(
+                    f"The need model lacks {missing[0]!r}.", hint="Fit it again for this version."
+                )
+        if min(self.scales.values()) <= 0.0:
+            raise InvalidInput(f"Scales of evidence must be above 0, got {min(self.scales.values())}.")
 
     def score(self, evidence: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the log odds for each row of `evidence`, shape (n,)."""
-        weights = np.array(self.weights) / np.array(self.scales)
-        return np.asarray(self.bias + (evidence - np.array(self.means)) @ weights, dtype=np.float64)
+        weights, means, scales = (
+            np.array([values[name] for name in NEED_EVIDENCE])
+            for values in (self.weights, self.means, self.scales)
+        )
+        return np.asarray(self.bias + (evidence - means) @ (weights / scales), dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -1063,41 +1072,16 @@ def _need_age(memory: Memory, kinds: KindRegistry, at_ms: int) -> float:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LinearValues:
-    """A `Linear` in the form of its fitted file: numbers by name of the evidence."""
-
-    bias: float
-    weights: Mapping[str, float]
-    means: Mapping[str, float]
-    scales: Mapping[str, float]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class NeedValues:
     """A `NeedModel` in the form of its fitted file."""
 
-    given: LinearValues
-    local: LinearValues
+    given: Linear
+    local: Linear
 
 
 def need_from(artifact: Artifact[NeedValues]) -> NeedModel:
-    """Return the need model that a fitted file holds.
-
-    Raises:
-        InvalidInput: if it lacks a piece of evidence.
-    """
-    values = artifact.values
-    try:
-        return NeedModel(given=_linear(values.given), local=_linear(values.local), origin=artifact.origin)
-    except KeyError as error:
-        raise InvalidInput(f"The need model lacks {error}.", hint="Fit it again for this version.") from error
-
-
-def _linear(values: LinearValues) -> Linear:
-    weights, means, scales = (
-        tuple(row[name] for name in NEED_EVIDENCE) for row in (values.weights, values.means, values.scales)
-    )
-    return Linear(bias=values.bias, weights=weights, means=means, scales=scales)
+    """Return the need model that a fitted file holds."""
+    return NeedModel(given=artifact.values.given, local=artifact.values.local, origin=artifact.origin)
 
 
 def shipped_need() -> NeedModel:

@@ -22,7 +22,6 @@ from tacit.recall.score import (
     NeedValues,
     from_rule_file,
     need_evidence_of,
-    need_from,
     order_by_need,
     shipped_need,
 )
@@ -32,18 +31,21 @@ NOW = 1_700_000_000_000
 KINDS = KindRegistry()
 
 
+ZERO = Linear(
+    bias=0.0,
+    weights=dict.fromkeys(NEED_EVIDENCE, 0.0),
+    means=dict.fromkeys(NEED_EVIDENCE, 0.0),
+    scales=dict.fromkeys(NEED_EVIDENCE, 1.0),
+)
+
+
 def memory(name: str, content: str, *, kind: str = "preference", **values: Any) -> Memory:
     given = {"at_ms": NOW, "source": "session", "importance": KINDS.get(kind).importance, **values}
     return memory_named(name, content, kind=kind, **given)
 
 
 def flat(**weights: float) -> NeedModel:
-    linear = Linear(
-        bias=0.0,
-        weights=tuple(weights.get(name, 0.0) for name in NEED_EVIDENCE),
-        means=(0.0,) * len(NEED_EVIDENCE),
-        scales=(1.0,) * len(NEED_EVIDENCE),
-    )
+    linear = replace(ZERO, weights={**ZERO.weights, **weights})
     return NeedModel(given=linear, local=linear)
 
 
@@ -114,8 +116,7 @@ def test_importance_counts_by_how_far_it_is_from_that_of_the_kind() -> None:
 
 
 def test_a_trigger_that_somebody_gave_has_weights_of_its_own() -> None:
-    told = Linear(bias=2.0, weights=(0.0,) * 7, means=(0.0,) * 7, scales=(1.0,) * 7)
-    guessed = Linear(bias=-2.0, weights=(0.0,) * 7, means=(0.0,) * 7, scales=(1.0,) * 7)
+    told, guessed = replace(ZERO, bias=2.0), replace(ZERO, bias=-2.0)
     pool = [memory("a", "Use tabs", trigger=Trigger(maker="agent")), memory("b", "Use tabs")]
     first, second = NeedModel(given=told, local=guessed).needs(pool, kinds=KINDS, at_ms=NOW)
     assert first == pytest.approx(1 - second)
@@ -143,18 +144,14 @@ def test_of_equal_needs_the_newest_comes_first() -> None:
 def test_what_ships_prefers_broad_known_short_and_recent() -> None:
     model = shipped_need()
     for linear in (model.given, model.local):
-        weights = dict(zip(NEED_EVIDENCE, linear.weights, strict=True))
-        assert max(weights, key=lambda name: weights[name]) == "breadth"
-        assert all(weights[name] > 0 for name in ("known", "recent", "short", "learned"))
+        assert max(linear.weights, key=lambda name: linear.weights[name]) == "breadth"
+        assert all(linear.weights[name] > 0 for name in ("known", "recent", "short", "learned"))
     assert all((model.origin.projects, model.origin.made_by, model.origin.date))
 
 
-def test_a_model_without_a_group_or_with_a_column_missing_is_refused() -> None:
-    artifact = decode_artifact((FOLDER / "need.json").read_bytes(), NeedValues, name="need")
-    given = replace(artifact.values.given, means={})
+def test_a_model_with_a_number_missing_or_a_scale_of_zero_is_refused() -> None:
+    content = (FOLDER / "need.json").read_bytes().replace(b'"breadth"', b'"width"')
     with pytest.raises(InvalidInput, match="lacks 'breadth'"):
-        need_from(replace(artifact, values=replace(artifact.values, given=given)))
-    with pytest.raises(InvalidInput, match="values per row"):
-        Linear(bias=0.0, weights=(1.0,), means=(0.0,), scales=(1.0,))
+        decode_artifact(content, NeedValues, name="need")
     with pytest.raises(InvalidInput, match="above 0"):
-        Linear(bias=0.0, weights=(0.0,) * 7, means=(0.0,) * 7, scales=(0.0,) * 7)
+        replace(ZERO, scales=dict.fromkeys(NEED_EVIDENCE, 0.0))
