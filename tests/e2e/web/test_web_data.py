@@ -14,7 +14,7 @@ from tacit.app.wiring import open_engine
 from tacit.model.changes import Add
 from tacit.model.memory import Memory, Provenance, Relation, TrustTier, Validity
 from tacit.model.scope import UNIVERSAL
-from tacit.state.counted import DayTokens, Record, Spending, day_of
+from tacit.state.counted import DayTokens, SessionCounts, Spending, day_of
 from tacit.state.registry import HOLDOUT_SESSIONS, JUDGE_SPENDING
 from transcripts import exchange, write_transcript
 
@@ -53,7 +53,7 @@ def own_home(tmp_path_factory):
         for number in range(60):
             name = f"plain/s{number}"
             without = number % 2 == 0
-            record = Record(
+            record = SessionCounts(
                 without=without, at_ms=now_ms, turns=4, repeated=3 if without else 1, tokens=number
             )
             shard = shard_of(name)

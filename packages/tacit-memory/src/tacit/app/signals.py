@@ -59,7 +59,7 @@ from tacit.reading.situation import read_situation
 from tacit.recall.pipeline import RecallPipeline
 from tacit.recall.query import OPT_OUT, build_query, settings_for, surface_for
 from tacit.recall.render import renderer
-from tacit.recall.stage import Context, Outcome, StageLog, Told
+from tacit.recall.stage import Context, Outcome, StageLog, ToldBefore
 from tacit.session import ledger
 from tacit.session.ledger import carried_start_pack, changed_since, ids_dropped_by_compaction, with_start_pack
 from tacit.session.transitions import (
@@ -559,12 +559,12 @@ class SignalHandler:
 
     def _told(
         self, before: StartPack | None, state: SessionState, settings: Settings, scope: ScopeFilter
-    ) -> Told | None:
+    ) -> ToldBefore | None:
         """Return what the session was told of the store and when; None = it was not told in this epoch, or the settings tell it nothing."""
         if before is None or before.epoch != state.epoch or not settings.recall.budgets.index:
             return None
         shown = frozenset((*ledger.held(state, reinject_after=0), *state.offered))
-        return Told(
+        return ToldBefore(
             change=before.change,
             says_new=changed_since(before, partial(self._versions_of, scope)),
             shown=shown,

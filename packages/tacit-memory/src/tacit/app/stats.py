@@ -35,7 +35,7 @@ from tacit.ports.writer import Writer
 from tacit.reading.errors import error_signature
 from tacit.session import cache_meter
 from tacit.session.transitions import held_out, root_of
-from tacit.state.counted import Record, Spending
+from tacit.state.counted import SessionCounts, Spending
 from tacit.state.registry import (
     ANTICIPATION_SPENDING,
     CACHE_DAYS,
@@ -251,7 +251,7 @@ def _extractor(parts: Parts, settings: Settings) -> ExtractorStatus | None:
 _SHARDS = 32
 SHARDS = tuple(f"{number:02d}" for number in range(_SHARDS))
 """Keys of the named values that hold the records, so that only one of them is rewritten when a session ends."""
-Records = Mapping[str, Record]
+Records = Mapping[str, SessionCounts]
 Seen = Mapping[str, tuple[str, int]]
 """`{digest of an error: (digest of the session, turn)}` of its first occurrence."""
 
@@ -267,7 +267,7 @@ class HoldoutCounter:
         self._store = store
         self._tokens = tokens
         self._lock = Lock()
-        self._live: OrderedDict[str, Record] = OrderedDict()
+        self._live: OrderedDict[str, SessionCounts] = OrderedDict()
 
     def note(self, signal: Signal, handled: SignalResult, settings: RecallSettings) -> None:
         """Count `signal` for its session; call it once for each signal, in the background.
@@ -284,7 +284,7 @@ class HoldoutCounter:
         name = str(root_of(state))
         with self._lock:
             stored = self._live.get(name) or HOLDOUT_SESSIONS.read(self._store, shard_of(name)).get(name)
-            record = stored or Record(without=held_out(state, settings.holdout), at_ms=signal.at_ms)
+            record = stored or SessionCounts(without=held_out(state, settings.holdout), at_ms=signal.at_ms)
             record = self._counted(record, signal, handled, name)
             self._live[name] = record
             self._live.move_to_end(name)
@@ -294,7 +294,9 @@ class HoldoutCounter:
                     oldest, let_go = self._live.popitem(last=False)
                     self._write(oldest, let_go)
 
-    def _counted(self, record: Record, signal: Signal, handled: SignalResult, name: str) -> Record:
+    def _counted(
+        self, record: SessionCounts, signal: Signal, handled: SignalResult, name: str
+    ) -> SessionCounts:
         injected_tokens = handled.delivery.block.tokens
         match signal:
             case PromptSubmitted():
@@ -328,7 +330,7 @@ class HoldoutCounter:
     def _count(self, text: str) -> int:
         return self._tokens.count(text) if text else 0
 
-    def _write(self, name: str, record: Record) -> None:
+    def _write(self, name: str, record: SessionCounts) -> None:
         shard = shard_of(name)
         stored = HOLDOUT_SESSIONS.read(self._store, shard)
         HOLDOUT_SESSIONS.write(self._store, merged(stored, {name: record}), shard)
@@ -369,7 +371,7 @@ def merged(stored: Records, new: Records) -> Records:
     return dict(sorted({**stored, **new}.items(), key=lambda pair: (pair[1].at_ms, pair[0])))
 
 
-def within(records: Sequence[Record], *, since_ms: int, until_ms: int) -> list[Record]:
+def within(records: Sequence[SessionCounts], *, since_ms: int, until_ms: int) -> list[SessionCounts]:
     """Return the records of sessions that began from `since_ms` to before `until_ms` and had a turn."""
     return [record for record in records if since_ms <= record.at_ms < until_ms and record.turns]
 
@@ -410,7 +412,7 @@ class Holdout:
     contrasts: tuple[Contrast, ...] = ()
 
 
-MEASURES: Mapping[str, Callable[[Record], float]] = {
+MEASURES: Mapping[str, Callable[[SessionCounts], float]] = {
     "repeated failures a session": lambda record: record.repeated,
     "turns a session": lambda record: record.turns,
     "tokens a session": lambda record: record.tokens,
@@ -418,7 +420,7 @@ MEASURES: Mapping[str, Callable[[Record], float]] = {
 }
 
 
-def holdout_of(records: Sequence[Record], *, share: float) -> Holdout:
+def holdout_of(records: Sequence[SessionCounts], *, share: float) -> Holdout:
     """Compare the sessions with memory and without, measure by measure."""
     having = [record for record in records if not record.without]
     lacking = [record for record in records if record.without]

@@ -34,7 +34,7 @@ from tacit.reading.commands import command_actions, main_command, names_missing,
 from tacit.reading.digest_lines import stems
 from tacit.reading.errors import error_signature
 from tacit.reading.sentences import shorten_at_word, split_sentences
-from tacit.state.captured import Failure, Pending
+from tacit.state.captured import Failure, UnfixedFailure
 from tacit.text.lazy_regex import lazy_regex, wording
 from tacit.text.terminal_codes import strip_terminal_codes
 
@@ -678,15 +678,17 @@ def _otherwise(command: str, failure: Failure) -> Correction | None:
     return Correction(difference="word", wrong=failure.command, right=command, cause="", whole=command)
 
 
-def open_before(pending: Sequence[Pending], own: Sequence[Failure], session: str) -> tuple[Failure, ...]:
+def open_before(
+    pending: Sequence[UnfixedFailure], own: Sequence[Failure], session: str
+) -> tuple[Failure, ...]:
     """Return the failures with which a reading of `session` begins: those of other sessions, with `elsewhere` set, then its own."""
     earlier = [replace(item.failure, elsewhere=True) for item in pending if item.session != session]
     return (*earlier, *(replace(failure, elsewhere=False) for failure in own))
 
 
 def open_after(
-    pending: Sequence[Pending], open_failures: Sequence[Failure], session: str
-) -> tuple[tuple[Pending, ...], tuple[Failure, ...]]:
+    pending: Sequence[UnfixedFailure], open_failures: Sequence[Failure], session: str
+) -> tuple[tuple[UnfixedFailure, ...], tuple[Failure, ...]]:
     """Return (failures pending over all sessions, those of this session) after a reading of `session` that left `open_failures`."""
     own = tuple(failure for failure in open_failures if not failure.elsewhere)
     # What was done here about a failure of elsewhere, without success, counts for nothing in the next session.
@@ -696,11 +698,11 @@ def open_after(
         for item in pending
         if item.session != session and (item.failure.command, item.failure.signature) in still
     ]
-    items = (*remaining, *(Pending(session=session, failure=failure) for failure in own))
+    items = (*remaining, *(UnfixedFailure(session=session, failure=failure) for failure in own))
     oldest_first = sorted(items, key=lambda item: (item.failure.at_ms, item.session, item.failure.command))
     return tuple(oldest_first), own
 
 
-def without_old(pending: Sequence[Pending], *, before_ms: int) -> tuple[Pending, ...]:
+def without_old(pending: Sequence[UnfixedFailure], *, before_ms: int) -> tuple[UnfixedFailure, ...]:
     """Return `pending` without the failures last seen before `before_ms`; those without a time stay."""
     return tuple(item for item in pending if not item.failure.at_ms or item.failure.at_ms >= before_ms)

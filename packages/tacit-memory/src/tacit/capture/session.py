@@ -33,7 +33,7 @@ from tacit.reading.terms import find_paths
 from tacit.reading.trigger import make_trigger
 from tacit.safety.redacted_words import find_redacted_words
 from tacit.session.projects import relative_path
-from tacit.state.captured import Checkpoint, Failure, Pending, SessionWork
+from tacit.state.captured import Checkpoint, Failure, SessionWork, UnfixedFailure
 from tacit.text.lazy_regex import Wording, wording
 
 _TASK_WORDS = wording("tasks")
@@ -123,7 +123,7 @@ class SessionLearnings:
     checkpoint: Checkpoint
     at_ms: int
     turn: int
-    pending: tuple[Pending, ...] = ()
+    pending: tuple[UnfixedFailure, ...] = ()
 
 
 def extract_learnings(
@@ -133,7 +133,7 @@ def extract_learnings(
     place: SessionContext,
     captured_hashes: frozenset[str],
     redact: Callable[[str], str],
-    pending: Sequence[Pending] = (),
+    pending: Sequence[UnfixedFailure] = (),
     injected: Sequence[str] = (),
     patterns: Wording | None = None,
 ) -> SessionLearnings:

@@ -159,7 +159,7 @@ class UseCounts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class ToldBefore:
     """What a session that goes on was told of the store.
 
     Attributes:
@@ -215,7 +215,7 @@ class Context:
     log: StageLog | None = None
     first: tuple[str, ...] = ()
     changed: Callable[[Memory], bool] | None = None
-    told: Told | None = None
+    told: ToldBefore | None = None
     window: tuple[str, ...] = ()
     root: str = ""
     sessions: tuple[SessionState, ...] = ()

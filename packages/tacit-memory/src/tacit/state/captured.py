@@ -63,7 +63,7 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pending:
+class UnfixedFailure:
     """A failure that waits for its fix. `session` = the session that it happened in last, as `host/id`."""
 
     session: str

@@ -252,7 +252,7 @@ class Verdict:
     at_ms: int
 
 
-class Record(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
+class SessionCounts(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     """Turns, calls, failures, repeated failures and tokens of one session.
 
     They compare sessions with memory and without; `without` = it was in the holdout. Stored as a list of its
@@ -269,7 +269,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
 
     def plus(
         self, *, turns: int = 0, calls: int = 0, failures: int = 0, repeated: int = 0, tokens: int = 0
-    ) -> Record:
+    ) -> SessionCounts:
         """Return a copy with these numbers added to its counts."""
         return msgspec.structs.replace(
             self,

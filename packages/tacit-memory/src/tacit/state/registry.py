@@ -25,17 +25,17 @@ from tacit.state.captured import (
     BranchState,
     Checkpoint,
     ComparisonQueue,
-    Pending,
     PendingSession,
     RuleFileState,
     StatementOutcome,
     TeamFileState,
     TeamState,
+    UnfixedFailure,
 )
 from tacit.state.counted import (
     PAUSE_MS,
     Marks,
-    Record,
+    SessionCounts,
     SessionSpending,
     SessionUsage,
     Spending,
@@ -389,7 +389,7 @@ HOLDOUT_ERRORS: Final = NamedValue(
 REJECTED: Final = NamedValue(prefix="capture/rejected/", keyed_by=SCOPE, codec=_TEXTS, words=True, most=300)
 """Statements that the user rejected: they are not learned again."""
 PENDING: Final = NamedValue(
-    prefix="capture/failures/", keyed_by=SCOPE, codec=as_json(tuple[Pending, ...]), words=True, most=40
+    prefix="capture/failures/", keyed_by=SCOPE, codec=as_json(tuple[UnfixedFailure, ...]), words=True, most=40
 )
 """Failures that wait for their fix, oldest first; upkeep forgets them after `PENDING_FIX_DAYS`."""
 
@@ -455,7 +455,7 @@ TOTALS: Final = NamedValue(prefix="usage/totals", keyed_by=HOME, codec=as_json(T
 HOLDOUT_SESSIONS: Final = NamedValue(
     prefix="trial/sessions/",
     keyed_by=SHARD,
-    codec=as_json(Mapping[str, Record], empty=dict),
+    codec=as_json(Mapping[str, SessionCounts], empty=dict),
     words=False,
     most=200,
 )

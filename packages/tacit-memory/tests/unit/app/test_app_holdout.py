@@ -18,7 +18,7 @@ from tacit.session.cache_meter import (
     shares_of_hosts,
 )
 from tacit.session.transitions import held_out, holdout_position
-from tacit.state.counted import Record
+from tacit.state.counted import SessionCounts
 from tacit.state.registry import CACHE_DAYS, HOLDOUT_ERRORS, HOLDOUT_SESSIONS
 
 DAY = 86_400_000
@@ -51,8 +51,8 @@ def test_a_session_is_held_out_by_its_name_alone() -> None:
 
 
 def test_a_contrast_by_hand() -> None:
-    having = [Record(without=False, at_ms=1, turns=4, repeated=1, tokens=100) for _ in range(ENOUGH)]
-    lacking = [Record(without=True, at_ms=1, turns=6, repeated=3, tokens=100) for _ in range(ENOUGH)]
+    having = [SessionCounts(without=False, at_ms=1, turns=4, repeated=1, tokens=100) for _ in range(ENOUGH)]
+    lacking = [SessionCounts(without=True, at_ms=1, turns=6, repeated=3, tokens=100) for _ in range(ENOUGH)]
     found = holdout_of([*having, *lacking], share=0.3)
     assert (found.sessions_with, found.sessions_without, found.enough) == (20, 20, True)
     by_name = {one.measure: one for one in found.contrasts}
@@ -66,16 +66,17 @@ def test_a_contrast_by_hand() -> None:
 
 def test_few_sessions_conclude_nothing() -> None:
     found = holdout_of(
-        [Record(without=False, at_ms=1, turns=1), Record(without=True, at_ms=1, turns=9)], share=0.5
+        [SessionCounts(without=False, at_ms=1, turns=1), SessionCounts(without=True, at_ms=1, turns=9)],
+        share=0.5,
     )
     assert not found.enough
     assert not any(one.clear for one in found.contrasts)
-    assert holdout_of([Record(without=False, at_ms=1, turns=1)], share=0.5).contrasts == ()
+    assert holdout_of([SessionCounts(without=False, at_ms=1, turns=1)], share=0.5).contrasts == ()
 
 
 def test_an_interval_holds_the_difference_and_is_the_same_each_time() -> None:
-    having = [Record(without=False, at_ms=1, turns=n % 7) for n in range(60)]
-    lacking = [Record(without=True, at_ms=1, turns=n % 5) for n in range(40)]
+    having = [SessionCounts(without=False, at_ms=1, turns=n % 7) for n in range(60)]
+    lacking = [SessionCounts(without=True, at_ms=1, turns=n % 5) for n in range(40)]
     first = holdout_of([*having, *lacking], share=0.4)
     assert first == holdout_of([*having, *lacking], share=0.4)
     (turns,) = [one for one in first.contrasts if one.measure == "turns a session"]
@@ -94,7 +95,7 @@ def test_an_error_is_repeated_in_another_session_or_turn() -> None:
 
 def test_records_come_back_as_they_were_kept() -> None:
     many = {
-        f"s{n}": Record(without=n % 2 == 0, at_ms=n, turns=n, tokens=5)
+        f"s{n}": SessionCounts(without=n % 2 == 0, at_ms=n, turns=n, tokens=5)
         for n in range(HOLDOUT_SESSIONS.most + 5)
     }
     kept = HOLDOUT_SESSIONS.parse(HOLDOUT_SESSIONS.text(merged({}, many)))

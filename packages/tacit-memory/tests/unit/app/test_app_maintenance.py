@@ -9,7 +9,7 @@ from samples import NOW_MS
 from tacit.model.memory import TrustTier
 from tacit.model.session import SessionKey
 from tacit.ports.store import Handover, MemoryFilter
-from tacit.state.captured import Failure, Pending
+from tacit.state.captured import Failure, UnfixedFailure
 from tacit.state.registry import PENDING
 from transcripts import tool_call, tool_result, write_transcript
 from user_voice import store_as
@@ -25,7 +25,7 @@ def test_a_year_later_only_what_was_stated_is_left(engine, clock, tmp_path):
     engine.remember("The shop is written in Go.", kind="fact", cwd=str(tmp_path))
     (scope,) = engine.store.scopes().scopes
     waiting = Failure(command="make", error="e", signature="make | e", turn=1, at_ms=NOW_MS)
-    PENDING.write(engine.store, (Pending(session="h/s", failure=waiting),), scope)
+    PENDING.write(engine.store, (UnfixedFailure(session="h/s", failure=waiting),), scope)
     early = engine.maintenance.upkeep()
     assert (early.tended.faded, early.pending) == (0, 0)
     clock.advance(365 * DAY_MS)

@@ -18,7 +18,7 @@ from tacit.capture.session import SessionContext, extract_learnings, fix_importa
 from tacit.hosts.transcripts import ToolUse, Turn
 from tacit.model.scope import UNIVERSAL
 from tacit.model.session import SessionKey
-from tacit.state.captured import Checkpoint, Failure, Pending
+from tacit.state.captured import Checkpoint, Failure, UnfixedFailure
 from tacit.state.registry import PENDING
 
 FORMAT = "Exit code 1\npkg/a.go:11:1: File is not properly formatted (gofmt)\n1 issues:\n* gofmt: 1"
@@ -225,7 +225,7 @@ def test_what_one_session_leaves_open_a_later_one_fixes():
 
 def test_the_list_of_what_waits_is_bounded_ages_and_survives_rubbish():
     waiting = [
-        Pending(
+        UnfixedFailure(
             session="h/s",
             failure=Failure(command=f"make {n}", error="e", signature="make | e", turn=1, at_ms=n),
         )
@@ -242,9 +242,12 @@ def test_the_list_of_what_waits_is_bounded_ages_and_survives_rubbish():
 
 def test_own_failures_are_not_taken_for_those_of_others():
     mine = Failure(command="make a", error="e", signature="make | e", turn=1, at_ms=1)
-    other = Pending(
+    other = UnfixedFailure(
         session="h/other", failure=Failure(command="make b", error="e", signature="make | f", turn=1, at_ms=1)
     )
     before = open_before([other], [mine], "h/s")
     assert [failure.elsewhere for failure in before] == [True, False]
-    assert open_after([other], before, "h/s") == ((other, Pending(session="h/s", failure=mine)), (mine,))
+    assert open_after([other], before, "h/s") == (
+        (other, UnfixedFailure(session="h/s", failure=mine)),
+        (mine,),
+    )

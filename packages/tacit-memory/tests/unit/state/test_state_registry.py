@@ -20,7 +20,6 @@ from tacit.state.captured import (
     ComparisonQueue,
     Failure,
     Message,
-    Pending,
     PendingSession,
     Position,
     RuleFileState,
@@ -28,12 +27,13 @@ from tacit.state.captured import (
     StatementOutcome,
     TeamFileState,
     TeamState,
+    UnfixedFailure,
 )
 from tacit.state.counted import (
     Mark,
     Marks,
-    Record,
     RequestRecord,
+    SessionCounts,
     SessionSpending,
     SessionUsage,
     Spending,
@@ -81,7 +81,7 @@ STORED = [
     (registry.ITEM, ("memories/ana%2Fb", "k%201"), "items/memories/ana%2Fb/k%201",
      '[["memories","ana/b"],"k 1",["o",[["text","Hi."],["tags",["l",["a",null,2.5]]]]],5,6,"mem_1","Hi."]',
      Item(namespace=("memories", "ana/b"), key="k 1", value={"text": "Hi.", "tags": ["a", None, 2.5]}, created_at_ms=5, updated_at_ms=6, memory_id="mem_1", text="Hi.")),
-    (registry.PENDING, (SHOP,), "capture/failures/project:shop-1", json.dumps([{"session": "h/s", "failure": one} for one in (STORED_FAILURE,)]), (Pending(session="h/s", failure=FAILURE),)),
+    (registry.PENDING, (SHOP,), "capture/failures/project:shop-1", json.dumps([{"session": "h/s", "failure": one} for one in (STORED_FAILURE,)]), (UnfixedFailure(session="h/s", failure=FAILURE),)),
     (registry.CHECKPOINT, (KEY,), "capture/session/claude-code/s1", json.dumps({
         "version": 1, "path": "/t.jsonl", "position": {"offset": 9, "head": "h", "prompts": 2, "last": "k"}, "root": "k0", "failures": [STORED_FAILURE],
         "work": {"asked": "Do it", "files": ["a.py"], "decided": [], "left": [], "fixed": [], "commits": ["c1", "c2"], "tasks": [["1", "Do it", "pending"]]},
@@ -108,7 +108,7 @@ STORED = [
     (registry.JUDGE_SPENDING, (), "recall/judge", '{"day":"2026-11-21","tokens":5,"failed":1}', Spending(day="2026-11-21", tokens=5, failed=1)),
     (registry.COMPARISONS, (), "capture/compare", '{"newest_ms":9,"seen":[9,"mem_1"],"ids":["mem_2"]}', ComparisonQueue(newest_ms=9, seen=(9, "mem_1"), ids=("mem_2",))),
     (registry.TOTALS, (), "usage/totals", '{"shown":3,"by_cue":{"file":1}}', Totals(shown=3, by_cue={"file": 1})),
-    (registry.HOLDOUT_SESSIONS, ("07",), "trial/sessions/07", '{"h/s":[1,9,2,3,4,5,6]}', {"h/s": Record(without=True, at_ms=9, turns=2, calls=3, failures=4, repeated=5, tokens=6)}),
+    (registry.HOLDOUT_SESSIONS, ("07",), "trial/sessions/07", '{"h/s":[1,9,2,3,4,5,6]}', {"h/s": SessionCounts(without=True, at_ms=9, turns=2, calls=3, failures=4, repeated=5, tokens=6)}),
     (registry.MARKS, (), "charts/marks", '{"marks":[{"at_ms":5,"what":"import","about":["mem0"],"count":900}],"settings":{"recall.level":"00"}}',
      Marks(marks=(Mark(at_ms=5, what="import", about=("mem0",), count=900),), settings={"recall.level": "00"})),
     (registry.CACHE_DAYS, (), "trial/cache", '{"20000": {"default": [1, 2, 3, 4, 5, 6, 7]}}', {"20000": {"default": (1, 2, 3, 4, 5, 6, 7)}}),
@@ -192,7 +192,7 @@ def test_a_purge_of_a_session_deletes_what_belongs_to_it(store):
     _fill(store)
     registry.CAPTURED_AT_ONCE.write(store, ("h",), SessionKey(host="claude-code", session_id="s10"))
     registry.PENDING.write(
-        store, (Pending(session=str(KEY), failure=FAILURE),), Scope.parse(f"session:{KEY}")
+        store, (UnfixedFailure(session=str(KEY), failure=FAILURE),), Scope.parse(f"session:{KEY}")
     )
     assert sorted(registry.names_of_sessions(store, [KEY])) == [
         "capture/failures/session:claude-code/s1",

@@ -26,7 +26,17 @@ from tacit.recall.guard import dedupe, drop_known, find_pairs, guard, may_start,
 from tacit.recall.render import OTHER_TOPIC, deliver, headline, index_lines, index_text, render
 from tacit.recall.retrieve import ask, embed, find_nothing, fuse, load, measure
 from tacit.recall.spaces import freshness, make_similarity_z
-from tacit.recall.stage import START_SURFACES, Kit, Outcome, Pipeline, RecallState, Step, Steps, Told, Tools
+from tacit.recall.stage import (
+    START_SURFACES,
+    Kit,
+    Outcome,
+    Pipeline,
+    RecallState,
+    Step,
+    Steps,
+    ToldBefore,
+    Tools,
+)
 from tacit.safety.trust import ENDED_STATUSES
 from tacit.text.stemming import content_words, porter_stem
 
@@ -124,7 +134,7 @@ def _suited(tools: Tools, state: RecallState) -> tuple[Candidate, ...]:
     return _listable(state, [found[memory_id] for memory_id in ids if memory_id in found])
 
 
-def _news(tools: Tools, state: RecallState, told: Told) -> tuple[Candidate, ...]:
+def _news(tools: Tools, state: RecallState, told: ToldBefore) -> tuple[Candidate, ...]:
     """Return what changed since the session was told: first shown memories that ended, then new or changed ones; each newest first."""
     query, store = state.query, tools.store
     if store.change() == told.change:
