@@ -100,7 +100,7 @@ def is_off(surface: Surface, settings: RecallSettings, preset: Preset) -> bool:
 
     With a preset that rebuilds its block for every call, prompt and compaction have at least the budget of the start.
     """
-    budget_tokens = int(getattr(settings.budgets, surface.value, 0))
+    budget_tokens = budget_for(settings.budgets, surface)
     if preset.every_call and surface in (Surface.PROMPT, Surface.COMPACTION):
         budget_tokens = max(budget_tokens, settings.budgets.start)
     return budget_tokens <= 0
@@ -161,10 +161,10 @@ SHORT_PROMPT_WORDS = 6
 PROPOSAL_CHARS = 400
 
 
-_TASK_OF_PARENT: dict[str, str] = {
-    "feature": "coding", "refactor": "coding", "test": "coding", "fix": "debugging", "docs": "documentation",
+_TASKS = {
+    "feature": "coding", "refactor": "coding", "test": "coding", "fix": "debugging", "docs": "documentation", "plan_or_spec": "architecture",
 }  # fmt: skip
-_ARCHITECTURE = frozenset({"plan_or_spec"})
+"""The task of an action, by its own name or that of its parent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -282,9 +282,7 @@ def task_of(query: Query) -> str:
 
 
 def _task_of_action(action: str) -> str:
-    if action in _ARCHITECTURE:
-        return "architecture"
-    return _TASK_OF_PARENT.get(ACTION_PARENTS.get(action, ""), "")
+    return _TASKS.get(action) or _TASKS.get(ACTION_PARENTS.get(action, ""), "")
 
 
 def _moment_keys(signal: Signal, *, offer: str) -> tuple[Entity, ...]:
@@ -335,29 +333,14 @@ def _query_parts_of(
     match signal:
         case PromptSubmitted():
             return _prompt_parts(signal, state, follow_ups=follow_ups)
-        case ToolStarting():
-            situation = read_call(signal.call)
-            return QueryParts(
-                text=_call_words(signal.call),
-                situation=situation,
-                files=files,
-                goal=_situation_of_last_prompt(state),
-            )
-        case ToolFinished():
-            situation = read_finished(signal.call)
-            return QueryParts(
-                text=_call_words(signal.call),
-                situation=situation,
-                files=files,
-                goal=_situation_of_last_prompt(state),
-            )
-        case ToolFailed():
-            signature = error_signature(signal.error, command=signal.call.command or signal.call.tool)
-            situation = read_call(signal.call)
-            text = f"{_call_words(signal.call)}\n{signal.error[-1500:]}"
+        case ToolStarting() | ToolFinished() | ToolFailed():
+            call, text, signature = signal.call, _call_words(signal.call), ""
+            if isinstance(signal, ToolFailed):
+                text = f"{text}\n{signal.error[-1500:]}"
+                signature = error_signature(signal.error, command=call.command or call.tool)
             return QueryParts(
                 text=text,
-                situation=situation,
+                situation=read_finished(call) if isinstance(signal, ToolFinished) else read_call(call),
                 files=files,
                 signature=signature,
                 goal=_situation_of_last_prompt(state),
