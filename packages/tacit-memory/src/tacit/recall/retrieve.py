@@ -62,7 +62,7 @@ def reciprocal_rank(
 ) -> tuple[tuple[str, float], ...]:
     """Fuse rankings by reciprocal rank: the sum of weight / (60 + rank), rank from 1. Source: Cormack, Clarke and Buettcher, SIGIR 2009.
 
-    A space without weight counts 1. Ties are broken by memory id.
+    A space without weight counts 1.
 
     Returns:
         (memory id, fused score above 0), best first.
@@ -72,7 +72,12 @@ def reciprocal_rank(
         weight = weights.get(ranking.space, 1.0)
         for rank, hit in enumerate(ranking.hits, start=1):
             total[hit.memory_id] = total.get(hit.memory_id, 0.0) + weight / (K + rank)
-    return tuple(sorted(total.items(), key=lambda item: (-item[1], newest_id_first(item[0]))))
+    return best_first(total.items())
+
+
+def best_first(scores: Iterable[tuple[str, float]]) -> tuple[tuple[str, float], ...]:
+    """Sort pairs of memory id and score, the greatest score first; of equal scores the newest memory comes first."""
+    return tuple(sorted(scores, key=lambda entry: (-entry[1], newest_id_first(entry[0]))))
 
 
 def rrf_equal(rankings: Sequence[Ranking]) -> tuple[tuple[str, float], ...]:
@@ -115,12 +120,7 @@ def fitted_order(rankings: Sequence[Ranking]) -> tuple[tuple[str, float], ...]:
         base += left_out
         for name, score in scores.items():
             total[name] = total.get(name, 0.0) + score - left_out
-    return tuple(
-        sorted(
-            ((name, base + score) for name, score in total.items()),
-            key=lambda e: (-e[1], newest_id_first(e[0])),
-        )
-    )
+    return best_first((name, base + score) for name, score in total.items())
 
 
 @lru_cache(maxsize=1)
@@ -144,11 +144,11 @@ def truncate_fused(
         held_ids = frozenset(held)
         again = [entry for entry in fused if entry[0] in held_ids][:KEPT_IN_CONTEXT]
         short = truncate_fused(tuple(entry for entry in fused if entry[0] not in held_ids), rankings, size)
-        return tuple(sorted((*short, *again), key=lambda entry: (-entry[1], newest_id_first(entry[0]))))
+        return best_first((*short, *again))
     heads = {hit.memory_id for ranking in rankings for hit in ranking.hits[:BEST_PER_SPACE]}
     chosen = [entry for entry in fused if entry[0] in heads]
     chosen += [entry for entry in fused if entry[0] not in heads]
-    return tuple(sorted(chosen[:size], key=lambda entry: (-entry[1], newest_id_first(entry[0]))))
+    return best_first(chosen[:size])
 
 
 def fuse(state: RecallState) -> Outcome[RecallState]:
@@ -341,11 +341,9 @@ def by_leading_letters(store: SearchableStore, query: Query, *, limit: int) -> R
     return Ranking(space="lexical", hits=hits)
 
 
-def _semantic(hits: Iterable[Hit]) -> Ranking:
-    return Ranking(
-        space="semantic",
-        hits=tuple(sorted(hits, key=lambda hit: (-hit.score, newest_id_first(hit.memory_id)))),
-    )
+def _semantic(scores: Iterable[tuple[str, float]]) -> Ranking:
+    hits = tuple(Hit(memory_id=name, score=score) for name, score in best_first(scores))
+    return Ranking(space="semantic", hits=hits)
 
 
 def rank_unconfirmed(query: Query, *, store: MemoryStore, embedder: Embedder) -> Ranking:
@@ -366,15 +364,13 @@ def rank_unconfirmed(query: Query, *, store: MemoryStore, embedder: Embedder) ->
     if not likely:
         return _semantic(())
     if unread_language(embedder, query.text):
-        hits = [Hit(memory_id=m.id, score=gram_cosine(query.text, m.content)) for m in likely]
-        return _semantic(hits)
+        return _semantic((m.id, gram_cosine(query.text, m.content)) for m in likely)
     try:
         vectors = embedder.embed([query.text, *(memory.content for memory in likely)])
     except ProviderError:
         return _semantic(())
-    cosines = vectors[1:] @ vectors[0]
-    hits = [Hit(memory_id=m.id, score=float(c)) for m, c in zip(likely, cosines, strict=True)]
-    return _semantic(hits)
+    cosines: list[float] = (vectors[1:] @ vectors[0]).tolist()
+    return _semantic(zip((memory.id for memory in likely), cosines, strict=True))
 
 
 # From an order of ids to candidates with evidence. In: the fused order. Out: what every space says of each memory.
@@ -566,14 +562,11 @@ def rank_ended(tools: Tools, state: RecallState) -> Ranking:
     by_words = store.find_memories(query.text, ended, scope=query.scope, limit=MAX_BY_WORDS)
     newest = store.list_memories(ended, scope=query.scope, limit=MAX_NEWEST)
     cosines = _cosines(tools, state, [memory.id for memory in newest])
-    nearest = sorted(cosines, key=lambda memory_id: (-cosines[memory_id], newest_id_first(memory_id)))[
-        :MAX_BY_WORDS
-    ]
+    nearest = [memory_id for memory_id, _ in best_first(cosines.items())[:MAX_BY_WORDS]]
     ids = list(dict.fromkeys((*(hit.memory_id for hit in by_words), *nearest)))
     cosines |= _cosines(tools, state, [memory_id for memory_id in ids if memory_id not in cosines])
-    ended_ids = [memory.id for memory in store.get(ids, scope=query.scope) if held_once(memory, query, store)]
-    hits = [Hit(memory_id=memory_id, score=cosines.get(memory_id, 0.0)) for memory_id in ended_ids]
-    return _semantic(hits)
+    once = [memory.id for memory in store.get(ids, scope=query.scope) if held_once(memory, query, store)]
+    return _semantic((memory_id, cosines.get(memory_id, 0.0)) for memory_id in once)
 
 
 def find_replaced(pool: Sequence[Memory], query: Query, store: SearchableStore) -> tuple[Memory, ...]:

@@ -34,7 +34,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.model.evidence import Candidate, Ranking, TokenMatches, WordTable
-from tacit.model.ids import newest_id_first
 from tacit.model.memory import Memory
 from tacit.model.note import Note, NoteCause
 from tacit.model.query import Query
@@ -47,6 +46,7 @@ from tacit.recall.guard import guard
 from tacit.recall.pipelines import hand_over, second_stage
 from tacit.recall.retrieve import (
     ask,
+    best_first,
     by_leading_letters,
     embed,
     embed_query,
@@ -267,7 +267,7 @@ def answer(
     order = zip(names, map(float, whole), strict=True)
     return Outcome(
         kept=WeighedAnswer(
-            order=tuple(sorted(order, key=lambda entry: (-entry[1], newest_id_first(entry[0])))),
+            order=best_first(order),
             memories=dict(zip(names, memories, strict=True)),
             matches=dict(zip(names, match.tolist(), strict=True)),
             scores=scores,
@@ -302,7 +302,7 @@ def _by_words(query: Query, rankings: Sequence[Ranking], store: SearchableStore)
     scores = (lexical / max(float(lexical.max()), 1e-6) + runs / max(float(runs.max()), 1e-6)) / 2
     order = zip((memory.id for memory in memories), map(float, scores), strict=True)
     return WeighedAnswer(
-        order=tuple(sorted(order, key=lambda entry: (-entry[1], newest_id_first(entry[0])))),
+        order=best_first(order),
         memories={memory.id: memory for memory in memories},
         matches={memory.id: float(share) for memory, share in zip(memories, coverage, strict=True)},
         scores={"lexical": found},
@@ -413,7 +413,7 @@ def _pool(
         name: sums.get(name, 0.0) / words + near_in_meaning.get(name, 0.0) / meaning
         for name in {*sums, *near_in_meaning}
     }
-    ranked = sorted(rough, key=lambda name: (-rough[name], newest_id_first(name)))
+    ranked = [name for name, _ in best_first(rough.items())]
     size = breadth(query, MAX_POOL)
     pool = store.get(ranked[:size], scope=query.scope)
     if of_talk and size < MAX_POOL_OF_TALK and any(memory.provenance.session_id for memory in pool):
