@@ -389,6 +389,11 @@ class Relation:
     weight: float = 1.0
 
     @property
+    def both_ways(self) -> tuple[tuple[str, str], tuple[str, str]]:
+        """The ids of both ends, in both orders: for what goes along it in either direction."""
+        return (self.source_id, self.target_id), (self.target_id, self.source_id)
+
+    @property
     def asks(self) -> bool:
         """Whether it is still open which of the two memories holds: a contradiction of weight 1."""
         return self.type == "contradicts" and self.weight >= 1

@@ -810,10 +810,7 @@ def _with_related(
     joined = {
         to_id
         for relation in relations
-        for from_id, to_id in (
-            (relation.source_id, relation.target_id),
-            (relation.target_id, relation.source_id),
-        )
+        for from_id, to_id in relation.both_ways
         if from_id in passed and to_id in far
     }
     for candidate in scored:

@@ -792,10 +792,7 @@ def beyond(ids: Sequence[str], relations: Sequence[Relation]) -> tuple[str, ...]
     reached: dict[str, float] = {}
     for relation in relations:
         weight = relation.weight * TYPE_WEIGHTS[relation.type]
-        for from_id, to_id in (
-            (relation.source_id, relation.target_id),
-            (relation.target_id, relation.source_id),
-        ):
+        for from_id, to_id in relation.both_ways:
             if weight > 0 and from_id in known_ids and to_id not in known_ids:
                 reached[to_id] = max(weight, reached.get(to_id, 0.0))
     return tuple(sorted(reached, key=lambda name: (-reached[name], newest_id_first(name)))[:MOST_BEYOND])

@@ -482,10 +482,7 @@ class LearnedReader:
         }
         questions: dict[str, dict[str, Memory]] = {}
         for relation in edges:
-            for memory_id, other_id in (
-                (relation.source_id, relation.target_id),
-                (relation.target_id, relation.source_id),
-            ):
+            for memory_id, other_id in relation.both_ways:
                 if other_id in memories:
                     questions.setdefault(memory_id, {})[other_id] = memories[other_id]
         return {name: tuple(by_id.values()) for name, by_id in questions.items()}

@@ -246,10 +246,7 @@ class AgentTools:
         pairs = [
             (relation.type, one, other)
             for relation in self._store.relations(ids, scope=scope)
-            for one, other in (
-                (relation.source_id, relation.target_id),
-                (relation.target_id, relation.source_id),
-            )
+            for one, other in relation.both_ways
             if one in set(ids)
         ]
         others = self._allowed(caller, self._store.get(sorted({other for _, _, other in pairs}), scope=scope))
