@@ -21,23 +21,10 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from playwright.sync_api import Page, expect
 
-from e2e.web.driver import Served, browser, served, settle, signed_in, visit
+from e2e.web.driver import COUNT_STEPS, Served, browser, served, settle, signed_in, visit
 from e2e.web.seed import fill, import_depots
 
 WAITING = 900
-COUNT = """(() => {
-  const made = { clicks: 0, keys: 0, texts: 0 };
-  window.made = made;
-  let field = null;
-  const writes = (target) => target instanceof HTMLElement && target.closest('input:not([type=checkbox]), textarea') !== null;
-  addEventListener('click', (event) => { if (event.isTrusted && event.detail > 0) { made.clicks += 1; field = null; } }, true);
-  addEventListener('keydown', (event) => {
-    if (!event.isTrusted || ['Shift', 'Control', 'Meta', 'Alt'].includes(event.key)) return;
-    if (!writes(event.target) || event.key.length > 1 || event.ctrlKey) { made.keys += 1; field = null; }
-    else if (field !== event.target) { made.texts += 1; field = event.target; }
-  }, true);
-})()"""
-"""Counts what a person does: a click on a label clicks its field, too, but only the first is made by the mouse."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +197,7 @@ def main() -> None:
         let_wait(place, folder)
         page = signed_in(stack.enter_context(browser()), place)
         desk = Desk(page, place)
-        page.evaluate(COUNT)
+        page.evaluate(COUNT_STEPS)
         print("| task | before | now | clicks | keys | texts typed |\n|---|---|---|---|---|---|")
         for name, (path, do) in tasks(desk).items():
             desk.go(path)

@@ -140,6 +140,21 @@ def signed_in(
     return page
 
 
+COUNT_STEPS = """(() => {
+  const made = { clicks: 0, keys: 0, texts: 0 };
+  window.made = made;
+  let field = null;
+  const writes = (target) => target instanceof HTMLElement && target.closest('input:not([type=checkbox]), textarea') !== null;
+  addEventListener('click', (event) => { if (event.isTrusted && event.detail > 0) { made.clicks += 1; field = null; } }, true);
+  addEventListener('keydown', (event) => {
+    if (!event.isTrusted || ['Shift', 'Control', 'Meta', 'Alt'].includes(event.key)) return;
+    if (!writes(event.target) || event.key.length > 1 || event.ctrlKey) { made.keys += 1; field = null; }
+    else if (field !== event.target) { made.texts += 1; field = event.target; }
+  }, true);
+})()"""
+"""Counts what a person does: a click on a label clicks its field, too, but only the first is made by the mouse."""
+
+
 def visit(page: Page, path: str, *, still_ms: int = 200) -> None:
     """Go to another address of the page without loading it anew, as its own links do."""
     page.evaluate(

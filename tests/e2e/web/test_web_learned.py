@@ -101,6 +101,10 @@ def test_what_a_session_taught_is_accepted_edited_and_dropped_on_its_page(page, 
     expect(panel).to_contain_text("your word")
     first = page.get_by_role("region", name="Turn 1", exact=True)
     expect(first.locator(".noted")).to_contain_text(RULE.rstrip("."))
+    first.locator("a.recall").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Learned, and nothing given")
+    expect(page.get_by_role("region", name="Learned from it")).to_contain_text(RULE.rstrip("."))
+    page.go_back()
     expect(panel).to_contain_text("written down by fake-writer@1")
     # A command that the user never typed waits; any other note of the agent counts as its own.
     expect(panel).to_contain_text("1 of them waits for you")

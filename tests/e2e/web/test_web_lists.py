@@ -237,11 +237,6 @@ def test_why_nothing_came_is_read_in_three_clicks_as_one_sentence_with_its_numbe
     page.get_by_role("button", name="why not?").first.click()
     expect(told).to_contain_text("It is not given before this prompt")
     is_as_it_was()
-    nearest = trace["candidates"][0]["memory_id"]
-    page = go(f"/ui/memories/{nearest}?why={row['id']}")  # where it was asked once
-    page.wait_for_url(f"**/try?trace={row['id']}&memory={nearest}")
-    expect(told).to_contain_text("It is not given before this prompt")
-    is_as_it_was()
 
 
 def test_what_is_never_used_is_one_click_away_from_home(go):

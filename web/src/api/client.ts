@@ -5,7 +5,7 @@ import type { paths } from "./schema";
 
 const KEY = "tacit.page-key";
 
-export interface Problem {
+interface Problem {
   code: string;
   title: string;
   status: number;

@@ -203,7 +203,7 @@ export interface ChangeFilter {
   until_ms?: number;
 }
 
-export const CHANGE_ROWS = 60;
+const CHANGE_ROWS = 60;
 
 export const useChangeLog = (filter: ChangeFilter) =>
   useInfiniteQuery({

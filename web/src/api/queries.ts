@@ -361,7 +361,7 @@ export interface ReviewFilter {
   text?: string;
 }
 
-export const REVIEW_ROWS = 100;
+const REVIEW_ROWS = 100;
 
 /** The review queue, part by part; every part says how many there are in all. */
 export const useReview = (filter: ReviewFilter) =>

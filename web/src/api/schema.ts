@@ -291,7 +291,7 @@ export interface paths {
         };
         /**
          * List recalls in one line each, newest first: the injected memories, or the reason for silence.
-         * @description Filters are combined. With `text` only recalls are listed whose query has these words. With `whole` the answer also has their traces: the query, the candidates with their scores, what each stage dropped and why, and the result.
+         * @description Filters are combined. With `text` only recalls are listed whose query has these words. With `whole` the answer also has their traces: the query, the candidates with their scores, what each stage dropped and why, and the result; and what was learned from their prompts.
          */
         get: operations["list_traces"];
         put?: never;
@@ -331,7 +331,7 @@ export interface paths {
         };
         /**
          * Get one recall with every stage's keeps and drops, and its verdicts.
-         * @description It explains one recall: the query, the candidates with their scores, what each stage dropped and why, the block, and what the user said of it. With `threshold`, `replayed` says how the decision would differ: nothing is searched again, the stored scores are compared with it.
+         * @description It explains one recall: the query, the candidates with their scores, what each stage dropped and why, the block, what was learned from its prompt, and what the user said of it. With `threshold`, `replayed` says how the decision would differ: nothing is searched again, the stored scores are compared with it.
          */
         get: operations["get_trace"];
         put?: never;
@@ -4484,12 +4484,14 @@ export interface components {
         };
         /**
          * OneTrace
-         * @description A recall with the verdicts on it. `replayed` repeats the decision at the threshold of the request; null if it names none.
+         * @description A recall with the verdicts on it, and what was learned from its prompt. `replayed` repeats the decision at the threshold of the request; null if it names none.
          */
         OneTrace: {
             trace: components["schemas"]["TraceView"];
             /** Verdicts */
             verdicts: components["schemas"]["Verdict"][];
+            /** Learned */
+            learned: components["schemas"]["TaughtMemory"][];
             /** @default null */
             replayed: components["schemas"]["Replayed"] | null;
         };
@@ -7484,6 +7486,25 @@ export interface components {
             exchanged: components["schemas"]["Exchanged"];
         };
         /**
+         * TaughtMemory
+         * @description A memory that holds a statement of a prompt: the recall of that prompt, and the memory as it is now.
+         */
+        TaughtMemory: {
+            /** Trace Id */
+            trace_id: string;
+            /** Memory Id */
+            memory_id: string;
+            /** Kind */
+            kind: string;
+            /** Content */
+            content: string;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "active" | "quarantined" | "superseded" | "retired";
+        };
+        /**
          * TeamMembership
          * @description A team as one of its members sees it.
          *
@@ -7974,13 +7995,16 @@ export interface components {
          * TracePage
          * @description A page of recalls, newest first: in one line each, and whole if the request says so.
          *
-         *     `replayed` repeats the decisions at the threshold of the request; empty if it names none.
+         *     `learned` = what was learned from the prompts of the whole ones. `replayed` repeats the decisions at the threshold of the
+         *     request; empty if it names none.
          */
         TracePage: {
             /** Recalls */
             recalls: components["schemas"]["RecallRow"][];
             /** Traces */
             traces: components["schemas"]["TraceView"][];
+            /** Learned */
+            learned: components["schemas"]["TaughtMemory"][];
             /** Replayed */
             replayed: components["schemas"]["Replayed"][];
             /**
@@ -11938,6 +11962,7 @@ export interface operations {
                      * @example {
                      *       "recalls": [],
                      *       "traces": [],
+                     *       "learned": [],
                      *       "replayed": [],
                      *       "next_cursor": null
                      *     }
@@ -12236,6 +12261,7 @@ export interface operations {
                      *         "summary": "1 memory"
                      *       },
                      *       "verdicts": [],
+                     *       "learned": [],
                      *       "replayed": null
                      *     }
                      */
@@ -16181,7 +16207,7 @@ export interface operations {
                      *         "until_ms": 1767603600000,
                      *         "bucket_ms": 86400000,
                      *         "recalls": 6,
-                     *         "complete": true,
+                     *         "complete": false,
                      *         "buckets": [
                      *           {
                      *             "at_ms": 1764979200000,

@@ -145,6 +145,12 @@ export const useAskToShare = () =>
     meta: quiet,
   });
 
+export const useShareByFile = () =>
+  useMutation({
+    mutationFn: async (asked: { id: string; cwd: string; by: string }) => (await body(api.PUT("/v1/shares", { body: asked }))).file!.path,
+    meta: quiet,
+  });
+
 export interface RequestDecision {
   id: string;
   decision: "accept" | "refuse" | "withdraw";

@@ -114,7 +114,7 @@ function useEntries(text: string, { close, openHelp, add }: { close: () => void;
     { group: "Actions", words: "Purge memories", also: "remove delete for good", act: go("/data/remove") },
     { group: "Actions", words: "Redact secrets", also: "rescan remove", act: go("/data/remove") },
     { group: "Actions", words: "Back up or restore the store", also: "backup copy", act: go("/data/backups") },
-    { group: "Actions", words: "Compare with and without memory", also: "holdout trial", act: go("/data/comparison") },
+    { group: "Actions", words: "Compare with and without memory", also: "holdout trial", act: go("/sessions/comparison") },
     { group: "Actions", words: "Check the store", also: "health doctor vectors", act: go("/") },
     { group: "Actions", words: "Try a prompt", also: "playground why not given", act: go("/try") },
     { group: "Actions", words: "Show the keyboard shortcuts", also: "keys help", act: then(openHelp) },

@@ -1,4 +1,4 @@
-import { createBrowserRouter, type LoaderFunctionArgs, redirect, type RouteObject } from "react-router";
+import { createBrowserRouter, type RouteObject } from "react-router";
 import { beginHome, Component as Home } from "../pages/home/Home";
 import { Broken } from "./Broken";
 import { Shell } from "./Shell";
@@ -7,7 +7,7 @@ const pages: RouteObject[] = [
   { index: true, element: <Home /> },
   { path: "traces", lazy: () => import("../pages/traces/Traces") },
   { path: "traces/:id", lazy: () => import("../pages/trace/TracePage") },
-  { path: "memories/:id?", loader: whyAsked, lazy: () => import("../pages/memories/Memories") },
+  { path: "memories/:id?", lazy: () => import("../pages/memories/Memories") },
   { path: "review", lazy: () => import("../pages/review/Review") },
   { path: "team/:part?", lazy: () => import("../pages/team/Team") },
   { path: "sessions", lazy: () => import("../pages/sessions/Sessions") },
@@ -17,16 +17,8 @@ const pages: RouteObject[] = [
   { path: "settings", lazy: () => import("../pages/settings/SettingsPage") },
   { path: "data/:part?", lazy: () => import("../pages/data/DataPage") },
   { path: "api", lazy: () => import("../pages/api/ApiPage") },
-  { path: "playground", loader: ({ request }) => redirect(`/try${new URL(request.url).search}`) },
-  { path: "data/comparison", loader: () => redirect("/sessions/comparison") },
   { path: "*", lazy: () => import("../pages/Nowhere") },
 ];
-
-/** An address of before: why a recall did not give a memory is asked where prompts are tried. */
-function whyAsked({ request, params }: LoaderFunctionArgs) {
-  const trace = new URL(request.url).searchParams.get("why");
-  return trace === null ? null : redirect(`/try?trace=${trace}&memory=${params["id"]}`);
-}
 
 export const router = createBrowserRouter(
   [{ path: "/", element: <Shell />, errorElement: <Broken />, hydrateFallbackElement: <></>, children: pages }],

@@ -13,7 +13,7 @@ import { tracksOf } from "./reading";
 
 const STEP = 0.01;
 
-export interface TraceViewProps {
+interface TraceViewProps {
   trace: Trace;
   verdicts: Verdict[];
   /** Whether the person may say what was useful. */

@@ -2,7 +2,7 @@
 import type { Replayed, Trace, TracedCandidate } from "../api/types";
 
 export const STAGES = ["signal", "query", "retrieve", "fuse", "score", "guard", "dedupe", "budget", "render", "deliver"] as const;
-export type Stage = (typeof STAGES)[number];
+type Stage = (typeof STAGES)[number];
 
 export const STAGE_WORDS: Record<Stage, string> = {
   signal: "Is the memory to be asked at all? Greetings, muted sessions and machine-made prompts end here.",
@@ -17,7 +17,7 @@ export const STAGE_WORDS: Record<Stage, string> = {
   deliver: "Hands it to the host and notes it in the ledger.",
 };
 
-export type Fate = "injected" | "gated" | "stopped" | "lost";
+type Fate = "injected" | "gated" | "stopped" | "lost";
 
 export interface Track {
   id: string;

@@ -18,7 +18,7 @@ export function Bars({ rows, empty, most }: { rows: Row[]; empty: string; most?:
     <ul className="bars">
       {rows.map((row) => (
         <li key={row.name}>
-          <span className="bars-name" title={row.name}>
+          <span className="bars-name">
             {row.color !== undefined && <i className="bars-dot" style={{ background: row.color }} aria-hidden />}
             {row.to === undefined ? row.name : <Link to={row.to}>{row.name}</Link>}
           </span>

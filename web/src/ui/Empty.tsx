@@ -1,6 +1,7 @@
 import { Anchor, Code, Stack, Text, Title } from "@mantine/core";
 import type { ReactNode } from "react";
 import { Link } from "react-router";
+import { Words } from "./Words";
 
 /** Nothing to show, and the first step that changes that. */
 export function Empty({ title, text, command, to, link, level = 2, children }: {
@@ -18,7 +19,7 @@ export function Empty({ title, text, command, to, link, level = 2, children }: {
         {title}
       </Title>
       <Text size="sm" maw={560} c="var(--ink-2)">
-        {text}
+        {typeof text === "string" ? <Words text={text} /> : text}
       </Text>
       {command !== undefined && <Code block>{command}</Code>}
       {to !== undefined && (

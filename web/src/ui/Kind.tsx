@@ -1,9 +1,5 @@
 import { useKinds } from "../api/queries";
-import type { KindRow } from "../api/types";
-
-export function lifeOf(kind: KindRow | undefined): "standing" | "episodic" | "aging" {
-  return kind?.standing ? "standing" : kind?.episodic ? "episodic" : "aging";
-}
+import { wordsOf } from "./words";
 
 const LIFE_WORDS = {
   standing: "holds until it is superseded",
@@ -11,14 +7,14 @@ const LIFE_WORDS = {
   episodic: "tells what happened; ages fast",
 };
 
-/** A memory's kind as a small mark; the color says how it ages. */
+/** A memory's kind in words; the color says how it ages. */
 export function Kind({ name }: { name: string }) {
   const kind = useKinds().find((row) => row.name === name);
-  const life = lifeOf(kind);
+  const life = kind?.standing ? "standing" : kind?.episodic ? "episodic" : "aging";
   // The browser's own tooltip: there are hundreds of these in a list.
   return (
-    <span className={`kind kind-${life}`} title={`${name.replaceAll("_", " ")}: ${LIFE_WORDS[life]}`}>
-      {kind?.prefix || name.slice(0, 5).toUpperCase()}
+    <span className={`kind kind-${life}`} title={LIFE_WORDS[life]}>
+      {wordsOf(name)}
     </span>
   );
 }

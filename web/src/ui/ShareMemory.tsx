@@ -1,11 +1,14 @@
-import { Alert, Button, Checkbox, Group, Modal, Select, Stack, Text } from "@mantine/core";
+import { Alert, Button, Checkbox, Group, Modal, Select, Stack, Text, TextInput } from "@mantine/core";
 import { useState } from "react";
-import { mayAs, useAskToShare, useKnownTeams, useLogin, useRequests, useTeams, useUnshare } from "../api/teams";
+import { useProjects } from "../api/queries";
+import { mayAs, useAskToShare, useKnownTeams, useLogin, useRequests, useShareByFile, useTeams, useUnshare } from "../api/teams";
 import type { Memory } from "../api/types";
 import { ProblemBox } from "./Answer";
 import { Confirm } from "./Confirm";
 import { briefOf, say } from "./said";
 import { originOf, sharedWith, teamOf } from "./shared";
+
+const NAME = "tacit.name";
 
 interface Props {
   memory: Memory;
@@ -87,12 +90,36 @@ export function Origin({ memory }: { memory: Memory }) {
   return origin === "" ? null : <p className="origin">{origin}</p>;
 }
 
-/** What can be done about a memory and the teams of a server; nothing where this home is not logged in. */
+/** Write a project's memory into the team's folder of its repository, for the user to commit. */
+function ShareByFile({ memory }: { memory: Memory }) {
+  const [by, setBy] = useState(localStorage.getItem(NAME) ?? "");
+  const share = useShareByFile();
+  const project = useProjects().data?.find((one) => one.scope === memory.scope)?.project;
+  if (project === undefined || memory.status !== "active") return null;
+  return (
+    <Confirm
+      name="Share"
+      title={`Share with the team of ${project.name}`}
+      text="Writes a file below .tacit/team of the repository. Nothing is sent: you commit it, and teammates get it once it is merged."
+      does="Write the file"
+      act={async () => {
+        localStorage.setItem(NAME, by);
+        const path = await share.mutateAsync({ id: memory.id, cwd: project.root, by });
+        say(`Wrote ${path}`, "Commit it and open a pull request; it counts once it is merged.");
+      }}
+    >
+      <TextInput label="Your name" description="Teammates are shown it." required value={by} onChange={(event) => setBy(event.currentTarget.value)} />
+    </Confirm>
+  );
+}
+
+/** What can be done about a memory and teams: those of a server, or, where this home is not logged in, that of its repository. */
 export function Sharing({ memory }: { memory: Memory }) {
   const login = useLogin();
   const known = useKnownTeams(login !== undefined);
   const [asking, setAsking] = useState(false);
-  if (login === undefined || known.data === undefined) return null;
+  if (login === undefined) return <ShareByFile memory={memory} />;
+  if (known.data === undefined) return null;
   const shared = sharedWith(memory, known.data);
   if (shared !== undefined) {
     const own = teamOf(memory) === "";

@@ -1,5 +1,5 @@
 /** Two texts word by word: what stayed, what went, what came. */
-export interface Piece {
+interface Piece {
   text: string;
   how: "same" | "gone" | "new";
 }

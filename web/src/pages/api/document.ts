@@ -1,6 +1,6 @@
 /** The parts of the OpenAPI document that the page shows. */
 
-export interface Schema {
+interface Schema {
   $ref?: string;
   type?: string;
   enum?: unknown[];
@@ -52,7 +52,7 @@ export interface Document {
   components: { schemas: Record<string, Schema>; responses: Record<string, Response> };
 }
 
-export interface Field {
+interface Field {
   name: string;
   where: string;
   required: boolean;
@@ -73,7 +73,7 @@ export function resolved<T extends { $ref?: string }>(document: Document, part: 
   return (document.components as unknown as Record<string, Record<string, T>>)[kind]?.[name] ?? part;
 }
 
-export function bodyOf(document: Document, operation: Operation): Schema | undefined {
+function bodyOf(document: Document, operation: Operation): Schema | undefined {
   const schema = operation.requestBody?.content["application/json"]?.schema;
   return schema === undefined ? undefined : resolved(document, schema);
 }

@@ -1,5 +1,5 @@
 import "./data.css";
-import { Code, Select, Tabs } from "@mantine/core";
+import { Select, Tabs } from "@mantine/core";
 import { Link, useNavigate, useParams } from "react-router";
 import { useProjects } from "../../api/queries";
 import { useLogin } from "../../api/teams";
@@ -24,7 +24,7 @@ export function Component() {
   const joined = useLogin() !== undefined;
   return (
     <>
-      <Head title="Data" text={<>What was changed, what leaves and enters the store, what is removed for good, and what is kept in case. {!joined && <>To share with others, write memories into the repository with <Code>tacit share ID --git</Code>, or <Link to="/team">join a team's server</Link>.</>}</>} />
+      <Head title="Data" text={<>What was changed, what leaves and enters the store, what is removed for good, and what is kept in case. {!joined && <>To share with others, press Share beside a memory, or <Link to="/team">join a team's server</Link>.</>}</>} />
       <Tabs value={PARTS.some((one) => one.value === part) ? part : "changes"} onChange={(value) => void navigate(`/data/${value}`)} keepMounted={false} className="data-tabs">
         <Tabs.List mb={14}>
           {PARTS.map(({ value, label }) => (

@@ -3,7 +3,6 @@ import { BarChart, LineChart } from "@mantine/charts";
 import type { Series } from "../../api/types";
 import { Bars } from "../../ui/Bars";
 import { Panel } from "../../ui/Panel";
-import { Silences } from "../../ui/Recalled";
 import { axisOf } from "../../ui/axis";
 import { percentOf, plural, wordsOf } from "../../ui/words";
 
@@ -46,7 +45,9 @@ export default function Charts({ series, hourly }: { series: Series; hourly: boo
           </ol>
         )}
       </Panel>
-      <Silences of={series.silences} sub="Silence is the default; each has its reason." to="/traces?outcome=silent" empty="No silence in this time." />
+      <Panel title="Why it was silent" sub="Silence is the default; each has its reason." to="/traces?outcome=silent">
+        <Bars rows={series.silences.map((one) => ({ name: one.reason, value: one.count }))} empty="No silence in this time." />
+      </Panel>
       <Panel title="Tokens by kind" to="/memories?given=true" sub="what the blocks were made of, start packs too" says={Object.entries(series.kinds).map(([kind, count]) => `${kind} ${count}`).join(", ")}>
         {kinds.length === 0 ? (
           <p className="sub">Nothing was injected in this time.</p>
@@ -59,13 +60,11 @@ export default function Charts({ series, hourly }: { series: Series; hourly: boo
         {feedback.precision === null ? (
           <p className="sub">Open a trace and say “was useful” or “should not have been injected”. `tacit config tune` learns the levels from it.</p>
         ) : (
-          <LineChart h={150} data={rows} dataKey="when" gridAxis="x" tickLine="none" xAxisProps={dates} yAxisProps={axisOf(100)} unit=" %" connectNulls curveType="linear" lineProps={still} lineChartProps={{ accessibilityLayer: false }} series={[{ name: "precision", color: "var(--accent)" }]} />
+          <LineChart h={250} data={rows} dataKey="when" gridAxis="x" tickLine="none" xAxisProps={dates} yAxisProps={axisOf(100)} unit=" %" connectNulls curveType="linear" lineProps={still} lineChartProps={{ accessibilityLayer: false }} series={[{ name: "precision", color: "var(--accent)" }]} />
         )}
-        <h2 className="title cache-title">Prompt cache</h2>
-        {series.cache.length === 0 ? (
-          <p className="sub">How much of each request a provider's cache had: known of your own programs through the middleware, of Claude Code and OpenCode once a session was learned from.</p>
-        ) : (
+        {series.cache.length > 0 && (
           <>
+            <h2 className="title cache-title">Prompt cache</h2>
             <p className="sub">what stays byte for byte of each request, by placement; what the cache gave, by host</p>
             <Bars rows={series.cache.map(reuseOf)} most={100} empty="" />
           </>

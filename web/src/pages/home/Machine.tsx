@@ -3,8 +3,7 @@ import type { ReactNode } from "react";
 import { Link } from "react-router";
 import type { ExtractorStatus, NamingStatus, Series, StatusView } from "../../api/types";
 import { Panel } from "../../ui/Panel";
-import { LatencyTable } from "../../ui/Recalled";
-import { bytesOf, countOf } from "../../ui/words";
+import { bytesOf, countOf, msOf, wordsOf } from "../../ui/words";
 import { BeginJobs } from "./Jobs";
 import { Tune } from "./Tune";
 
@@ -61,6 +60,26 @@ export function Machine({ data, latency }: { data: StatusView; latency: Series["
           </Panel>
         </div>
       </details>
+  );
+}
+
+/** How long recalls took, surface by surface. */
+function LatencyTable({ rows }: { rows: Series["latency"] }) {
+  return (
+    <table className="latency">
+      <thead>
+        <tr>
+          <th scope="col">surface</th><th scope="col">recalls</th><th scope="col">p50</th><th scope="col">p95</th><th scope="col">p99</th>
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((one) => (
+          <tr key={one.surface}>
+            <th scope="row">{wordsOf(one.surface)}</th><td>{countOf(one.count)}</td><td>{msOf(one.p50_ms)}</td><td>{msOf(one.p95_ms)}</td><td>{msOf(one.p99_ms)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
   );
 }
 

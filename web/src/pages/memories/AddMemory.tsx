@@ -41,7 +41,7 @@ export function AddMemory({ opened, close }: { opened: boolean; close: () => voi
         <Textarea label="Statement" description="One thing, whole in itself." autosize minRows={3} data-autofocus value={content} onChange={(event) => setContent(event.currentTarget.value)} required />
         <div className="two">
           <Select label="Scope" data={[{ value: "universal", label: "everywhere" }, ...(projects.data ?? []).map((row) => ({ value: row.scope, label: row.project.name }))]} value={scope} onChange={setScope} allowDeselect={false} />
-          <Select label="Kind" placeholder="found out from the words" clearable data={kinds.map(({ name }) => ({ value: name, label: wordsOf(name) }))} value={kind} onChange={setKind} />
+          <Select label="Kind" placeholder="from the words" clearable data={kinds.map(({ name }) => ({ value: name, label: wordsOf(name) }))} value={kind} onChange={setKind} />
         </div>
         <TextInput label="When it applies" placeholder="commit; edit src/**/*.go; always" description="In words. Left out = read from the statement." value={when} onChange={(event) => setWhen(event.currentTarget.value)} />
         <Select label="Sensitivity" placeholder="as its scope says" clearable data={SENSITIVITIES} value={sensitivity} onChange={(value) => setSensitivity(value as Sensitivity | null)} />

@@ -43,7 +43,7 @@ export function EditMemory({ memory: given, done }: { memory: Memory; done: () =
       }}
     >
       <Textarea label="Statement" autosize minRows={3} maxRows={14} value={parts.content} onChange={(event) => put("content", event.currentTarget.value)} data-autofocus />
-      <TextInput label="Headline" placeholder="what an index shows of it; left empty = made from the words" maxLength={60} value={parts.headline} onChange={(event) => put("headline", event.currentTarget.value)} />
+      <TextInput label="Headline" placeholder="shown in an index; empty = from the words" maxLength={60} value={parts.headline} onChange={(event) => put("headline", event.currentTarget.value)} />
       <div className="two">
         <Select label="Kind" data={kindsWith(kinds, base.kind)} value={parts.kind} onChange={(value) => put("kind", value ?? base.kind)} allowDeselect={false} />
         <TextInput label="Scope" value={parts.scope} onChange={(event) => put("scope", event.currentTarget.value)} />

@@ -28,6 +28,7 @@ export function Facets({ filter, chosen, put }: Props) {
   const counts = useFacets(filter).data;
   const narrow = useMediaQuery("(max-width: 1180px)", undefined, { getInitialValueInEffect: false }) === true;
   const count = GROUPS.reduce((whole, { name }) => whole + chosen(name).length, 0);
+  if (count === 0 && counts !== undefined && Object.values(counts).every((rows) => rows.length === 0)) return null;
   return (
     <details className="facets" open={!narrow} key={String(narrow)}>
       <summary>Filters{count > 0 && `, ${count} set`}</summary>
@@ -35,8 +36,8 @@ export function Facets({ filter, chosen, put }: Props) {
         const values = chosen(name);
         const rows = [...(counts?.[name] ?? [])];
         for (const value of values) if (!rows.some((row) => row.value === value)) rows.push({ value, count: 0 });
-        if (rows.length < 2 && values.length === 0 && name !== "given" && name !== "used") return null; // nothing to choose between
         const one = name === "given" || name === "used";
+        if (rows.length < (one ? 1 : 2) && values.length === 0) return null; // nothing to choose between
         const toggle = (value: string) => put(name, values.includes(value) ? values.filter((other) => other !== value) : one ? [value] : [...values, value]);
         const line = ({ value, count: number }: (typeof rows)[number]) => (
           <label key={value}>

@@ -7,7 +7,7 @@ import { differencesOf } from "../../ui/differences";
 import { Kind } from "../../ui/Kind";
 import { Pages } from "../../ui/Pages";
 import { SurfaceMark } from "../../ui/SurfaceMark";
-import { percentOf, scopeOf, speakerOf, whenOf, wordsOf } from "../../ui/words";
+import { percentOf, plural, scopeOf, speakerOf, whenOf, wordsOf } from "../../ui/words";
 
 const BREADTH = ["", "few sessions", "some sessions", "almost every session"];
 
@@ -87,7 +87,7 @@ export function About({ memory, open }: { memory: Memory; open: (id: string) => 
       </dd>
       <dt>figures</dt>
       <dd className="num">
-        said {memory.frequency} ×, used in {memory.use_count}{memory.shown_count >= memory.use_count && ` of ${memory.shown_count}`} sessions; {memory.tokens} tokens
+        said {memory.frequency} ×, used in {memory.shown_count >= memory.use_count ? `${memory.use_count} of ${plural(memory.shown_count, "session")}` : plural(memory.use_count, "session")}; {memory.tokens} tokens
       </dd>
       {memory.files.length > 0 && (
         <>

@@ -1,5 +1,5 @@
 import "./review.css";
-import { Button, Checkbox, Group, Kbd, Select, Textarea, TextInput } from "@mantine/core";
+import { Button, Checkbox, Group, Kbd, Select, TextInput } from "@mantine/core";
 import { IconArrowsLeftRight, IconSearch } from "@tabler/icons-react";
 import { useEffect, useRef, useState } from "react";
 import { isWriting } from "../../app/shortcuts";
@@ -13,6 +13,7 @@ import { useFilters } from "../../ui/filters";
 import { Head } from "../../ui/Head";
 import { Kind } from "../../ui/Kind";
 import { briefOf, sayChanged, takeBackLast } from "../../ui/said";
+import { Rewrite } from "../../ui/Rewrite";
 import { SavedFilters } from "../../ui/SavedFilters";
 import { Origin, ShareMemory } from "../../ui/ShareMemory";
 import { teamOf } from "../../ui/shared";
@@ -230,7 +231,7 @@ function Queue({ entries, total, pairs, filter, filtered, more, shareAfter }: Qu
           )}
           {entry.other === null &&
             (editing ? (
-              <Better key={entry.memory.id} memory={entry.memory} busy={decide.isPending} accept={(words) => act("accept", words)} cancel={() => setEditing(false)} />
+              <Rewrite key={entry.memory.id} label="Better words" given={entry.memory.content} name="Accept these words" busy={decide.isPending} done={(words) => act("accept", words)} cancel={() => setEditing(false)} />
             ) : (
               <div className="review-keys">
                 <Key name="Accept" keyName="a" about="it holds" onClick={() => act("accept")} strong />
@@ -305,33 +306,6 @@ function Statement({ name, memory }: { name: string; memory: Memory }) {
       <Origin memory={memory} />
       {memory.provenance.span !== "" && memory.provenance.span !== memory.content && <p className="span">“{memory.provenance.span}”</p>}
     </article>
-  );
-}
-
-function Better({ memory, busy, accept, cancel }: { memory: Memory; busy: boolean; accept: (words: string) => void; cancel: () => void }) {
-  const [words, setWords] = useState(memory.content);
-  return (
-    <form
-      className="better"
-      onSubmit={(event) => {
-        event.preventDefault();
-        accept(words);
-      }}
-      onKeyDown={(event) => {
-        if (event.key === "Escape") cancel();
-        if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) accept(words);
-      }}
-    >
-      <Textarea label="Better words" autosize minRows={3} value={words} onChange={(event) => setWords(event.currentTarget.value)} autoFocus />
-      <Group gap={8} mt={8}>
-        <Button type="submit" loading={busy} disabled={words.trim() === ""}>
-          Accept these words
-        </Button>
-        <Button variant="default" onClick={cancel}>
-          Cancel
-        </Button>
-      </Group>
-    </form>
   );
 }
 

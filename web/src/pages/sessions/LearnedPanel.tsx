@@ -1,11 +1,12 @@
-import { Button, Group, Textarea } from "@mantine/core";
+import { Button, Group } from "@mantine/core";
 import { useState } from "react";
 import { Link } from "react-router";
 import { useDecide, useEdit, useForget, useLearned } from "../../api/queries";
 import type { Learned, LearnedStatement, Memory, SessionDigest } from "../../api/types";
-import { Answer, ProblemBox } from "../../ui/Answer";
+import { Answer } from "../../ui/Answer";
 import { Kind } from "../../ui/Kind";
 import { Panel } from "../../ui/Panel";
+import { Rewrite } from "../../ui/Rewrite";
 import { briefOf, sayChanged } from "../../ui/said";
 import { State } from "../../ui/State";
 import { countOf, plural, speakerOf, whenOf } from "../../ui/words";
@@ -124,7 +125,7 @@ function Statement({ one }: { one: LearnedStatement }) {
           {said.span !== "" && said.span !== memory.content && `: “${said.span}”`}
         </p>
       ))}
-      {editing ? <Words one={one} done={() => setEditing(false)} /> : holds && <Decisions one={one} edit={() => setEditing(true)} />}
+      {editing ? <Better one={one} done={() => setEditing(false)} /> : holds && <Decisions one={one} edit={() => setEditing(true)} />}
     </article>
   );
 }
@@ -167,12 +168,11 @@ function Decisions({ one, edit }: { one: LearnedStatement; edit: () => void }) {
 }
 
 /** Better words; of a statement that waits they are accepted with that. */
-function Words({ one, done }: { one: LearnedStatement; done: () => void }) {
+function Better({ one, done }: { one: LearnedStatement; done: () => void }) {
   const { memory, waits } = one;
-  const [words, setWords] = useState(memory.content);
   const decide = useDecide();
   const edit = useEdit();
-  const save = () => {
+  const save = (words: string) => {
     const onSuccess = ({ change_id }: { change_id: string | null }) => {
       sayChanged(`Saved: ${briefOf(words)}`, change_id);
       done();
@@ -180,23 +180,5 @@ function Words({ one, done }: { one: LearnedStatement; done: () => void }) {
     if (waits) decide.mutate({ id: memory.id, action: "accept", content: words }, { onSuccess });
     else edit.mutate({ memory, parts: { content: words } }, { onSuccess });
   };
-  return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        save();
-      }}
-    >
-      <Textarea label="Better words" autosize minRows={2} value={words} onChange={(event) => setWords(event.currentTarget.value)} autoFocus />
-      {edit.error !== null && <ProblemBox error={edit.error} />}
-      <Group gap={6} mt={6}>
-        <Button type="submit" size="compact-xs" loading={decide.isPending || edit.isPending} disabled={words.trim() === "" || words === memory.content}>
-          {waits ? "Accept these words" : "Save"}
-        </Button>
-        <Button size="compact-xs" variant="default" onClick={done}>
-          Cancel
-        </Button>
-      </Group>
-    </form>
-  );
+  return <Rewrite label="Better words" given={memory.content} name={waits ? "Accept these words" : "Save"} busy={decide.isPending || edit.isPending} error={edit.error} done={save} cancel={done} />;
 }

@@ -106,7 +106,7 @@ function Noted({ statements }: { statements: LearnedStatement[] }) {
     <ul className="given noted">
       {statements.map(({ memory }) => (
         <li key={memory.id}>
-          <span className="faint">noted</span>
+          <span className="faint">learned</span>
           <Link to={`/memories/${memory.id}`}>
             <Kind name={memory.kind} /> {memory.content}
           </Link>

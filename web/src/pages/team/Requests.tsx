@@ -1,13 +1,13 @@
-import { Alert, Button, Checkbox, Code, Group, Switch, Textarea } from "@mantine/core";
+import { Alert, Button, Checkbox, Code, Group, Switch } from "@mantine/core";
 import { IconAlertTriangle } from "@tabler/icons-react";
 import { useRef, useState } from "react";
 import { Link, useSearchParams } from "react-router";
 import { useDecideRequest, useMembers, useRequests, useTeamMemories, useTeams, type RequestDecision } from "../../api/teams";
 import type { ShareRequest, Team } from "../../api/types";
 import { Answer, ProblemBox } from "../../ui/Answer";
-import { Difference } from "../../ui/Difference";
 import { Empty } from "../../ui/Empty";
 import { Kind } from "../../ui/Kind";
+import { Rewrite } from "../../ui/Rewrite";
 import { briefOf, say } from "../../ui/said";
 import { dateOf, plural, scopeOf } from "../../ui/words";
 import { NoTeam } from "./NoTeam";
@@ -121,54 +121,9 @@ function Waiting({ request, decided }: { request: ShareRequest; decided: () => v
           )}
         </Group>
       )}
-      {doing === "edit" && <Words label="Words to share" given={statement.content} name="Accept these words" busy={decide.isPending} differs done={(content) => act("accept", { content })} cancel={look} />}
-      {doing === "refuse" && <Words label={`Why, for ${request.own ? "you" : request.name}`} given="" name="Refuse" busy={decide.isPending} optional done={(comment) => act("refuse", { comment })} cancel={look} />}
+      {doing === "edit" && <Rewrite label="Words to share" given={statement.content} name="Accept these words" busy={decide.isPending} differs done={(content) => act("accept", { content })} cancel={look} />}
+      {doing === "refuse" && <Rewrite label={`Why, for ${request.own ? "you" : request.name}`} given="" name="Refuse" busy={decide.isPending} optional done={(comment) => act("refuse", { comment })} cancel={look} />}
     </article>
-  );
-}
-
-interface WordsProps {
-  label: string;
-  given: string;
-  name: string;
-  busy: boolean;
-  optional?: boolean;
-  differs?: boolean;
-  done: (words: string) => void;
-  cancel: () => void;
-}
-
-/** A text to write or to change; with `differs` what was changed stands below. */
-function Words({ label, given, name, busy, optional = false, differs = false, done, cancel }: WordsProps) {
-  const [words, setWords] = useState(given);
-  const ready = optional || words.trim() !== "";
-  return (
-    <form
-      className="form"
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (ready) done(words.trim());
-      }}
-      onKeyDown={(event) => {
-        if (event.key === "Escape") cancel();
-        if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && ready) done(words.trim());
-      }}
-    >
-      <Textarea label={label} autosize minRows={2} value={words} onChange={(event) => setWords(event.currentTarget.value)} autoFocus />
-      {differs && words !== given && (
-        <p className="request-difference">
-          <Difference before={given} after={words} />
-        </p>
-      )}
-      <Group gap={8}>
-        <Button type="submit" loading={busy} disabled={!ready}>
-          {name}
-        </Button>
-        <Button variant="default" onClick={cancel}>
-          Cancel
-        </Button>
-      </Group>
-    </form>
   );
 }
 

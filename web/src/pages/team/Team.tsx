@@ -32,7 +32,7 @@ function NoServer() {
   return (
     <Empty
       title="This home is not connected to a server"
-      text="A team server shares memories with teammates once another member has accepted them, and keeps your own machines in step; recall stays on this machine. An administrator of your team, or the person who runs the server, gives you its address and an invitation. Without a server, a repository can share memories as files: tacit share ID --git. On a further device of yours, leave out --first: the recovery phrase is asked for."
+      text="A team server shares memories with teammates once another member has accepted them, and keeps your own machines in step; recall stays on this machine. An administrator of your team, or the person who runs the server, gives you its address and an invitation. Without a server, a repository can share memories as files: press Share beside a memory. On a further device of yours, leave out `--first`: the recovery phrase is asked for."
       command="tacit login URL --first"
     />
   );

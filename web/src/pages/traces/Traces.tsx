@@ -1,4 +1,3 @@
-import "./traces.css";
 import "../../trace/trace.css";
 import { Button, SegmentedControl, Select, TextInput } from "@mantine/core";
 import { IconSearch } from "@tabler/icons-react";

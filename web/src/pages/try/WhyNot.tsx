@@ -6,6 +6,7 @@ import { EvidenceBars } from "../../trace/EvidenceBars";
 import { Answer } from "../../ui/Answer";
 import { Kind } from "../../ui/Kind";
 import { sayChanged } from "../../ui/said";
+import { Words } from "../../ui/Words";
 
 interface Props {
   id: string;
@@ -39,7 +40,7 @@ function Told({ reply, again }: { reply: Reply; again: () => void }) {
       <p className={reply.given ? "why-not-first kept" : "why-not-first"}>{first}</p>
       <EvidenceBars evidence={reply.evidence} />
       {others.map((sentence) => (
-        <p key={sentence}>{sentence}</p>
+        <p key={sentence}><Words text={sentence} /></p>
       ))}
       {remedies.length > 0 && (
         <>

@@ -1,6 +1,6 @@
 """What adds up to a memory's relevance, in points, and a recall in one sentence. In: traces and the parts of their candidates. Out: points, text. Pure.
 
-Before a prompt the gate judges, and its log odds are a sum (`recall.score.PARTS`). Points are that sum on a scale for people: 0 = a memory that
+Before a prompt the gate judges, and its log odds are a sum (`recall.score.PARTS`), as are those of a subagent's task (`recall.pipelines.subagent.evidence_of`). Points are that sum on a scale for people: 0 = a memory that
 nothing speaks for or against, 100 = what is needed. Elsewhere rules decide, and nothing is summed: the reasons of a memory say what counted.
 """
 
@@ -26,6 +26,14 @@ _WORDS: dict[str, tuple[str, str, str]] = {
     "rare": ("rare words in common", "it shares a rare word with the prompt", "it shares no rare word with the prompt"),
     "covered": ("words in common", "it holds many of the prompt's words", "it holds few of the prompt's words"),
     "nearness": ("about this project", "the prompt is about this project", "the prompt is not about this project"),
+    "intent": ("for what comes now", "it is for what comes now", "it is for something else"),
+    "semantic": ("meaning", "it is near in meaning", "its meaning is far"),
+    "lexical": ("words in common", "it shares words with the task", "it shares no words with the task"),
+    "code": ("code in common", "it names code of the task", "it names no code of the task"),
+    "entity": ("names in common", "it shares a name with the task", "it shares no name with the task"),
+    "breadth": ("for many tasks", "it is for many tasks", "it is for few tasks"),
+    "importance": ("importance", "it is important", "it is unimportant"),
+    "given": ("said when it applies", "somebody said when it applies", "nobody said when it applies"),
     _ALONE: ("better than the others", "it is better than the others", "others come nearer"),
     "many": ("many memories", "", "among so many memories more is needed"),
     OTHER: ("age and use", "it was used before", "it is old or was seldom used"),

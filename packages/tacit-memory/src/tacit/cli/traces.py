@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -25,6 +26,12 @@ from tacit.cli.terminal.output import format_count, format_moment, print_json, p
 from tacit.errors import InvalidInput, NotFound
 
 SHOWN_CANDIDATES = 8
+STATES = {
+    "quarantined": " (waits for you: `tacit review`)",
+    "superseded": " (replaced since)",
+    "retired": " (forgotten since)",
+}
+"""By status: what is said of a memory that was learned and does not hold."""
 
 
 def why(
@@ -64,7 +71,8 @@ def why(
         )
     decided = {replay["trace_id"]: replay for replay in answer.get("replayed", ())}
     for trace in answer["traces"]:
-        print_trace(trace, stages=stages)
+        learned = [one for one in answer["learned"] if one["trace_id"] == trace["id"]]
+        print_trace(trace, stages=stages, learned=learned)
         if trace["id"] in decided:
             print_replayed(decided[trace["id"]])
 
@@ -147,8 +155,8 @@ def print_replayed(replayed: dict[str, Any]) -> None:
         print_line(f"   < {name}")
 
 
-def print_trace(trace: dict[str, Any], *, stages: bool) -> None:
-    """Print one recall for people: what was asked, what was injected or why nothing, and the best candidates."""
+def print_trace(trace: dict[str, Any], *, stages: bool, learned: Sequence[dict[str, Any]] = ()) -> None:
+    """Print one recall for people: what was asked, what was injected or why nothing, what was learned from the prompt, and the best candidates."""
     told = (format_moment(trace["at_ms"]), trace["surface"].replace("_", " "), trace["session"])
     print_line("  ".join((*filter(None, told), f"{trace['took_ms']:.1f} ms")), style="bold")
     if trace["text"]:
@@ -172,6 +180,11 @@ def print_trace(trace: dict[str, Any], *, stages: bool) -> None:
     else:
         print_line(f"  {trace['sentence']}", style="green")
         print_line(f"  injected  {trace['summary']}, {trace['tokens']} tokens")
+    for memory in learned:
+        state = STATES.get(memory["status"], "")
+        print_line(
+            f"  learned   {memory['memory_id']} {shorten_line(memory['content'], 160)}{state}", style="green"
+        )
     _print_candidates(trace, chosen, stages=stages)
     if stages:
         print_stages(trace)

@@ -23,7 +23,7 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, core_schema
 
-from tacit.app.admin.learned import Learned, LearnedStatement, SessionDigest
+from tacit.app.admin.learned import Learned, LearnedStatement, SessionDigest, TaughtMemory
 from tacit.app.admin.recalls import InjectedMemory, RecallRow, SessionRow, SessionView
 from tacit.app.admin.series import Series
 from tacit.app.admin.settings import AgentSettings, SettingsView
@@ -474,20 +474,23 @@ class ChangeLog(Shape):
 class TracePage(Shape):
     """A page of recalls, newest first: in one line each, and whole if the request says so.
 
-    `replayed` repeats the decisions at the threshold of the request; empty if it names none.
+    `learned` = what was learned from the prompts of the whole ones. `replayed` repeats the decisions at the threshold of the
+    request; empty if it names none.
     """
 
     recalls: Sequence[RecallRow]
     traces: Sequence[TraceAnswer]
+    learned: Sequence[TaughtMemory]
     replayed: Sequence[Replayed]
     next_cursor: NextCursor
 
 
 class OneTrace(Shape):
-    """A recall with the verdicts on it. `replayed` repeats the decision at the threshold of the request; null if it names none."""
+    """A recall with the verdicts on it, and what was learned from its prompt. `replayed` repeats the decision at the threshold of the request; null if it names none."""
 
     trace: TraceAnswer
     verdicts: Sequence[Verdict]
+    learned: Sequence[TaughtMemory]
     replayed: Replayed | None = None
 
 

@@ -55,7 +55,7 @@ def list_traces(engine: Engine, caller: Caller, request: ListTraces) -> TracePag
 
     Filters are combined. With `text` only recalls are listed whose query has these words. With `whole` the answer
     also has their traces: the query, the candidates with their scores, what each stage dropped and why, and the
-    result.
+    result; and what was learned from their prompts.
     """
     where = TraceFilter(
         sessions=(request.session,) if request.session is not None else None,
@@ -69,18 +69,21 @@ def list_traces(engine: Engine, caller: Caller, request: ListTraces) -> TracePag
         until_ms=request.until_ms,
         after=from_cursor(request.cursor) if request.cursor else None,
     )
+    visibility = engine.visibility(caller.speaker)
     fetched = engine.admin.recalls.traces(
         where,
         root=engine.project(request.cwd).root if request.cwd else "",
         limit=request.limit + 1,
-        visibility=engine.visibility(caller.speaker),
+        visibility=visibility,
         with_contents=request.whole,
     )
     page = fetched[: request.limit]
+    whole = page if request.whole else ()
     more = to_cursor((page[-1].at_ms, page[-1].id)) if len(fetched) > len(page) else None
     return TracePage(
         recalls=[row_of(trace) for trace in page],
-        traces=page if request.whole else (),
+        traces=whole,
+        learned=engine.admin.learned.of_turns(whole, visibility=visibility),
         replayed=() if request.threshold is None else engine.replayed(page, threshold=request.threshold),
         next_cursor=more,
     )
@@ -90,15 +93,18 @@ def get_trace(engine: Engine, caller: Caller, request: AskTrace) -> OneTrace:
     """Get one recall with every stage's keeps and drops, and its verdicts.
 
     It explains one recall: the query, the candidates with their scores, what each stage dropped and why, the
-    block, and what the user said of it. With `threshold`, `replayed` says how the decision would differ: nothing
+    block, what was learned from its prompt, and what the user said of it. With `threshold`, `replayed` says how the decision would differ: nothing
     is searched again, the stored scores are compared with it.
 
     Raises:
         NotFound: no trace has this id, or it is no longer kept.
     """
-    (recall,) = engine.visibility(caller.speaker).traces([engine.admin.recalls.trace(request.id)])
+    visibility = engine.visibility(caller.speaker)
+    (recall,) = visibility.traces([engine.admin.recalls.trace(request.id)])
     verdicts = seen_verdicts(engine, caller, engine.admin.verdicts.of(recall.id))
     if request.threshold is None:
-        return OneTrace(trace=recall, verdicts=verdicts)
-    (replayed,) = engine.replayed([recall], threshold=request.threshold)
-    return OneTrace(trace=recall, verdicts=verdicts, replayed=replayed)
+        replayed = None
+    else:
+        (replayed,) = engine.replayed([recall], threshold=request.threshold)
+    learned = engine.admin.learned.of_turns([recall], visibility=visibility)
+    return OneTrace(trace=recall, verdicts=verdicts, learned=learned, replayed=replayed)

@@ -18,6 +18,7 @@ from starlette.testclient import TestClient
 from samples import memory_named
 from tacit.api.endpoints import ENDPOINTS, MAX_BODY_BYTES
 from tacit.api.routes import build_routes
+from tacit.app.admin.learned import TaughtMemory
 from tacit.app.values import EngineStatus, Recalled
 from tacit.capture.backfill import CaptureReport
 from tacit.capture.bootstrap.project_import import RulesImport
@@ -180,6 +181,16 @@ class ListEngine:
     @property
     def recalls(self):
         return self
+
+    @property
+    def learned(self):
+        return self
+
+    def of_turns(self, traces, *, visibility):
+        return tuple(
+            TaughtMemory(trace_id=trace.id, memory_id="mem_0001", kind="fact", content="x", status="active")
+            for trace in traces
+        )
 
     def heard(self):
         return {}
@@ -383,12 +394,14 @@ def test_traces_and_mute(client, engine):
     asked = {"session": "claude-code/s", "surface": "prompt", "limit": 3}
     lines = client.get("/v1/traces", params=asked).json()
     assert (lines["recalls"][0]["id"], lines["traces"], lines["replayed"]) == ("trc_1", [], [])
+    assert lines["learned"] == []
     where, how = engine.calls[-1][1]["where"], engine.calls[-1][1]
     assert (where.sessions, where.surface) == (("claude-code/s",), Surface.PROMPT)
     assert (how["limit"], how["with_contents"]) == (4, False)
     whole = client.get("/v1/traces", params={**asked, "whole": True}).json()
     assert whole["traces"][0]["id"] == whole["recalls"][0]["id"] == "trc_1"
     assert engine.calls[-1][1]["with_contents"]
+    assert [one["trace_id"] for one in whole["learned"]] == ["trc_1"]
     muted = client.patch("/v1/sessions/claude-code/s 1").json()
     assert muted == {"session": "claude-code/s 1", "muted": True}
     assert not client.patch("/v1/sessions/claude-code/s", json={"muted": False}).json()["muted"]

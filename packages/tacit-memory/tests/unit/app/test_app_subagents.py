@@ -5,7 +5,11 @@ from __future__ import annotations
 import pytest
 
 from agent import Agent
+from tacit.app.evidence import sum_of, terms_text
+from tacit.app.reasons import in_words
 from tacit.app.values import Caller
+from tacit.model.pack import Surface
+from tacit.recall.pipelines.subagent import REASONS
 from tacit.recall.render import INDEX_OPENING
 from tacit.session.transitions import AGENT_MARK
 from unit.app.test_app_engine import quiet
@@ -80,6 +84,20 @@ def test_the_settings_say_what_a_type_gets(make_engine, place, policies, expecte
     assert {one for one in (RULE, PINNED, FACT) if one in text} == expected
     lines = sum(line.startswith("- ") for line in text.splitlines())
     assert lines <= (2 if "lean" in policies.values() else 8)
+
+
+def test_what_adds_up_to_the_relevance_for_a_task_is_told_in_points(parent):
+    parent.engine.remember(FACT, kind="fact", cwd=str(parent.cwd))
+    parent.start()
+    parent.delegates(1, TASK)
+    given = parent.starts("a1")
+    (trace,) = parent.engine.why(surface=Surface.SUBAGENT)
+    shown = {one.content: one for one in in_words(trace).candidates}
+    for text in (RULE, FACT):
+        assert (sum_of(shown[text].evidence) >= 100) == (text in given)
+    assert {part.name for part in shown[FACT].evidence} == set(REASONS)
+    assert "meaning +" in terms_text(shown[FACT].evidence)
+    assert "near in meaning" in shown[FACT].reasons
 
 
 LONG = (

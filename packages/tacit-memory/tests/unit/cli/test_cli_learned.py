@@ -48,6 +48,9 @@ class Work:
         while not self.found("s1")["requests"] and time.monotonic() < until:
             time.sleep(0.02)
 
+    def engine_asks(self, path):
+        return self.tacit.daemon.request("GET", path)[1]
+
     def found(self, *arguments):
         return json.loads(self.tacit("sessions", "--learned", *arguments, "--json").out)["learned"]
 
@@ -89,6 +92,24 @@ def test_each_statement_has_its_evidence_and_its_fate(work, tacit):
     assert "tacit review accept|edit|reject" in text
     assert tacit("forget", ending).code == 0, "commands take the ending that is shown"
     assert "forgotten" in tacit("sessions", "--learned", "s1").out
+
+
+def test_the_recall_of_a_prompt_tells_what_was_learned_from_it(work, tacit):
+    """Also where it was given nothing; what was quoted, said in another session or in another turn is not told."""
+    work.says("please look at the gateway")
+    work.says(RULE)
+    work.says(f"The README of another team says:\n> {RULE.replace('ruff', 'black')}", "s2")
+    answer = tacit("why", "--json").json
+    asked = {trace["id"]: trace["text"] for trace in answer["traces"]}
+    (learned,) = answer["learned"]
+    assert asked[learned["trace_id"]] == RULE
+    said = tacit("why", "-n", "20").out
+    assert said.count("learned   ") == 1
+    assert f"learned   {learned['memory_id']} {learned['content']}" in said
+    (alone,) = work.engine_asks(f"/v1/traces/{learned['trace_id']}")["learned"]
+    assert alone == learned
+    assert tacit("forget", learned["memory_id"]).code == 0
+    assert "(forgotten since)" in tacit("why", "-n", "20").out
 
 
 def test_the_last_session_of_the_folder_is_the_default(work):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tacit.app.reasons import ShownRequest, outcome_text, request_in_words
@@ -13,9 +13,11 @@ from tacit.capture.digest import open_tasks
 from tacit.errors import Ambiguous, NotFound
 from tacit.model.ids import content_hash
 from tacit.model.kinds import DIGEST
-from tacit.model.memory import Memory, TrustTier
+from tacit.model.memory import Memory, MemoryStatus, TrustTier
+from tacit.model.pack import Surface
 from tacit.model.scope import ScopeFilter
 from tacit.model.session import SessionKey, SessionState
+from tacit.model.trace import Trace
 from tacit.ports.store import MemoryFilter, ProjectRecord
 from tacit.reading.digest_lines import lines_of
 from tacit.state.captured import Fate, SessionWork, StatementOutcome
@@ -319,6 +321,17 @@ class LearnedStatement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TaughtMemory:
+    """A memory that holds a statement of a prompt: the recall of that prompt, and the memory as it is now."""
+
+    trace_id: str
+    memory_id: str
+    kind: str
+    content: str
+    status: MemoryStatus
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DroppedCount:
     """How many statements were not stored for one reason."""
 
@@ -378,13 +391,44 @@ class LearnedReader:
 
     def count(self, key: SessionKey, *, visibility: Visibility) -> int:
         """Return how many statements of a session are on record, as `of_session` lists them."""
-        outcomes = OUTCOMES.read(self._store, key)
+        return sum(1 for _ in self._stated(key, visibility))
+
+    def of_turns(self, traces: Iterable[Trace], *, visibility: Visibility) -> tuple[TaughtMemory, ...]:
+        """Return the statements learned from the prompts of `traces`, in the order of these; of other recalls nothing is learned."""
+        asked = [trace for trace in traces if trace.surface is Surface.PROMPT and trace.turn]
+        by_turn: dict[tuple[str, int], list[Memory]] = {}
+        for name in dict.fromkeys(trace.session for trace in asked):
+            host, _, session_id = name.partition("/")
+            for memory, outcomes in self._stated(SessionKey(host=host, session_id=session_id), visibility):
+                for turn in dict.fromkeys(evidence.turn for evidence in _all_evidence(memory, outcomes)):
+                    by_turn.setdefault((name, turn), []).append(memory)
+        return tuple(
+            TaughtMemory(
+                trace_id=trace.id,
+                memory_id=memory.id,
+                kind=memory.kind,
+                content=memory.content,
+                status=memory.status,
+            )
+            for trace in asked
+            for memory in by_turn.get((trace.session, trace.turn), ())
+        )
+
+    def _stated(
+        self, key: SessionKey, visibility: Visibility
+    ) -> Iterator[tuple[Memory, Sequence[StatementOutcome]]]:
+        """Yield the memories that hold what was stated in a session, as far as they may be seen, each with what became of its statements."""
+        outcomes: dict[str, list[StatementOutcome]] = {}
+        for outcome in OUTCOMES.read(self._store, key):
+            if outcome.memory_id:
+                outcomes.setdefault(outcome.memory_id, []).append(outcome)
+        scope = self._store.scopes()
         where = MemoryFilter(statuses=None, session=key)
-        stated = self._store.list_memories(where, scope=self._store.scopes(), limit=MAX_STATEMENTS)
-        known = {memory.id for memory in stated}
-        merged = {outcome.memory_id for outcome in outcomes if outcome.memory_id} - known
-        memories = (*stated, *self._store.get(sorted(merged), scope=self._store.scopes()))
-        return sum(visibility.shows(memory) and not memory.is_session_note for memory in memories)
+        stated = self._store.list_memories(where, scope=scope, limit=MAX_STATEMENTS)
+        merged = outcomes.keys() - {memory.id for memory in stated}
+        for memory in (*stated, *self._store.get(sorted(merged), scope=scope)):
+            if visibility.shows(memory) and not memory.is_session_note:
+                yield memory, outcomes.get(memory.id, ())
 
     def newest(self, project: ProjectRecord | None, *, visibility: Visibility) -> Learned | None:
         """Return the statements of the last session of `project` (None = of any project), or None without a session."""
@@ -503,10 +547,14 @@ def _statement(
         memory=memory,
         fate=first.fate if first else "new",
         believed=believed_in_words(memory),
-        evidence=tuple(_evidence(memory, outcome) for outcome in statement_outcomes) or (_origin(memory),),
+        evidence=_all_evidence(memory, statement_outcomes),
         replaced=tuple(shown[name] for name in replaced),
         questions=tuple(questions),
     )
+
+
+def _all_evidence(memory: Memory, outcomes: Iterable[StatementOutcome]) -> tuple[Evidence, ...]:
+    return tuple(_evidence(memory, outcome) for outcome in outcomes) or (_origin(memory),)
 
 
 def _evidence(memory: Memory, outcome: StatementOutcome) -> Evidence:

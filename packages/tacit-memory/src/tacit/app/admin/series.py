@@ -302,20 +302,21 @@ class Charts:
         self._retention = retention
         self._lock = Lock()
         self._facts: OrderedDict[str, Fact] = OrderedDict()
-        self._complete = False
-        """Whether all traces of the store were read once."""
+        self._from_ms: int | None = None
+        """All traces from this time on were read once; None = none were."""
 
     def series(self, *, since_ms: int, until_ms: int, bucket_ms: int) -> Series:
         """Return what the charts show from `since_ms` to `until_ms`, in buckets of `bucket_ms`: injections, silences, latency, tokens, verdicts and use.
 
-        Of the traces, only those that came since the last call are read.
+        Of the traces, only those of that time are read, and of these only those that were not read before.
         """
+        since_ms = since_ms // bucket_ms * bucket_ms
         with self._lock:
-            self._read()
+            self._read(since_ms)
             facts = tuple(self._facts.values())
         totals = TOTALS.read(self._store)
         retention = self._retention()
-        oldest = min((fact.at_ms for fact in facts), default=until_ms)
+        older = self._store.find_traces(TraceFilter(until_ms=since_ms + 1), limit=1)
         all_there = len(facts) < MOST_TRACES and since_ms >= until_ms - retention.trace_days * DAY_MS
         series = series_of(
             facts,
@@ -324,7 +325,7 @@ class Charts:
             until_ms=until_ms,
             bucket_ms=bucket_ms,
             used=self._used(since_ms, until_ms, baseline=totals.baseline),
-            complete=oldest <= since_ms or all_there,
+            complete=bool(older) or all_there,
         )
         return replace(
             series,
@@ -365,17 +366,22 @@ class Charts:
             *cache_meter.shares_of_hosts(host_days, since_ms=since_ms, until_ms=until_ms),
         )
 
-    def _read(self) -> None:
-        after: tuple[int, str] | None = None
-        while True:
-            traces = self._store.find_traces(TraceFilter(after=after), limit=_BATCH)
-            new = [trace for trace in traces if trace.id not in self._facts]
-            self._facts.update((trace.id, fact_of(trace)) for trace in new)
-            # A recall may be stored after one that began later, so a batch without anything new ends it.
-            if not traces or (self._complete and not new):
-                break
-            after = (traces[-1].at_ms, traces[-1].id)
-        self._complete = True
+    def _read(self, since_ms: int) -> None:
+        if self._from_ms is not None:
+            self._read_all(TraceFilter(since_ms=self._from_ms), known_end=True)
+        if self._from_ms is None or since_ms < self._from_ms:
+            self._read_all(TraceFilter(since_ms=since_ms, until_ms=self._from_ms), known_end=False)
+            self._from_ms = since_ms
         if len(self._facts) > MOST_FACTS:
             newest = sorted(self._facts.items(), key=lambda pair: pair[1].at_ms)[-MOST_FACTS:]
             self._facts = OrderedDict(newest)
+
+    def _read_all(self, where: TraceFilter, *, known_end: bool) -> None:
+        """Read the traces that fit `where`, newest first; with `known_end` up to those that were read before."""
+        while traces := self._store.find_traces(where, limit=_BATCH):
+            new = [trace for trace in traces if trace.id not in self._facts]
+            self._facts.update((trace.id, fact_of(trace)) for trace in new)
+            # A recall may be stored after one that began later, so a batch without anything new ends it.
+            if len(traces) < _BATCH or (known_end and not new):
+                return
+            where = replace(where, after=(traces[-1].at_ms, traces[-1].id))

@@ -13,17 +13,26 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 
-from tacit.config.settings import RecallSettings
 from tacit.fitted import load_fitted, values_of
-from tacit.model.evidence import Candidate
+from tacit.model.evidence import Candidate, Parts
 from tacit.model.kinds import Kind
-from tacit.model.query import Query
 from tacit.recall.pipelines import search
-from tacit.recall.score import judge_each
-from tacit.recall.stage import Judgment, Kit, Pipeline, RecallState
+from tacit.recall.score import judged
+from tacit.recall.stage import Judgment, Kit, Outcome, Pipeline, RecallState
 
+REASONS: dict[str, str] = {
+    "intent": "it is for what comes now",
+    "semantic": "near in meaning",
+    "lexical": "words of the task",
+    "code": "names of code in the task",
+    "entity": "a name in the task",
+    "character": "near in spelling",
+    "breadth": "it is for many tasks",
+    "importance": "important",
+    "given": "somebody said when it applies",
+}
+"""The reasons that are told, by name of evidence."""
 MIN_EXPLAINED_RELEVANCE = 0.1
 """Relevance below which no reasons are given."""
 MAKER_TRUST: dict[str, float] = {"user": 1.0, "agent": 0.7, "model": 0.5, "local": 0.0}
@@ -32,29 +41,38 @@ MAKER_TRUST: dict[str, float] = {"user": 1.0, "agent": 0.7, "model": 0.5, "local
 
 def subagent(kit: Kit, state: RecallState) -> Pipeline:
     """Return the pipeline of a subagent: search for its task, judge each memory by `judge_task`, and list in an index what else suits the task."""
-    return search(kit, state, judge=partial(judge_each, judge_task))
+    return search(kit, state, judge=judge_tasks)
 
 
-def judge_task(query: Query, candidate: Candidate, kind: Kind, settings: RecallSettings) -> Judgment:
-    """Return the relevance (0-1) of `candidate` for a subagent's task, and short reasons, strongest first.
+def judge_tasks(state: RecallState) -> Outcome[RecallState]:
+    """Set the state's `scored`: every candidate judged with `judge_task`, best first."""
+    told = [
+        judge_task(candidate, state.kinds.of_stored(candidate.memory.kind)) for candidate in state.found or ()
+    ]
+    return judged(state, [judgment for judgment, _ in told], [parts for _, parts in told])
 
-    It is that of the model for standing or for other kinds, times the freshness of an episodic memory, but 1 for a pinned rule that always applies.
+
+def judge_task(candidate: Candidate, kind: Kind) -> tuple[Judgment, Parts]:
+    """Return the relevance (0-1) of `candidate` for a subagent's task with short reasons, strongest first, and the log odds that it is made of.
+
+    It is that of the model for standing or for other kinds, times the freshness of an episodic memory. A pinned rule that always applies has 1, and
+    no parts.
     """
-    del query, settings
     memory = candidate.memory
     if kind.standing and memory.trigger.always and memory.pinned:
-        return 1.0, ("always, and pinned",)
-    model, evidence = shipped_weights()["standing" if kind.standing else "specific"], evidence_of(candidate)
-    value = model.relevance(evidence)
+        return (1.0, ("always, and pinned",)), ()
+    model = shipped_weights()["standing" if kind.standing else "specific"]
+    gains = model.gains(evidence_of(candidate))
+    value = relevance_of(model.bias + sum(gains.values()))
     if kind.episodic:
         value *= candidate.score("recent") or 0.0
-    if value < MIN_EXPLAINED_RELEVANCE:
-        return value, ()
-    gains = sorted(
-        ((model.weights[name] * x, name) for name, x in evidence.items() if model.weights[name] * x > 0.2),
-        key=lambda entry: (-entry[0], entry[1]),
-    )
-    return value, tuple(f"{name} +{gain:.1f}" for gain, name in gains[:3])
+    reasons = _reasons(gains) if value >= MIN_EXPLAINED_RELEVANCE else ()
+    return (value, reasons), (("usual", model.bias), *gains.items())
+
+
+def _reasons(gains: Mapping[str, float]) -> tuple[str, ...]:
+    best = sorted((-gain, name) for name, gain in gains.items() if gain > 0.2)
+    return tuple(REASONS[name] for _, name in best[:3])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,10 +82,18 @@ class FittedWeights:
     bias: float
     weights: Mapping[str, float]
 
-    def relevance(self, evidence: Mapping[str, float]) -> float:
-        """Return the probability for `evidence`, 0-1 by name. KeyError for evidence without a weight."""
-        z = self.bias + sum(self.weights[name] * x for name, x in evidence.items())
-        return 1.0 / (1.0 + math.exp(-z)) if z >= 0 else math.exp(z) / (1.0 + math.exp(z))
+    def gains(self, evidence: Mapping[str, float]) -> dict[str, float]:
+        """Return what each of `evidence`, 0-1 by name, adds to the log odds. KeyError for evidence without a weight."""
+        return {name: self.weights[name] * x for name, x in evidence.items()}
+
+
+def relevance_of(log_odds: float) -> float:
+    """Return the probability of these log odds."""
+    return (
+        1.0 / (1.0 + math.exp(-log_odds))
+        if log_odds >= 0
+        else math.exp(log_odds) / (1.0 + math.exp(log_odds))
+    )
 
 
 def shipped_weights() -> Mapping[str, FittedWeights]:
