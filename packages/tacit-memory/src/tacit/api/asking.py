@@ -100,7 +100,8 @@ def _known_names(endpoint: Endpoint) -> list[str]:
 def _invalid(error: ValidationError, endpoint: Endpoint) -> TacitError:
     first = error.errors(include_url=False, include_input=False)[0]
     if first["type"] == "json_invalid":
-        return InvalidPayload(f"The body is not JSON: {str(first['msg']).rstrip('.')}.", hint=_ONE_OBJECT)
+        said = str(first["msg"]).removeprefix("Invalid JSON: ").rstrip(".")
+        return InvalidPayload(f"The body is not JSON: {said}.", hint=_ONE_OBJECT)
     if first["type"] in ("model_type", "dict_type") and not first["loc"]:
         return InvalidInput("The body is no JSON object.", hint=_ONE_OBJECT)
     return wrong_value(error, known=_known_names(endpoint))

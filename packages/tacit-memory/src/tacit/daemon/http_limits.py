@@ -65,12 +65,16 @@ class LimitedHttpProtocol(HttpToolsProtocol):
         # What comes with the end of a head may belong to its body, so only a head that goes on is measured.
         if self._in_head and self._head_bytes > MAX_HEAD_BYTES and not self.transport.is_closing():
             self._refuse(
-                431, "head_too_large", f"The head of the request is larger than {MAX_HEAD_BYTES} bytes."
+                431,
+                "head_too_large",
+                f"The head of the request is larger than {MAX_HEAD_BYTES} bytes.",
+                hint="Send long values in a body.",
             )
 
     def send_400_response(self, msg: str) -> None:
         """Answer a request that is not HTTP with a problem of status 400, and close the connection."""
-        self._refuse(400, "invalid_payload", msg)
+        hint = f"Look at its method, its Content-Length, and its length: an address has at most {MAX_HEAD_BYTES} bytes."
+        self._refuse(400, "invalid_payload", msg, hint=hint)
 
     def on_headers_complete(self) -> None:
         """Start the timer for the body, as the head is complete."""
@@ -85,8 +89,8 @@ class LimitedHttpProtocol(HttpToolsProtocol):
         self._wait(None)
         super().on_message_complete()
 
-    def _refuse(self, status: int, code: str, detail: str) -> None:
-        body = problem_body(code, detail, status=status)
+    def _refuse(self, status: int, code: str, detail: str, *, hint: str) -> None:
+        body = problem_body(code, detail, hint=hint, status=status)
         head = (
             f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\ncontent-type: {MEDIA_TYPE}\r\n"
             f"content-length: {len(body)}\r\nconnection: close\r\n\r\n"

@@ -138,12 +138,12 @@ def guarded(app: ASGIApp, token: str, page: PageSessions, authority: Authority) 
             await _refused("cross_origin")(scope, receive, send)
             return
         open_path = scope["type"] == "http" and _is_open(scope["path"])
-        if open_path and (
+        if (
             _is_page(scope["path"])
             or hmac.compare_digest(headers.get(b"authorization", b""), expected)
             or authority.admits(headers)
         ):
-            await app(scope, receive, send)
+            await (app if open_path else _refused("no_such_path"))(scope, receive, send)
             return
         speaker = (
             page.admits(scope["method"], headers) if open_path and scope["path"].startswith("/v1/") else None
@@ -163,6 +163,10 @@ _REFUSALS = {
         "Ask it by one of these names.",
     ),
     "cross_origin": ("A page of another origin asks.", "Only Tacit's own page may: `tacit ui`."),
+    "no_such_path": (
+        "This port serves no such path.",
+        "`GET /v1/openapi.json` describes every operation; all are below /v1.",
+    ),
     "unauthorized": (
         "This port needs the token of run/daemon.json.",
         "Send `Authorization: Bearer TOKEN`.",

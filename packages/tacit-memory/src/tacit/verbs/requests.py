@@ -30,8 +30,10 @@ MOST_MS = 2**53 - 1
 
 
 def _absolute(path: str) -> str:
+    if "\0" in path:
+        raise ValueError("no path has a NUL character")
     if path and not PurePath(path).is_absolute():
-        raise ValueError("an absolute path")
+        raise ValueError(f"{path[:80]!r} is no absolute path; give one such as /home/ana/shop")
     return path
 
 

@@ -32,10 +32,10 @@ _EXPECTED: Mapping[str, str] = {
 }
 """What is expected where a value has a wrong type, by pydantic's type of the error."""
 _BOUNDS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
-    "greater_than_equal": lambda context: f"at least {context['ge']:g}",
-    "less_than_equal": lambda context: f"at most {context['le']:g}",
-    "greater_than": lambda context: f"more than {context['gt']:g}",
-    "less_than": lambda context: f"less than {context['lt']:g}",
+    "greater_than_equal": lambda context: f"at least {_shortly(context['ge'])}",
+    "less_than_equal": lambda context: f"at most {_shortly(context['le'])}",
+    "greater_than": lambda context: f"more than {_shortly(context['gt'])}",
+    "less_than": lambda context: f"less than {_shortly(context['lt'])}",
     "too_short": lambda context: f"at least {_counted(context['min_length'], 'entry', 'entries')}",
     "too_long": lambda context: f"at most {_counted(context['max_length'], 'entry', 'entries')}",
     "string_too_long": lambda context: f"at most {context['max_length']} characters",
@@ -99,6 +99,10 @@ def _name_of(place: Sequence[int | str]) -> str:
             break
         parts.append(str(part))
     return ".".join(parts)
+
+
+def _shortly(bound: float) -> str:
+    return str(bound) if isinstance(bound, int) else f"{bound:g}"
 
 
 def _counted(count: int, one: str, more: str) -> str:

@@ -482,6 +482,7 @@ def test_a_name_in_a_path_that_is_too_long_is_told_by_its_own_name(engine):
         ({"content": "x", "scope": "planet"}, ["`scope`", "'planet'", "universal"]),
         ({"content": "x", "scope": "language"}, ["`scope`", "language:python"]),
         ({"content": "x", "cwd": "relative/path"}, ["`cwd`", "absolute path"]),
+        ({"content": "x", "cwd": "/home\0/ana"}, ["`cwd`", "NUL"]),
         ({"content": "x", "cwd": "user: "}, ["`cwd`", "name of a user"]),
         ({"content": "x", "cwd": "user:a\0"}, ["`cwd`", "name of a user"]),
         ({"content": "x", "tier": "owner"}, ["`tier`"]),
@@ -501,7 +502,17 @@ def test_a_wrong_request_says_what_is_wrong_and_stores_nothing(client, engine, b
 
 
 @pytest.mark.parametrize(
-    "raw", [b"{", b"[1]", b'"x"', b"null", b'{"content": "\xff"}', b'{"content": "\\ud800"}', b"[" * 5000]
+    "raw",
+    [
+        b"{",
+        b"[1]",
+        b'"x"',
+        b"null",
+        b'{"content": "\xff"}',
+        b'{"content": "\\ud800"}',
+        b"[" * 5000,
+        b'{"content": "one", "content": "other"}',
+    ],
 )
 def test_a_body_that_is_no_json_object_is_refused(client, engine, raw):
     answer = client.post("/v1/memories", content=raw, headers={"content-type": "application/json"})

@@ -379,7 +379,7 @@ def test_loopback_needs_the_token_and_a_local_name():
                     "/",
                 ):
                     barred = (await client.post(path, headers=headers)).status_code
-                    assert barred == (401 if status == 200 else status), path
+                    assert barred == (404 if status == 200 else status), path
 
     ask(parts, talk)
 
