@@ -79,7 +79,7 @@ def sessions(
         bool | None,
         typer.Option(
             "--mute/--unmute",
-            help="Inject nothing in it until it is unmuted. Default session: the one that runs in this folder, if there is only one.",
+            help="Give nothing in it, and let its agent note nothing, until it is unmuted; what you state is learned. Default session: the one that runs in this folder, if there is only one.",
             show_default=False,
         ),
     ] = None,

@@ -166,7 +166,10 @@ def uninstall(
     cwd: Here = Path(),
     as_json: AsJson = False,
 ) -> None:
-    """Remove Tacit from the agents' files. Memories stay."""
+    """Remove Tacit from the agents' files. Memories stay.
+
+    To remove all of it, go on with `tacit stop`, delete the folder ~/.tacit, and `uv tool uninstall tacit-memory`.
+    """
     from tacit.hosts.install import clients
     from tacit.hosts.install import uninstall as plan_removal
 
@@ -189,7 +192,10 @@ def uninstall(
     if as_json:
         print_json(_report(plans, versions={}, written=written))
     elif not dry_run:
-        print_line(f"\nYour memories stay in {place.home.root}; deleting that folder deletes all of them.")
+        print_line(
+            f"\nYour memories stay in {place.home.root}. To remove them and the program: `tacit stop`, delete that folder, "
+            "`uv tool uninstall tacit-memory`."
+        )
 
 
 def _offer_permission(plans: list[InstallPlan], permitting: list[InstallPlan]) -> list[InstallPlan]:

@@ -64,7 +64,8 @@ def share(
     """Share a memory with your team.
 
     Sends a request to the server, or with --git writes a file that you commit. Secrets, restricted memories and memories of one session are refused. Teammates get
-    it when another member has accepted the request, or the file is merged. While nobody else in the team could accept it, they get it at once.
+    it when another member has accepted the request (while nobody else in the team could accept it, at once), or the file is merged. For files, each
+    teammate installs Tacit and runs `tacit team join` once in a clone; after that, `git pull` brings what is new.
     """
     if purge and not stop:
         raise typer.BadParameter("--purge goes with --stop.")
@@ -104,7 +105,9 @@ def _share_by_git(memory: str, name: str, cwd: Path, as_json: bool) -> None:
         print_json(shared)
         return
     path = shared["file"]["path"]
-    print_line(f"Wrote {path}. Commit it and open a pull request; it counts once it is merged.")
+    print_line(
+        f"Wrote {path}. Commit it and open a pull request. Once it is merged, teammates get it who ran `tacit team join` in their clone."
+    )
 
 
 def _unshare(memory: str, *, git: bool, purge: bool, yes: bool, cwd: Path, as_json: bool) -> None:
