@@ -15,7 +15,7 @@ from examples.installed import EXAMPLES
 
 SOURCE = Path(tacit.__file__).parent
 MOST_FILES = 4
-LEFT_OUT = shutil.ignore_patterns("__pycache__", "static", "*.onnx")
+LEFT_OUT = shutil.ignore_patterns("static", "*.onnx")
 
 
 class Checkout:
