@@ -38,6 +38,9 @@ def keep_files_in_memory() -> None:
 
 keep_files_in_memory()
 
+# Else every process of a run compiles every module anew: that doubles what collecting takes, and a command takes seconds.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 # As the daemon does it, and before numpy is loaded: the workers of a run are as many as the processors already.
 one_thread_for_arrays()
 # Collecting only adds objects that stay: a collector that walks all of them again and again takes a third of the time.
