@@ -88,7 +88,6 @@ reference:
     uv run python -m tacit.api.reference > docs/reference/api.md
     uv run python -m tacit.api.openapi docs/reference/openapi.json
     uv run python -m tacit.cli.reference > docs/reference/cli.md
-    uv run python -m tacit.cli.reference --man > docs/reference/tacit.1
     uv run python -m tacit.library.reference > docs/reference/library.md
     uv run python -m tacit.config.reference > docs/reference/settings.md
     uv run python -m tacit.config.reference --schema > docs/reference/settings.schema.json

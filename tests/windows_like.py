@@ -167,6 +167,11 @@ def main(arguments: list[str]) -> None:
         _module("zipimport"), _module("json"), _module("ctypes"), _module("hashlib")
     else:
         load_foreign("tacit")
+        (
+            _module("rich.console"),
+            _module("rich.table"),
+            _module("rich.progress"),
+        )  # loaded when the command line prints
     become_windows()
     if arguments[0] == "-m":
         sys.argv = arguments[1:]

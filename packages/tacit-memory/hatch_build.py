@@ -1,6 +1,6 @@
-"""Build hook: the package holds the web page, the hosts' plugins and the manual page.
+"""Build hook: the package holds the web page and the hosts' plugins.
 
-In: the tree that is packed. Plugins and manual page come from the repository around this folder, or from an unpacked source package.
+In: the tree that is packed. Plugins come from the repository around this folder, or from an unpacked source package.
 The page is built by `scripts/build_page.sh` if it is missing or older than its sources. Raises if it cannot be built, so that nobody
 publishes a package without it unknowingly. Editable installs, which development uses, need none of this.
 """
@@ -20,7 +20,7 @@ REASON = (
     "The web page is not built, so the package would lack it. Install Node 20.19 or newer with npm, or set "
     f"{WITHOUT}=1: then everything but `tacit ui` works."
 )
-PLUGINS, MANUAL = "plugins", "docs/reference/tacit.1"
+PLUGINS = "plugins"
 
 
 class PackageHook(BuildHookInterface[Any]):
@@ -39,9 +39,8 @@ class PackageHook(BuildHookInterface[Any]):
         outside = package if unpacked else package.parents[1]
         if self.target_name == "wheel":
             build_data["force_include"][str(outside / PLUGINS)] = "tacit/plugins"
-            build_data["shared_data"][str(outside / MANUAL)] = "share/man/man1/tacit.1"
         elif not unpacked:
-            build_data["force_include"] |= {str(outside / name): name for name in (PLUGINS, MANUAL)}
+            build_data["force_include"][str(outside / PLUGINS)] = PLUGINS
         # A source package was made with its page; there, times mean nothing.
         if not unpacked and not os.environ.get(WITHOUT):
             build_page(package / "src/tacit/daemon/static/index.html", repository=outside)

@@ -13,8 +13,9 @@ import time
 import pytest
 
 from e2e.host_matrix import proves
+from scripted_model import ScriptedReply, find_places
 from tacit.hosts.codex.install import BYPASS
-from tacit.hosts.probe.stub_model import CallTool, Say, ScriptedReply, find_places
+from tacit.hosts.probe.wire import CallTool, Say
 
 pytestmark = pytest.mark.e2e
 

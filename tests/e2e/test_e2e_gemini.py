@@ -13,7 +13,8 @@ import pytest
 
 from e2e.drivers.gemini import OWN_SETTINGS, parts
 from e2e.host_matrix import proves
-from tacit.hosts.probe.stub_model import CallTool, Say, ScriptedReply
+from scripted_model import ScriptedReply
+from tacit.hosts.probe.wire import CallTool, Say
 
 pytestmark = pytest.mark.e2e
 

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from e2e.drivers.clients import client_path
+from scripted_model import ScriptedReply
 from tacit.hosts.claude_code import install as claude_probe
 from tacit.hosts.opencode import install as opencode_probe
-from tacit.hosts.probe.stub_model import CallTool, Say, ScriptedReply
+from tacit.hosts.probe.wire import CallTool, Say
 from tacit.ports.writer import WriterRequest
 from tacit.providers.writing.clients import CLIENTS
 from tacit.providers.writing.command_line import CommandLineWriter

@@ -17,8 +17,8 @@ from e2e.drivers.opencode import OpenCode
 from e2e.drivers.sandbox import Sandbox
 from e2e.host_matrix import proves
 from e2e.test_e2e_mcp import PREFIX, WithTools, load_tools
-from tacit.hosts.probe.stub_model import CallTool, Say, ScriptedReply, StubModel, find_places
-from tacit.hosts.probe.wire import newest_prompt
+from scripted_model import ScriptedModel, ScriptedReply, find_places
+from tacit.hosts.probe.wire import CallTool, Say, newest_prompt
 
 pytestmark = pytest.mark.e2e
 
@@ -40,7 +40,7 @@ SETTINGS = "recall: {whole_start: 1.0, tell_memory_add: 'off', budgets: {start: 
 WANTED = {"the rounding": HEADLINE, "the labels": LABELS_HEADLINE}
 
 
-class Fetching(StubModel):
+class Fetching(ScriptedModel):
     """A model that fetches what it has a headline of, once, when the prompt names it."""
 
     tool, namespace = "", ""

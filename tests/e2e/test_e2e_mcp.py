@@ -9,8 +9,9 @@ import pytest
 from e2e.drivers.claude import ClaudeCode
 from e2e.drivers.tools import ask_tools
 from e2e.host_matrix import proves
+from scripted_model import ScriptedReply
 from tacit.hosts.claude_code import install as claude_probe
-from tacit.hosts.probe.stub_model import CallTool, Say, ScriptedReply
+from tacit.hosts.probe.wire import CallTool, Say
 from tacit.mcp.server import INSTRUCTIONS
 from tacit.mcp.tools import TOOLS
 from tacit.providers.tokens import ExactCounter

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from tacit.hosts.install import CLIENTS
+from tacit.hosts.install.clients import CLIENTS
 
 pytestmark = pytest.mark.e2e
 

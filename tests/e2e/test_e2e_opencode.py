@@ -12,8 +12,9 @@ from e2e.drivers.opencode import OpenCode
 from e2e.drivers.prefix import compare_prefixes
 from e2e.drivers.sandbox import Sandbox
 from e2e.host_matrix import proves
+from scripted_model import ScriptedReply, find_places
 from tacit.app.delivery_texts import EVERY, NUDGE, START_LINE
-from tacit.hosts.probe.stub_model import CallTool, Say, ScriptedReply, find_places
+from tacit.hosts.probe.wire import CallTool, Say
 
 pytestmark = pytest.mark.e2e
 

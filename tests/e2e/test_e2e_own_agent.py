@@ -13,10 +13,11 @@ import pytest
 from e2e.drivers.prefix import compare_prefixes
 from e2e.drivers.sandbox import Sandbox
 from e2e.drivers.typescript import require_build
+from scripted_model import ScriptedReply
 from tacit.client.daemon_client import DaemonClient
 from tacit.config.home import Home
 from tacit.daemon.launcher import write_launcher
-from tacit.hosts.probe.stub_model import CallTool, Say, ScriptedReply
+from tacit.hosts.probe.wire import CallTool, Say
 from user_voice import user_token
 
 pytestmark = pytest.mark.e2e

@@ -11,10 +11,11 @@ import pytest
 from e2e.drivers.prefix import compare_prefixes
 from e2e.drivers.sandbox import Sandbox
 from e2e.drivers.typescript import PACKAGE, require_build, run_node
+from scripted_model import ScriptedReply, find_places
 from tacit.client.daemon_client import DaemonClient
 from tacit.config.home import Home
 from tacit.daemon.launcher import write_launcher
-from tacit.hosts.probe.stub_model import CallTool, Say, ScriptedReply, find_places
+from tacit.hosts.probe.wire import CallTool, Say
 from user_voice import as_user
 
 pytestmark = pytest.mark.e2e

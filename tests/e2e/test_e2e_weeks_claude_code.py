@@ -15,7 +15,8 @@ from e2e.drivers.machine import wait_for
 from e2e.drivers.week import WEEKS, dump, given, known, week_of
 from e2e.test_e2e_mcp import WithTools, load_tools
 from presets.acceptance import acceptance
-from tacit.hosts.probe.stub_model import CallTool, Say, ScriptedReply
+from scripted_model import ScriptedReply
+from tacit.hosts.probe.wire import CallTool, Say
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(600)]
 

@@ -16,7 +16,9 @@ from e2e.drivers.machine import PATIENT_MS, wait_for
 from e2e.drivers.week import WEEKS, dump, given, known, week_of
 from live.refresh.plugin import section
 from presets.acceptance import acceptance
-from tacit.hosts.probe.stub_model import CallTool, Say, ScriptedReply, StubRequest, find_places
+from scripted_model import ScriptedReply, find_places
+from tacit.hosts.probe.stub_model import StubRequest
+from tacit.hosts.probe.wire import CallTool, Say
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(600)]
 

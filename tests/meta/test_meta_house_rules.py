@@ -31,7 +31,6 @@ BROAD_EXCEPTS: dict[str, str] = {
     "packages/tacit-memory/src/tacit/daemon/hook_listener.py": "no client may take a thread away from the others",
     "packages/tacit-memory/src/tacit/daemon/hooks.py": "entry point of every hook: whatever fails, the agent's turn goes on",
     "packages/tacit-memory/src/tacit/mcp/server.py": "a tool that broke: the agent goes on without it",
-    "packages/tacit-memory/src/tacit/daemon/mcp_mount.py": "loading and starting the SDK: hooks go on without MCP",
     "packages/tacit-memory/src/tacit/daemon/process.py": "background jobs of the daemon",
     "packages/tacit-memory/src/tacit/daemon/source.py": "opening the engine: requests get silence and the reason is logged",
     "packages/tacit-integrations/src/tacit_integrations/exchange.py": "the middleware's boundary: a program's own request goes out all the same",

@@ -25,7 +25,7 @@ import pytest
 
 from tacit.config.design_names import DESIGN_NAMES, NOTES
 from tacit.config.fields import check_layer, default_values, settings_by_key
-from tacit.config.preset_files import load_preset, preset_names
+from tacit.config.preset_files import preset_file, preset_names
 from tacit.model.pack import Surface
 from tacit.presets import preset_of
 
@@ -157,7 +157,7 @@ def _capitalized(text: str) -> str:
 
 def _tokens(name: str, surface: Surface) -> int:
     """The budget of a surface in a preset."""
-    values = check_layer(load_preset(name), place=str).values
+    values = check_layer(preset_file(name).values, place=str).values
     return int(str({**default_values(), **values}[f"recall.budgets.{surface.value}"]))
 
 

@@ -393,7 +393,9 @@ def test_the_designs_section_as_toml_is_answered_with_the_same_as_yaml(home):
     assert f"{home.config_file}:3 is TOML; settings are YAML." in str(warning)
     yaml = warning.error.hint.partition("\n")[2]
     home.config_file.write_text(f"preset: ambient\n{yaml}")
-    recall = read_settings(home, environ={}, strict=True).settings.recall
+    report = read_settings(home, environ={})
+    assert report.sound
+    recall = report.settings.recall
     assert (recall.ambient.enabled, recall.ambient.pinned_kinds, recall.max_items) == (True, ("todo",), 5)
 
 

@@ -17,7 +17,7 @@ from tacit.app.values import Caller
 from tacit.capture.prepare import importance_of
 from tacit.capture.transcript import TranscriptSource
 from tacit.config.fields import check_layer
-from tacit.config.preset_files import load_preset
+from tacit.config.preset_files import preset_file
 from tacit.config.settings import CaptureSettings, EmbedderSettings
 from tacit.errors import InvalidSetting, TacitError
 from tacit.mcp.tools import call
@@ -357,7 +357,7 @@ def draft(kind, content="Run lint.", **fields):
 
 def importance(given):
     """What the design makes of a draft."""
-    capture = CaptureSettings.model_validate(load_preset("typed")["capture"])
+    capture = CaptureSettings.model_validate(preset_file("typed").values["capture"])
     kind = KindRegistry().get(given.kind)
     return importance_of(given, kind, capture)
 

@@ -17,11 +17,11 @@ from typing import Any
 import pytest
 
 from framework_agents import APIS, DRIVERS, FRAMEWORKS, WAYS, Driver
+from scripted_model import ScriptedModel, ScriptedReply
 from sdk_agent import bare
 from tacit import Tacit
 from tacit.client.daemon_client import DaemonClient
-from tacit.hosts.probe.stub_model import StubModel
-from tacit.hosts.probe.wire import CallTool, Say, ScriptedReply
+from tacit.hosts.probe.wire import CallTool, Say
 from tacit.ports.store import MemoryFilter
 from tacit_integrations.reuse import kept, outline
 from user_voice import user_token
@@ -78,8 +78,8 @@ def tell(memory: Tacit) -> None:
 @contextmanager
 def agent(
     framework: str, memory: Tacit | None, way: str = "sync", api: str = "", **told: Any
-) -> Iterator[tuple[Driver, StubModel]]:
-    with StubModel(SCRIPT) as model:
+) -> Iterator[tuple[Driver, ScriptedModel]]:
+    with ScriptedModel(SCRIPT) as model:
         driver = DRIVERS[framework](model.url, way, memory, api or APIS[framework][0], **told)
         try:
             yield driver, model

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from scripted_model import ScriptedModel
 from tacit import Tacit
 from tacit.client.daemon_client import DaemonClient
-from tacit.hosts.probe.stub_model import StubModel
 from user_voice import user_token
 
 pytestmark = [
@@ -37,7 +37,7 @@ def test_every_example_of_the_guide_runs(tmp_path: Path, monkeypatch: pytest.Mon
     examples = EXAMPLE.findall(GUIDE.read_text("utf-8"))
     assert len(examples) >= 8
     try:
-        with Tacit.connect(home, token=user_token(home)) as memory, StubModel() as model:
+        with Tacit.connect(home, token=user_token(home)) as memory, ScriptedModel() as model:
             memory.remember(RULE, when="commit")  # starts the daemon
             monkeypatch.setenv("OPENAI_API_KEY", "none")
             monkeypatch.setenv("OPENAI_BASE_URL", f"{model.url}/v1")

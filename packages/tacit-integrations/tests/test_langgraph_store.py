@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from framework_agents import DRIVERS
+from scripted_model import ScriptedModel
 from tacit import Tacit
 from tacit.client.daemon_client import DaemonClient
 from tacit.errors import InvalidInput
-from tacit.hosts.probe.stub_model import StubModel
 from tacit.ports.store import MemoryFilter
 from user_voice import user_token
 
@@ -229,7 +229,7 @@ def test_recall_gives_items_to_the_agent_of_their_namespace_alone(memory: Tacit)
         (BEN, "peanuts", "no meat"),
         (None, "", "Ana"),
     ):
-        with StubModel() as model:
+        with ScriptedModel() as model:
             agent = store.agent(namespace) if namespace else ""
             driver = DRIVERS["langchain"](model.url, "sync", memory, "chat", agent=agent)
             driver.turn(asked)

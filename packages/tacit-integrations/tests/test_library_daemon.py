@@ -55,13 +55,13 @@ def test_a_program_asks_the_daemon_and_goes_on_without_it(home: Path) -> None:
 
 def test_a_daemon_that_dies_takes_nothing_along_but_blocks(home: Path) -> None:
     anthropic = pytest.importorskip("anthropic")
-    from tacit.hosts.probe.stub_model import StubModel
+    from scripted_model import ScriptedModel
     from tacit_integrations import with_memory
 
     DaemonClient(home).ensure_running()
     with (
         Tacit.connect(home, cwd=home.parent, start=False, token=user_token(home)) as memory,
-        StubModel() as model,
+        ScriptedModel() as model,
     ):
         memory.remember(RULE, when="commit")
         bare = anthropic.Anthropic(api_key="k", base_url=model.url)

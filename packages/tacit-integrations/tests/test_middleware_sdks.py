@@ -15,6 +15,7 @@ import httpx2 as httpx
 import pytest
 from pydantic import BaseModel
 
+from scripted_model import ScriptedModel
 from sdk_agent import (
     APIS,
     SETTINGS,
@@ -31,7 +32,6 @@ from sdk_agent import (
 )
 from tacit import Tacit
 from tacit.errors import InvalidInput
-from tacit.hosts.probe.stub_model import StubModel
 from tacit.ports.store import MemoryFilter
 from tacit_integrations import http_client, with_memory
 
@@ -56,8 +56,8 @@ def loud(memory: Tacit) -> Iterator[Tacit]:
 
 
 @pytest.fixture
-def model() -> Iterator[StubModel]:
-    with StubModel() as stub:
+def model() -> Iterator[ScriptedModel]:
+    with ScriptedModel() as stub:
         yield stub
 
 
@@ -74,7 +74,7 @@ def closed() -> Iterator[None]:
             asyncio.run(closing)
 
 
-def opened_client(api: str, model: StubModel, way: str = "sync") -> Any:
+def opened_client(api: str, model: ScriptedModel, way: str = "sync") -> Any:
     """Return a client of the SDK of an API. It is closed after the test."""
     OPENED.append(client_of(api, way, model.url))
     return OPENED[-1]
@@ -90,7 +90,7 @@ def plain_record(api: str, way: str) -> list[dict[str, Any]]:
 
 
 def recorded(api: str, way: str, memory: Tacit | None) -> list[dict[str, Any]]:
-    with StubModel() as model:
+    with ScriptedModel() as model:
         client = opened_client(api, model, way)
         asyncio.run(converse(api, way, client if memory is None else remembering(client, memory)))
         return [dict(request.body) for request in model.requests]
@@ -119,7 +119,7 @@ def test_without_a_daemon_the_very_bytes_go_out(api: str, tmp_path: Path) -> Non
         assert recorded(api, "sync", dead) == plain
 
 
-def test_what_is_handed_to_a_call_stays_as_it_is(loud: Tacit, memory: Tacit, model: StubModel) -> None:
+def test_what_is_handed_to_a_call_stays_as_it_is(loud: Tacit, memory: Tacit, model: ScriptedModel) -> None:
     client = opened_client("messages", model)
     ours = remembering(client, loud)
     assert type(ours) is sdk("anthropic").Anthropic
@@ -145,7 +145,7 @@ def test_what_is_handed_to_a_call_stays_as_it_is(loud: Tacit, memory: Tacit, mod
     assert body["system"][1]["text"].startswith("<tacit-memory")
 
 
-def test_options_raw_responses_streams_and_retries_pass_through(memory: Tacit, model: StubModel) -> None:
+def test_options_raw_responses_streams_and_retries_pass_through(memory: Tacit, model: ScriptedModel) -> None:
     ours = remembering(opened_client("messages", model), memory)
     told = {"model": "m", "max_tokens": 10, "messages": [{"role": "user", "content": prompt(0)}]}
     raw = ours.messages.with_raw_response.create(**told)
@@ -173,7 +173,7 @@ class Answer(BaseModel):
     number: int
 
 
-def test_parsed_answers_pass_through(memory: Tacit, model: StubModel) -> None:
+def test_parsed_answers_pass_through(memory: Tacit, model: ScriptedModel) -> None:
     ours = remembering(opened_client("chat", model), memory)
     said = 'Commit it. STUB_TEXT "{\\"number\\": 7}"'
     found = ours.chat.completions.parse(
@@ -189,13 +189,13 @@ def test_parsed_answers_pass_through(memory: Tacit, model: StubModel) -> None:
     assert parsed.parsed_output == Answer(number=7)
 
 
-def test_errors_are_the_apis_own(memory: Tacit, model: StubModel) -> None:
+def test_errors_are_the_apis_own(memory: Tacit, model: ScriptedModel) -> None:
     ours = remembering(opened_client("messages", model), memory)
     with pytest.raises(sdk("anthropic").InternalServerError):
         ours.messages.create(model="m", max_tokens=9, messages=[{"role": "user", "content": "STUB_HTTP 500"}])
 
 
-def test_what_the_api_keeps_is_one_conversation(memory: Tacit, model: StubModel) -> None:
+def test_what_the_api_keeps_is_one_conversation(memory: Tacit, model: ScriptedModel) -> None:
     ours = remembering(opened_client("responses", model), memory)
     first = ours.responses.create(model="m", tools=TOOLS["responses"], input=prompt(4))
     call = first.output[0]
@@ -211,7 +211,7 @@ def test_what_the_api_keeps_is_one_conversation(memory: Tacit, model: StubModel)
     assert third.id
 
 
-def test_headers_say_whose_request_it_is_and_do_not_go_out(memory: Tacit, model: StubModel) -> None:
+def test_headers_say_whose_request_it_is_and_do_not_go_out(memory: Tacit, model: ScriptedModel) -> None:
     ours = remembering(opened_client("messages", model), memory)
     told = {"model": "m", "max_tokens": 10, "messages": [{"role": "user", "content": prompt(0)}]}
     ours.messages.create(extra_headers={"X-Tacit": "off"}, **told)
@@ -230,7 +230,7 @@ def test_what_is_said_is_learned_from(api: str, memory: Tacit) -> None:
         "chat": "squash before merging",
         "responses": "tag every release",
     }[api]
-    with StubModel() as model:
+    with ScriptedModel() as model:
         agent = Agent(api, "stream", remembering(opened_client(api, model), memory))
         asyncio.run(agent.turn(f"From now on always {rule}. STUB_TEXT noted"))
     memory.flush()
@@ -238,7 +238,7 @@ def test_what_is_said_is_learned_from(api: str, memory: Tacit) -> None:
     assert any(rule in content for content in held), held
 
 
-def test_conversations_that_part_keep_what_they_share(memory: Tacit, model: StubModel) -> None:
+def test_conversations_that_part_keep_what_they_share(memory: Tacit, model: ScriptedModel) -> None:
     ours = remembering(opened_client("messages", model), memory)
 
     def ask(*said: str) -> list[Any]:
@@ -255,7 +255,7 @@ def test_conversations_that_part_keep_what_they_share(memory: Tacit, model: Stub
     assert again[:3] == left[:3]
 
 
-def test_a_framework_may_be_given_the_http_client(memory: Tacit, model: StubModel) -> None:
+def test_a_framework_may_be_given_the_http_client(memory: Tacit, model: ScriptedModel) -> None:
     carrier = http_client(httpx.Client(), memory, deadline_ms=SLOW)
     assert isinstance(carrier, httpx.Client)
     ours = sdk("openai").OpenAI(api_key="secret", base_url=f"{model.url}/v1", http_client=carrier)

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from proxies import proxy
+from scripted_model import ScriptedModel
 from sdk_agent import APIS, TOOLS, TURNS, WAYS, Agent, bare, client_of, converse, memory_in, prompt, sdk
 from tacit import Tacit
-from tacit.hosts.probe.stub_model import StubModel
 from tacit.ports.store import MemoryFilter
 
 pytestmark = pytest.mark.slow
@@ -26,22 +26,22 @@ def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tacit]:
 
 
 @pytest.fixture
-def model() -> Iterator[StubModel]:
-    with StubModel() as stub:
+def model() -> Iterator[ScriptedModel]:
+    with ScriptedModel() as stub:
         yield stub
 
 
-def served(memory: Tacit, model: StubModel, **options: Any) -> Any:
+def served(memory: Tacit, model: ScriptedModel, **options: Any) -> Any:
     home = memory.engine.home.root
     return proxy(home, memory, model.url, project=home.parent, **options)
 
 
 @pytest.mark.parametrize(("api", "way"), [*zip(APIS, WAYS, strict=True)])
 def test_twenty_turns_differ_by_the_blocks_alone(api: str, way: str, memory: Tacit) -> None:
-    with StubModel() as plain_model:
+    with ScriptedModel() as plain_model:
         asyncio.run(converse(api, way, client_of(api, way, plain_model.url)))
         plain = [dict(request.body) for request in plain_model.requests]
-    with StubModel() as model, served(memory, model) as running:
+    with ScriptedModel() as model, served(memory, model) as running:
         asyncio.run(converse(api, way, client_of(api, way, running.url)))
         with_it = [dict(request.body) for request in model.requests]
     assert len(plain) == len(with_it) >= TURNS
@@ -58,7 +58,7 @@ def test_twenty_turns_differ_by_the_blocks_alone(api: str, way: str, memory: Tac
     assert json.dumps(with_it[-1][name]).count("<tacit-memory") > 2
 
 
-def test_pictures_tools_and_errors_pass(memory: Tacit, model: StubModel) -> None:
+def test_pictures_tools_and_errors_pass(memory: Tacit, model: ScriptedModel) -> None:
     anthropic = sdk("anthropic")
     png = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGVsbG8="}}
     told: dict[str, Any] = {
@@ -91,7 +91,7 @@ def test_streamed_answers_are_learned_from_by_choice(api: str, memory: Tacit, *,
         "responses": "tag every release",
     }[api]
     rule = rule if capture else f"{rule} twice"
-    with StubModel() as model, served(memory, model, capture=capture) as running:
+    with ScriptedModel() as model, served(memory, model, capture=capture) as running:
         agent = Agent(api, "stream", client_of(api, "stream", running.url))
         asyncio.run(agent.turn(f"From now on always {rule}. STUB_TEXT noted"))
         agent.client.close()

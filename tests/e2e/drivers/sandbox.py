@@ -16,9 +16,9 @@ from typing import Self
 
 from e2e.drivers.last_of_run import end_with_run
 from forks import run_tacit, start_daemon
+from scripted_model import ScriptedModel
 from tacit.client import daemon_facts
 from tacit.hosts import probe as process
-from tacit.hosts.probe.stub_model import StubModel
 from tacit.system.processes import born, is_running
 from user_voice import as_user
 
@@ -30,7 +30,7 @@ PATIENT = {"TACIT_RECALL__DEADLINE_MS": "4000"}
 class Sandbox:
     """A person's machine. Paths are short: a Unix socket below them has to fit into 104 bytes."""
 
-    def __init__(self, script=(), model: type[StubModel] = StubModel) -> None:
+    def __init__(self, script=(), model: type[ScriptedModel] = ScriptedModel) -> None:
         self.root = Path(tempfile.mkdtemp(prefix="te-")).resolve()
         self.home = self.root / "home"
         self.tacit_home = self.root / "t"

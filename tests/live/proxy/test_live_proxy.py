@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from e2e.drivers.machine import Machine
-from tacit.hosts.probe.stub_model import StubModel
+from scripted_model import ScriptedModel
 
 SMS = "Text messages go through Vonage; Twilio was dropped because of its price."
 LEDGER = "Amounts in src/ledger/ are integers in cents."
@@ -24,7 +24,7 @@ HELLO = "Good morning! The login page is too slow."
 
 
 @contextmanager
-def proxy(machine: Machine, model: StubModel, *options: str) -> Iterator[str]:
+def proxy(machine: Machine, model: ScriptedModel, *options: str) -> Iterator[str]:
     """Run `tacit proxy` on the machine until the block ends; its address."""
     told = ("--port", "0", "--openai", f"{model.url}/v1", "--anthropic", model.url, "--deadline-ms", "10000")
     process = subprocess.Popen(
@@ -53,7 +53,7 @@ def proxy(machine: Machine, model: StubModel, *options: str) -> Iterator[str]:
 class Program:
     """A program that keeps its own list of messages, and knows nothing of Tacit but an address."""
 
-    def __init__(self, api: str, url: str, model: StubModel, **headers: str) -> None:
+    def __init__(self, api: str, url: str, model: ScriptedModel, **headers: str) -> None:
         self.api, self.model = api, model
         name = "anthropic" if api == "messages" else "openai"
         sdk = pytest.importorskip(name)
@@ -119,7 +119,7 @@ def test_what_is_known_comes_at_the_start_at_a_prompt_at_a_call_and_after_a_fail
     machine = live("preset: focused\nrecall: {budgets: {index: 0}}")
     rule = "Answers are written in British English."
     machine.remember(rule)
-    with StubModel() as model, proxy(machine, model) as url:
+    with ScriptedModel() as model, proxy(machine, model) as url:
         program = Program(api, url, model)
         assert rule in program.say(HELLO)  # the start pack
         for content in (SMS, *OTHERS):
@@ -145,7 +145,7 @@ def test_what_is_known_comes_at_the_start_at_a_prompt_at_a_call_and_after_a_fail
 def test_a_restart_of_proxy_and_daemon_changes_no_byte(live):
     machine = live("preset: focused")
     machine.remember(SMS, kind="fact")
-    with StubModel() as model:
+    with ScriptedModel() as model:
         with proxy(machine, model) as url:
             program = Program("messages", url, model)
             program.say(HELLO)

@@ -11,7 +11,7 @@ from e2e.drivers.opencode import OpenCode
 from e2e.drivers.sandbox import Sandbox
 from live.refresh.plugin import SEEDED, TOPICS, section
 from presets.acceptance import acceptance
-from tacit.hosts.probe.stub_model import find_places
+from scripted_model import find_places
 
 pytestmark = pytest.mark.e2e
 TASK = {"description": "deploy", "prompt": "Set up the deployment pipeline.", "subagent_type": "general"}

@@ -9,7 +9,7 @@ from e2e.drivers.sandbox import Sandbox
 from e2e.test_e2e_mcp import WithTools, load_tools, results, script
 from live.scoped.test_live_scoped_answers import RETRIES
 from presets.acceptance import acceptance
-from tacit.hosts.probe.stub_model import find_places
+from scripted_model import find_places
 from tacit.model.scope import Scope
 
 pytestmark = pytest.mark.e2e

@@ -1417,12 +1417,6 @@ export interface components {
              * @default false
              */
             write_up?: boolean;
-            /**
-             * Server
-             * @description read the sessions of a running OpenCode server at this address
-             * @default
-             */
-            server?: string;
         };
         /**
          * Backup
@@ -8066,7 +8060,7 @@ export interface components {
         };
         /**
          * TranscriptInfo
-         * @description What is known of a file (or server) of past sessions before it is read.
+         * @description What is known of a file of past sessions before it is read.
          *
          *     Attributes:
          *         host: whose it is; empty where only its content tells.
@@ -8075,7 +8069,6 @@ export interface components {
          *         sessions: how many sessions it holds, as far as that is known without reading it.
          *         session_ids: their ids, oldest first; () = all there are.
          *         cwd: the project root it was looked up for.
-         *         server: address of the server that tells of them, instead of a file.
          */
         TranscriptInfo: {
             /** Host */
@@ -8101,11 +8094,6 @@ export interface components {
              * @default
              */
             cwd: string;
-            /**
-             * Server
-             * @default
-             */
-            server: string;
         };
         /**
          * Transcripts
@@ -13031,15 +13019,6 @@ export interface operations {
             421: components["responses"]["Status421"];
             422: components["responses"]["Status422"];
             500: components["responses"]["Status500"];
-            /** @description The OpenCode server cannot be reached. */
-            502: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
             503: components["responses"]["Status503"];
             507: components["responses"]["Status507"];
         };

@@ -13,7 +13,7 @@ from tacit.capture.pipeline import CapturePipeline
 from tacit.capture.session import find_named_tasks, find_statements
 from tacit.config.settings import CaptureSettings, PrivacySettings
 from tacit.hosts.transcripts import Turn
-from tacit.hosts.transcripts.rows import read_messages
+from tacit.hosts.transcripts.exports import read_messages
 from tacit.model.changes import Add, Draft
 from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Provenance, TrustTier

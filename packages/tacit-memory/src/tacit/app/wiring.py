@@ -14,10 +14,9 @@ from tacit.app.redaction import Clean, Redactors, outgoing
 from tacit.app.values import Parts
 from tacit.config.environment import secret
 from tacit.config.home import Home
-from tacit.config.kinds import kind_registry
 from tacit.config.plugins import HOSTS, STORES
 from tacit.config.reload import SettingsWatcher
-from tacit.config.settings import WriterSettings
+from tacit.config.settings import WriterSettings, kind_registry
 from tacit.errors import StoreCorrupt, StoreError
 from tacit.hosts.library import Library
 from tacit.hosts.plain import Plain

@@ -7,12 +7,11 @@ adds nothing. A file that cannot be read is named in the report; the others are 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 
 from tacit.capture.transcript import TranscriptSource
 from tacit.errors import HostError, InvalidPayload
-from tacit.hosts.opencode.transcript import read_served, served_sessions
 from tacit.hosts.transcripts.rows import TranscriptInfo
 from tacit.hosts.transcripts.sessions import FileSession, detect_format, read_sessions
 from tacit.model.changes import Add, Change, Contradict, Merge, Retire, Rewrite, Skip, Supersede
@@ -111,7 +110,7 @@ def capture_file(
     """Learn from one past transcript, one session after the other, and return the report. A file that cannot be read counts as failed.
 
     Args:
-        info: the file, or the sessions of a server.
+        info: the file.
         options: which of its sessions are read, and whether anything is stored.
         since: returns the position up to which a session was read before.
         unread: returns how many prompts of a session were not captured before.
@@ -125,22 +124,18 @@ def capture_file(
     host, error = info.host, ""
 
     def source_of(host: str, session_id: str) -> TranscriptSource:
-        return TranscriptSource(host=host, session_id=session_id, path=info.place, cwd=info.cwd)
+        return TranscriptSource(host=host, session_id=session_id, path=str(info.path), cwd=info.cwd)
 
     try:
-        detected = detect_format(info.path) if not info.server else None
-        host = info.host or (detected.host if detected else "")
-        read = (
-            _served(info)
-            if info.server
-            else read_sessions(
-                info.path,
-                since=lambda host, session_id: since(source_of(host, session_id)),
-                host=info.host,
-                session_ids=info.session_ids,
-                subagents=options.subagents,
-                detected=detected,
-            )
+        detected = detect_format(info.path)
+        host = info.host or detected.host
+        read = read_sessions(
+            info.path,
+            since=lambda host, session_id: since(source_of(host, session_id)),
+            host=info.host,
+            session_ids=info.session_ids,
+            subagents=options.subagents,
+            detected=detected,
         )
         for session in read:
             if _is_older_than(session, info, options.since_ms) or is_headless_folder(
@@ -156,7 +151,7 @@ def capture_file(
         error = str(failure)
         report += CaptureReport(failed=1)
     file_report = FileReport(
-        path=info.place,
+        path=str(info.path),
         host=host if sessions or error else "",
         sessions=sessions,
         prompts=prompts,
@@ -164,14 +159,6 @@ def capture_file(
         error=error,
     )
     return report + CaptureReport(files=(file_report,))
-
-
-def _served(info: TranscriptInfo) -> Iterator[FileSession]:
-    sessions = tuple(
-        session for session in served_sessions(info.server) if session.session_id in info.session_ids
-    )
-    for transcript in read_served(info.server, sessions):
-        yield FileSession(host=info.host, session_id=transcript.session_id, transcript=transcript)
 
 
 def _is_older_than(session: FileSession, info: TranscriptInfo, since_ms: int) -> bool:

@@ -9,10 +9,10 @@ from typing import cast
 
 from tacit.errors import InvalidPayload
 from tacit.hosts.claude_code.transcript import read_claude_code
-from tacit.hosts.opencode.transcript import read_opencode, read_opencode_messages
+from tacit.hosts.opencode.transcript import read_opencode
 from tacit.hosts.registry import readable_hosts
 from tacit.hosts.transcripts import Transcript
-from tacit.hosts.transcripts.rows import read_messages
+from tacit.hosts.transcripts.exports import read_messages
 from tacit.hosts.transcripts.sessions import Since, read_sessions
 from tacit.model.memory import LearnedOn
 from tacit.ports.store import Handover
@@ -51,8 +51,7 @@ def read_transcript(source: TranscriptSource, since: Position) -> Transcript:
         InvalidPayload: if there is nothing that could be read.
     """
     if source.messages is not None:
-        read = read_opencode_messages if source.host == "opencode" else read_messages
-        return read(source.messages)
+        return read_messages(source.messages)
     path = Path(source.path)
     if source.host == "claude-code":
         return read_claude_code(path, since)

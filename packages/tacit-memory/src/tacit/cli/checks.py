@@ -31,7 +31,8 @@ from tacit.hosts.registry import BUILT_IN
 from tacit.system.files import rights_of_others
 
 if TYPE_CHECKING:
-    from tacit.hosts.install import DetectedHost, Ruling
+    from tacit.hosts.install.clients import DetectedHost
+    from tacit.hosts.install.files import Ruling
     from tacit.hosts.probe import ProbeResult
 
 State = Literal["ok", "warn", "fail", "skip"]
@@ -65,7 +66,7 @@ class ScratchHome:
 
 
 def failed(name: str, error: TacitError, *, home: Home) -> CheckResult:
-    """Return the finding `fail` for an error: its message, the call that failed, and advice other than to run `doctor`."""
+    """Return a failed check called `name` for `error`: its message, the line of code that failed, and advice other than to run `doctor`."""
     cause = error.__cause__
     call = _failing_call(cause) if cause is not None else ""
     detail = f"{error.message} Failed call: {call}. {interpreter()}." if call else error.message
@@ -429,7 +430,8 @@ def check_host(
         scratch: the scratch home; None = no proof by running the host.
         named: the host was named, so that its absence is a failure.
     """
-    from tacit.hosts.install import CLIENTS, detect, installed_for, rulings
+    from tacit.hosts.install import installed_for, rulings
+    from tacit.hosts.install.clients import CLIENTS, detect
 
     status = installed_for(host, user_home=place.user_home, project_root=project, home=place.home)
     programs = {program.name: program for program in detect(place.user_home, place.search_path)}
@@ -488,7 +490,7 @@ def _permission(
     host: str, found: Sequence[Ruling], answers: tuple[str, ...], scratch: ScratchHome | None
 ) -> CheckResult:
     """Check whether the host calls the memory tools without asking: by its rules, and by the answers that it gave in the proof."""
-    from tacit.hosts.install import TOOLS
+    from tacit.hosts.install.files import TOOLS
 
     known = BUILT_IN[host]
     name, title = f"{host} tools", known.title
@@ -529,7 +531,7 @@ def _prove(
 
     If rules allow our tools, the model calls them; the answers are returned, too.
     """
-    from tacit.hosts.install import TOOLS
+    from tacit.hosts.install.files import TOOLS
     from tacit.hosts.probe import ProofJob
     from tacit.hosts.probe.stub_model import CallTool
 
@@ -566,7 +568,7 @@ def _prove(
 
 def _prove_command(place: CommandContext, host: str, files: list[Path], scratch: ScratchHome) -> CheckResult:
     """Run the command in the client's file as the client does, and check that its answer holds the nonce. For clients that cannot be run here."""
-    from tacit.hosts.install import CLIENTS
+    from tacit.hosts.install.clients import CLIENTS
     from tacit.hosts.probe import ProofJob, prove_server
 
     name = f"{host} proof"

@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
-from tacit.cli.connection import ask_all
+from tacit.cli.connection import ask, ask_all
 from tacit.cli.context import current_context
 from tacit.cli.terminal.arguments import AsJson, Here
-from tacit.cli.terminal.output import print_json, print_line, print_rows, print_warning
-from tacit.cli.tuning import tune
+from tacit.cli.terminal.output import format_count, print_json, print_line, print_rows, print_warning
 from tacit.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -104,11 +103,13 @@ def config(
         case "reset":
             _reset(key, place(), everything=everything, agent=agent, cwd=cwd, as_json=as_json)
         case "tune":
-            tune(bound, apply=apply, as_json=as_json)
+            _tune(bound, apply=apply, as_json=as_json)
         case "get" if agents:
             _list_agents(as_json=as_json)
         case "get" if schema:
-            _print_schema()
+            from tacit.config.reference import schema_text
+
+            sys.stdout.write(schema_text())
         case "get" if why:
             _explain(key, agent, cwd, as_json=as_json)
         case "get":
@@ -176,6 +177,7 @@ def _set(key: str, value: list[str], place: SettingsTarget, *, agent: str, cwd: 
 def _explain(key: str, agent: str, cwd: Path, *, as_json: bool) -> None:
     from tacit.config.describe import describe_settings
     from tacit.config.design_names import own_key
+    from tacit.config.fields import allowed_words, settings_by_key
     from tacit.config.layers import LayerName
 
     key = own_key(key)
@@ -185,10 +187,10 @@ def _explain(key: str, agent: str, cwd: Path, *, as_json: bool) -> None:
     levels = _levels(report) if key in LEVEL_KEYS else []
     if as_json:
         measured = {"levels": levels} if key in LEVEL_KEYS else {}
-        print_json({**_facts(key, origins), **_meaning(about), **measured})
+        print_json({**_facts(key, origins), "about": asdict(about), **measured})
         return
     print_line(f"{key} = {_text(origins[-1])}", style="bold")
-    print_line(f"{about.about}; {_takes(about)}")
+    print_line(f"{about.about}; {allowed_words(settings_by_key()[key].field)}")
     by_layer = {origin.layer: origin for origin in origins}
     rows = [
         ("->" if by_layer.get(name) is origins[-1] else "", name, _text(by_layer[name]), by_layer[name].place)
@@ -226,14 +228,13 @@ def _reset(
     key: str, place: SettingsTarget, *, everything: bool, agent: str, cwd: Path, as_json: bool
 ) -> None:
     from tacit.config.design_names import own_key
-    from tacit.config.fields import nearest_key, unknown_setting
     from tacit.config.overrides import reset_values
 
     if bool(key) == everything:
         raise InvalidInput("Name a setting, or use --all.", hint="`tacit config` lists what is set.")
     old, key = key, own_key(key)
-    if key and nearest_key(key) != key and not _known(key):
-        raise unknown_setting(key, "settings")
+    if key and not key.startswith("kinds."):
+        _below(_report(cwd, agent), key)  # raises for a setting that does not exist
     home = current_context().home
     was_reset = sum(reset_values(home, place, key=name) for name in {old, key}) > 0
     origins = _report(cwd, agent).origins.get(key, ())
@@ -266,10 +267,79 @@ def _list_agents(*, as_json: bool) -> None:
     )
 
 
-def _print_schema() -> None:
-    from tacit.config.reference import schema_text
+# --- tune
 
-    sys.stdout.write(schema_text())
+
+def _tune(bound: float, *, apply: bool, as_json: bool) -> None:
+    """Ask the daemon to fit the levels and the similarity bars to this store, and print them before and after. They are kept only with `apply`."""
+    answer = ask("POST", "/v1/tuning", {"bound": bound, "apply": apply})
+    if as_json:
+        print_json(answer)
+        return
+    print_levels(answer)
+    _print_cosines(answer["cosines"], apply=apply)
+
+
+def _print_cosines(report: dict[str, Any], *, apply: bool) -> None:
+    """Print the similarity bars before and after, for an embedder that Tacit does not ship with; nothing if none was fitted."""
+    if not report["pairs"]:
+        return
+    pairs = format_count(report["pairs"], "pair", "pairs")
+    if not report["bars"]:
+        print_line(
+            f"{report['embedder']}: {pairs} of a prompt and a memory are too few for its bars.",
+            style="yellow",
+        )
+        return
+    print_line(f"{report['embedder']}: {pairs} of a prompt and a memory, nearly all of them unrelated.")
+    print_line(f"  {'bar':<40}{'share':>8}{'before':>8}{'after':>8}")
+    for bar in report["bars"]:
+        print_line(f"  {bar['setting']:<40}{bar['share']:>8.2%}{bar['before']:>8.3f}{bar['after']:>8.3f}")
+    print_line(
+        "Kept for this embedder." if apply else "Nothing was written; `tacit config tune --apply` keeps it."
+    )
+
+
+def print_levels(report: dict[str, Any]) -> None:
+    """Print each level before and after fitting, with its false alarms."""
+    how = (
+        "each of them asked in a project that it was not written in"
+        if report["paired"] == "projects"
+        else "each of them with the files and calls of another prompt"
+    )
+    print_line(f"Looked at {format_count(report['pairs'], 'prompt', 'prompts')}, {how}.")
+    print_line("No memory fits there, generic rules aside: what they still get is a false alarm.")
+    if report["note"]:
+        print_line(f"Nothing is proposed: {report['note']}.", style="yellow")
+        return
+    print_line(f"  {'':<10}{'threshold':>18}{'false alarms':>16}{'get something':>18}{'tokens':>9}")
+    for level in report["levels"]:
+        print_line(_level_row(level, in_use=level["name"] == report["level"]))
+    print_line("False alarms are among those prompts; `get something` and tokens are of your stored prompts.")
+    if report["judged_useful"] or report["judged_wrong"]:
+        used = next(level for level in report["levels"] if level["name"] == report["level"])
+        print_line(
+            f"Of what you judged, at the level {used['name']}: {used['useful_kept']} of {report['judged_useful']} useful "
+            f"ones would stay, {used['wrong_kept']} of {report['judged_wrong']} wrong ones too."
+        )
+    if report["explicit"] is not None:
+        print_line(
+            f"recall.thresholds.prompt = {report['explicit']} ({report['explicit_place']}) wins over every level; "
+            "`tacit config reset recall.thresholds.prompt` lets the level decide.",
+            style="yellow",
+        )
+    if report["applied"]:
+        print_line("Kept in your home; `tacit config set recall.level` chooses one.", style="green")
+    elif any(level["before"] != level["after"] for level in report["levels"]):
+        print_line("Nothing was written; `tacit config tune --apply` keeps it.")
+
+
+def _level_row(level: dict[str, Any], *, in_use: bool) -> str:
+    threshold = f"{level['before']:.3f} -> {level['after']:.3f}"
+    alarms = f"{level['rate_before']:.0%} -> {level['rate_after']:.0%}"
+    handed = f"{level['handed_before']:.0%} -> {level['handed_after']:.0%}"
+    mark = "*" if in_use else ""
+    return f"  {level['name'] + mark:<10}{threshold:>18}{alarms:>16}{handed:>18}{level['tokens_after']:>9.0f}"
 
 
 # --- parts
@@ -319,16 +389,6 @@ def _below(report: SettingsReport, key: str) -> dict[str, tuple[Origin, ...]]:
     return selected
 
 
-def _known(key: str) -> bool:
-    from tacit.config.fields import settings_by_key
-
-    return (
-        key == "kinds"
-        or any(name == key or name.startswith(f"{key}.") for name in settings_by_key())
-        or (key.startswith("kinds."))
-    )
-
-
 def _value(about: Described | None, words: Sequence[str]) -> Any:
     """Convert the words that the user typed to the type of the setting. Words that do not fit stay as they are; the check of the settings refuses them."""
     from tacit.config.yaml_file import parse_settings
@@ -370,10 +430,6 @@ def _facts(key: str, origins: Sequence[Origin]) -> dict[str, Any]:
     }
 
 
-def _meaning(about: Described) -> dict[str, Any]:
-    return {"about": asdict(about)}
-
-
 def _levels(report: SettingsReport) -> list[dict[str, Any]]:
     """Return the levels of this home with what was measured at them; [] = the preset has a threshold of its own."""
     from tacit.config.levels import levels_in_use, uses_levels
@@ -390,9 +446,3 @@ def _level_texts(level: dict[str, Any]) -> tuple[str, ...]:
     tokens = "-" if level["tokens"] is None else f"{level['tokens']:.0f}"
     name = f"{level['name']} (tuned)" if level["tuned"] else level["name"]
     return (name, f"{level['threshold']:.4f}", precision, tokens, wrongful)
-
-
-def _takes(about: Described) -> str:
-    from tacit.config.fields import allowed_words, settings_by_key
-
-    return allowed_words(settings_by_key()[about.key].field)

@@ -100,7 +100,7 @@ def _renew_vectors(*, as_json: bool) -> None:
 def examine(names: tuple[str, ...], *, proofs: bool, cwd: Path) -> Iterator[CheckResult]:
     """Yield all findings in an order in which each check builds on those before. Starts a daemon for the user's home, and one for a scratch home that is removed after."""
     from tacit.cli import checks
-    from tacit.hosts.install import CLIENTS
+    from tacit.hosts.install.clients import CLIENTS
     from tacit.session.projects import identify_project
 
     known = (*BUILT_IN, *CLIENTS)

@@ -179,7 +179,7 @@ _FURTHER: dict[str, Any] = {
     "devices": sync.devices,
     "get": memories.get,
 }
-"""The commands that `--help` leaves out so that it fits one screen; the reference and `man tacit` have them."""
+"""The commands that `--help` leaves out so that it fits one screen; docs/reference/cli.md has them."""
 FURTHER = "Further commands"
 for _panel, _commands in _PANELS.items():
     for _name, _command in _commands.items():

@@ -1,16 +1,13 @@
-"""The page of commands, made from the commands: `python -m tacit.cli.reference > docs/reference/cli.md`; with `--man` the manual page.
+"""The page of commands, made from the commands: `python -m tacit.cli.reference > docs/reference/cli.md`.
 
-In: the application. Out: Markdown, or roff. A test compares both with the files, so that they cannot go stale.
+In: the application. Out: Markdown. A test compares it with the file, so that it cannot go stale.
 """
 
 from __future__ import annotations
 
-import re
 import sys
-from collections.abc import Iterable
 from typing import Any
 
-from tacit import __version__
 from tacit.cli.terminal.help import EXAMPLES
 from tacit.cli.terminal.output import EXIT_CODES
 
@@ -21,7 +18,7 @@ Made from `packages/tacit-memory/src/tacit/cli/` by `python -m tacit.cli.referen
 Every command takes `--help` and `--json`. With `--json` it prints one JSON document on standard output, and errors as one JSON line with
 `code`, `message` and `hint` on standard error; wrong usage has the code `wrong_usage`. Questions and progress go to standard error.
 `tacit --install-completion` adds completion to your shell: of commands and options, and of ids of memories while a daemon runs.
-The wheel installs this page as `man tacit`, too. `tacit proxy` comes with tacit-integrations ([proxy](../guide/proxy.md)), `tacit eval` with
+`tacit proxy` comes with tacit-integrations ([proxy](../guide/proxy.md)), `tacit eval` with
 tacit-evals ([benchmarks](../benchmarks.md)).
 
 On a terminal, output that is longer than the screen goes through a pager: `PAGER`, else less or more; `PAGER=cat`
@@ -42,20 +39,6 @@ MEANINGS = {
     " everything was reported",
     130: "interrupted",
 }
-
-
-ENVIRONMENT = (
-    ("TACIT_HOME", "The folder that holds everything; ~/.tacit without it."),
-    ("TACIT_TOKEN", "A personal token, with which a script speaks as you; see tacit token."),
-    ("PAGER", "The program that shows long output on a terminal; cat = none."),
-    ("NO_COLOR", "Not empty: no colors."),
-    ("COLUMNS", "Width of tables on a terminal, instead of its own."),
-)  # fmt: skip
-FILES = (
-    ("~/.tacit/config.yaml", "Your settings; tacit config explains and changes them."),
-    ("~/.tacit/tacit.db", "The store."),
-    ("~/.tacit/log/", "The log of the daemon and of the hooks."),
-)
 
 
 def exit_codes() -> dict[int, str]:
@@ -136,79 +119,5 @@ def _cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")
 
 
-def manual() -> str:
-    """Return the manual page `tacit(1)` as roff with the macros of man(7). The wheel installs it as share/man/man1/tacit.1."""
-    lines = [
-        '.\\" Made by `python -m tacit.cli.reference --man`; do not edit by hand.',
-        f'.TH TACIT 1 "" "Tacit {__version__}" "User Commands"',
-        ".SH NAME",
-        r"tacit \- a memory for coding agents that works without being asked",
-        ".SH SYNOPSIS",
-        ".B tacit",
-        r"\fICOMMAND\fR [\fIARGUMENT\fR ...] [\fIOPTION\fR ...]",
-        ".SH DESCRIPTION",
-        _roff(
-            "Tacit learns from the sessions of coding agents and hands back the few memories that the next action needs."
-            " Commands on memories use a daemon, which starts by itself."
-        ),
-        ".PP",
-        _roff(
-            "Every command takes --help and --json. With --json it prints one JSON document on standard output, and errors as"
-            " one JSON line on standard error. Questions and progress go to standard error. On a terminal, output that is"
-            " longer than the screen goes through a pager; --no-pager before the command turns that off."
-        ),
-    ]
-    panel = ""
-    for name, command in commands().items():
-        title = str(command.rich_help_panel or "")
-        if title != panel:
-            panel = title
-            lines.append(f'.SH "{title.upper()} COMMANDS"')
-        lines += _man_command(name, command)
-    lines.append('.SH "EXIT STATUS"')
-    lines += _man_list((str(code), meaning) for code, meaning in exit_codes().items())
-    lines.append(".SH ENVIRONMENT")
-    lines += _man_list(ENVIRONMENT)
-    lines.append(".SH FILES")
-    lines += _man_list(FILES)
-    return "\n".join(lines) + "\n"
-
-
-def _man_command(name: str, command: Any) -> list[str]:
-    parameters = [p for p in command.params if p.name != "help" and not getattr(p, "hidden", False)]
-    arguments = [p for p in parameters if p.param_type_name == "argument"]
-    options = [p for p in parameters if p.param_type_name == "option"]
-    written = " ".join(("tacit", name, *(_usage(p) for p in arguments)))
-    lines = [f'.SS "{_escaped(written)}"', _roff(" ".join(str(command.help or "").split()))]
-    if name in EXAMPLES:
-        lines += [".PP", _roff(f"Example: `{EXAMPLES[name]}`")]
-    entries = [
-        *((_usage(p), p) for p in arguments),
-        *((", ".join((*p.opts, *p.secondary_opts)), p) for p in options),
-    ]
-    for left, parameter in entries:
-        value = _default(parameter)
-        about = " ".join((parameter.help or "").split())
-        said = f"{about} Default: {value.strip('`')}." if value else about
-        lines += [".TP", rf"\fB{_escaped(left)}\fR", _roff(said) or r"\&"]
-    return lines
-
-
-def _man_list(entries: Iterable[tuple[str, str]]) -> list[str]:
-    return [line for left, about in entries for line in (".TP", rf"\fB{_escaped(left)}\fR", _roff(about))]
-
-
-def _roff(text: str) -> str:
-    """Escape a text for roff, and make what stands between backticks bold."""
-    parts = re.split(r"`([^`]*)`", text)
-    marked = [rf"\fB{_escaped(part)}\fR" if at % 2 else _escaped(part) for at, part in enumerate(parts)]
-    line = "".join(marked)
-    return rf"\&{line}" if line.startswith((".", "'")) else line
-
-
-def _escaped(text: str) -> str:
-    return text.replace("\\", r"\e").replace("-", r"\-")
-
-
 if __name__ == "__main__":
-    sys.stdout.write(manual() if "--man" in sys.argv[1:] else render())
+    sys.stdout.write(render())

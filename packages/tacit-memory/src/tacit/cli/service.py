@@ -45,7 +45,6 @@ def mcp(
     if as_json:
         from tacit.daemon.launcher import write_launcher
 
-        home.ensure()
         print_json({"command": str(write_launcher(home)), "args": ["mcp", "--host", host]})
         return
     if sys.stdin.isatty():

@@ -221,7 +221,7 @@ def state_of(statement: dict[str, Any]) -> str:
 
 
 def said_line(evidence: dict[str, Any], content: str) -> str:
-    """Describe in one line who said it, in which turn and in which words."""
+    """Return a line that says who said a statement, in which turn, and in which words if they differ from `content`, the memory's."""
     speaker = {"user": "you", "assistant": "the agent", "agent": "the agent", "tool": "a tool"}.get(
         evidence["speaker"], evidence["speaker"]
     )

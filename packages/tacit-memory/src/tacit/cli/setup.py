@@ -32,7 +32,7 @@ from tacit.hosts.registry import BUILT_IN
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tacit.hosts.install import FileEdit, InstallPlan
+    from tacit.hosts.install.files import FileEdit, InstallPlan
 
 MOST_DIFF_LINES = 12
 MOST_RULES_SHOWN = 40
@@ -98,7 +98,8 @@ def install(
 ) -> None:
     """Connect the coding agents and MCP clients on this machine. Shows what it writes and asks once."""
     from tacit.daemon.launcher import launcher_problem
-    from tacit.hosts.install import detect, found_clients, installed, plan, switched_off
+    from tacit.hosts.install import installed, plan, switched_off
+    from tacit.hosts.install.clients import detect, found_clients
 
     place = current_context()
     hosts_found = {program.name: program for program in detect(place.user_home, place.search_path)}
@@ -117,7 +118,6 @@ def install(
                 user_home=place.user_home,
                 project_root=root,
                 home=place.home,
-                launcher=place.home.launcher,
                 trust=trust_hooks,
                 allow=allow,
             )
@@ -170,15 +170,13 @@ def uninstall(
 
     To remove all of it, go on with `tacit stop`, delete the folder ~/.tacit, and `uv tool uninstall tacit-memory`.
     """
-    from tacit.hosts.install import clients
     from tacit.hosts.install import uninstall as plan_removal
+    from tacit.hosts.install.clients import clients
 
     place = current_context()
     root = _project_root(cwd) if project else None
     plans = [
-        plan_removal(
-            name, user_home=place.user_home, project_root=root, home=place.home, launcher=place.home.launcher
-        )
+        plan_removal(name, user_home=place.user_home, project_root=root, home=place.home)
         for name in dict.fromkeys(host or (*BUILT_IN, *clients(in_project=project)))
     ]
     # Without names, show only hosts with files of Tacit.
@@ -228,7 +226,7 @@ def _project_root(cwd: Path) -> Path:
 
 def _carry_out(plans: list[InstallPlan], *, question: str, yes: bool, launcher: bool) -> bool:
     """Ask for consent, then write the plans, and with `launcher` the launcher; return whether any file of a host was written."""
-    from tacit.hosts.install import apply
+    from tacit.hosts.install.files import apply
 
     changing = [plan for plan in plans if any(edit.changes for edit in plan.edits)]
     if changing:
@@ -236,9 +234,7 @@ def _carry_out(plans: list[InstallPlan], *, question: str, yes: bool, launcher: 
     if launcher:
         from tacit.daemon.launcher import write_launcher
 
-        home = current_context().home
-        home.ensure()
-        write_launcher(home)
+        write_launcher(current_context().home)
     for plan in changing:
         apply(plan)
     return bool(changing)
@@ -378,7 +374,7 @@ def _take_in(folder: str, *, backfill: bool | None, yes: bool, as_json: bool) ->
             f"Learn from {sessions} past sessions of this project ({hosts}, {format_size(size_bytes)})? "
             "They stay on this machine, and secrets are removed."
         )
-        if _wanted(question, backfill=backfill, yes=yes):
+        if agreed(question, yes=yes or bool(backfill), unattended=False):
             write_up = bool(ask("GET", "/v1/status")["extractor"])
             report = _backfill(folder, past, write_up=write_up, quiet=as_json)
             if write_up:
@@ -457,10 +453,6 @@ def _takes_rules(folder: str, *, yes: bool, quiet: bool) -> bool:
         f"Take {format_count(len(memories), 'statement', 'statements')} of these files as your own rules?"
     )
     return agreed(question, yes=yes, unattended=True)
-
-
-def _wanted(question: str, *, backfill: bool | None, yes: bool) -> bool:
-    return agreed(question, yes=yes or bool(backfill), unattended=False)
 
 
 def _backfill(folder: str, past: list[dict[str, Any]], *, write_up: bool, quiet: bool) -> dict[str, int]:

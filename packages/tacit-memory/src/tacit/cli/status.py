@@ -210,13 +210,10 @@ def gather(cwd: Path, *, recent: int) -> StatusFacts:
     if health["running"]:
         _ask_daemon(cwd.absolute(), recent=recent, answers=answers)
     facts: StatusFacts = {
+        **answers,
         "version": __version__,
         "home": str(place.home.root),
         "daemon": dict(health) if health["running"] else None,
-        "engine": answers["engine"],
-        "week": answers["week"],
-        "here": answers["here"],
-        "prompts": answers["prompts"],
         "preset": report.settings.preset,
         "off": [
             surface.value
@@ -234,7 +231,6 @@ def gather(cwd: Path, *, recent: int) -> StatusFacts:
             {"pid": proxy.pid, "port": proxy.port, "project": proxy.project, "capture": proxy.capture}
             for proxy in read_proxies(place.home)
         ],
-        "warnings": answers["warnings"],
     }
     try:
         place.home.check_owner()
@@ -303,7 +299,8 @@ def _prompt(recall: dict[str, Any]) -> LastPrompt:
 
 def _hosts(project: Path) -> list[HostFacts]:
     """Return the state of every host: `absent` = its program is not installed, `not connected` = it is, but without Tacit."""
-    from tacit.hosts.install import find_executable, installed_for
+    from tacit.hosts.install import installed_for
+    from tacit.hosts.install.clients import find_executable
 
     place = current_context()
     facts: list[HostFacts] = []
@@ -397,9 +394,9 @@ def _print(facts: StatusFacts) -> None:
 
 
 def verdict_of(facts: StatusFacts) -> tuple[list[str], bool]:
-    """Return whether Tacit works in lines, the first of which tells it all, and whether it does: by the checks that the page's Home shows.
+    """Judge by the checks that the page's Home shows whether Tacit works here. Return (lines for people, whether it works).
 
-    The lines after the first say what is wrong and what to do.
+    The first line says it all; the others, if there are any, what is wrong and what to do.
     """
     connected = [host["host"] for host in facts["hosts"] if host["state"] not in ("absent", "not connected")]
     engine = facts["engine"]
@@ -550,14 +547,17 @@ def _preset_line(facts: StatusFacts) -> str:
 
 
 def ask_week() -> dict[str, Any]:
-    """Ask for the numbers of the last 7 days in all projects, from the hours of the page's Home."""
+    """Ask the running daemon for the statistics of the last 7 days in all projects; return the `series` of `GET /v1/stats`. Starts no daemon."""
     since = (time.time_ns() // 1_000_000 // DAY_MS - 6) * DAY_MS
     query = {"part": "series", "bucket": "day", "since_ms": since}
     return ask_running("GET", "/v1/stats", query, timeout_s=TIMEOUT_S)["series"]
 
 
 def week_rows(week: dict[str, Any] | None) -> list[tuple[str, str]]:
-    """Return what was noted, given, fetched and used in the last 7 days, in the words of the page's Home; start packs are not counted with prompts."""
+    """Return rows of (title, text) that say what was noted, given, fetched and used in the last 7 days, and why recalls were silent; [] = `week` is None.
+
+    They use the words of the page's Home. Start packs are not counted with prompts.
+    """
     if week is None:
         return []
     if not week["recalls"]:

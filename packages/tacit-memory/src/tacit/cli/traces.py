@@ -210,7 +210,7 @@ def _print_candidates(trace: dict[str, Any], chosen: set[str], *, stages: bool) 
 
 
 def points_of(evidence: list[dict[str, Any]]) -> tuple[int, str]:
-    """Return how many points a memory reached, and what adds up to them: "meaning +41, ..."; "" = nothing was summed."""
+    """Return (points that a memory reached, the terms that add up to them as a text such as "meaning +41, ..."); the text is "" if nothing was summed."""
     from tacit.app.evidence import EvidencePart, sum_of, terms_text
 
     parts = [EvidencePart(**part) for part in evidence]

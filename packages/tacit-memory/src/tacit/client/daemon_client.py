@@ -229,7 +229,7 @@ class DaemonClient:
             self._on_start_failure(error)
 
     def stop(self, timeout_s: float = 15.0) -> bool:
-        """Ask the daemon to stop and wait until it has; False when none was running.
+        """Ask the daemon to stop, and wait until it has released its lock. Return False if none was running. Blocks.
 
         Raises:
             DaemonError: if it is still there after `timeout_s`.
@@ -256,7 +256,7 @@ class DaemonClient:
         return True
 
     def locked(self) -> bool:
-        """Whether a daemon holds the lock of this home."""
+        """Return whether a daemon holds the lock of this home. Takes the lock for a moment if none does; starts nothing."""
         try:
             handle = open_handle(self.home.daemon_lock, os.O_RDWR)
         except OSError:

@@ -1,10 +1,7 @@
-"""Facts about a home's daemon: the contents of its fact file, whether it answers, whether its process lives.
+"""Facts about a home's daemon (its fact file, whether it answers, whether its process lives), and its start and end.
 
-In: a home, or the file `run/daemon.json`. Out: values. Only `end_daemon` ends a process.
-
-Start of the daemon by programs. They run the hook client's `start`, so there is only one implementation.
-
-In: a home. Out: a daemon on its way, or none where one runs already. Never waits until it answers.
+In: a home, or the file `run/daemon.json`. Out: values. `start_daemon` runs the hook client's `start`, so that there is one implementation; only
+`end_daemon` ends a process.
 """
 
 from __future__ import annotations
@@ -26,7 +23,10 @@ from tacit.system.processes import end_process, is_running
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DaemonFacts:
-    """What `run/daemon.json` says of the running daemon. `token` opens its loopback port, when it has one; `born_at` says when the process began (see `born`)."""
+    """The contents of `run/daemon.json`, which a daemon writes when it starts.
+
+    `born_at` = when its process began (see `born`). `http_port` = its loopback port, 0 = it has none; `token` = the secret that opens that port.
+    """
 
     pid: int
     version: str
@@ -42,9 +42,13 @@ def version_key(text: str) -> tuple[int, ...]:
 
 
 def read_facts(home: Home) -> DaemonFacts | None:
-    """Return the facts in `run/daemon.json`, or None if there are none. The daemon that wrote them may have ended."""
+    """Return the facts in `run/daemon.json`; None = there is no such file, or it is damaged. The daemon that wrote them may have ended."""
+    return _facts_in(home.daemon_file)
+
+
+def _facts_in(daemon_file: Path) -> DaemonFacts | None:
     try:
-        value: object = json.loads(home.daemon_file.read_bytes())
+        value: object = json.loads(daemon_file.read_bytes())
     except (OSError, ValueError):
         return None
     if not isinstance(value, dict):
@@ -57,7 +61,7 @@ def read_facts(home: Home) -> DaemonFacts | None:
 
 
 def ask_health(home: Home, *, timeout_s: float) -> Mapping[str, object] | None:
-    """Return the daemon's answer to `GET /health`; None = no valid answer within `timeout_s`. Never raises for it, and starts nothing."""
+    """Return the daemon's answer to `GET /health`, a JSON object; None = it gave none within `timeout_s`, or none runs. Blocks; starts nothing."""
     from http.client import HTTPException  # noqa: PLC0415 - a daemon that starts alone asks nobody
 
     from tacit.client.http_request import send_request  # noqa: PLC0415
@@ -73,20 +77,13 @@ def ask_health(home: Home, *, timeout_s: float) -> Mapping[str, object] | None:
 
 
 def daemon_pid(daemon_file: Path) -> int | None:
-    """Return the process id of the daemon that wrote `daemon_file`; None = it is not running."""
-    try:
-        fields: object = json.loads(daemon_file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    facts = cast(dict[str, object], fields) if isinstance(fields, dict) else {}
-    pid, born_at = facts.get("pid"), facts.get("born_at", 0)
-    if isinstance(pid, int) and isinstance(born_at, int) and is_running(pid, born_at=born_at):
-        return pid
-    return None
+    """Return the process id of the daemon that wrote `daemon_file` (`run/daemon.json`); None = it has ended, or there is no such file."""
+    facts = _facts_in(daemon_file)
+    return facts.pid if facts is not None and is_running(facts.pid, born_at=facts.born_at) else None
 
 
 def end_daemon(daemon_file: Path, *, timeout_s: float = 5.0) -> bool:
-    """End the daemon that wrote `daemon_file` with SIGTERM, then with SIGKILL. Return whether it has ended."""
+    """End the daemon that wrote `daemon_file` with SIGTERM, then with SIGKILL, and wait up to `timeout_s` after each. Return whether it has ended; True if none ran."""
     pid = daemon_pid(daemon_file)
     if pid is None:
         return True

@@ -24,7 +24,7 @@ _PART_BYTES = 65_536
 def path_and_body(
     method: str, path: str, values: Mapping[str, object]
 ) -> tuple[str, Mapping[str, object] | None]:
-    """Return the path and the JSON body of a request with `values`. None as a value = not given.
+    """Return (path, JSON body or None) of a request with `values`. A value of None counts as not given.
 
     Values fill the braces of `path`; the others go into the query string for GET and DELETE (a list repeats its name), else into the body.
     """

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, cast
 
-from tacit.client.daemon_facts import is_running
 from tacit.config.home import Home
 from tacit.system.files import write_whole
+from tacit.system.processes import is_running
 
 PORT = 8484
 """The default port of a proxy."""

@@ -55,7 +55,10 @@ class EmbedderBars:
 
 
 def bars_from(cosines: list[float]) -> UnrelatedCosines:
-    """Return the bar of each share: the cosine that this share of unrelated `cosines` reaches. A share of less than one pair gets no bar."""
+    """Return a bar for each of `SHARES`: the cosine that this share of `cosines`, which were measured of unrelated pairs, reaches.
+
+    A share of less than one pair gets no bar.
+    """
     ordered = sorted(cosines, reverse=True)
     counts = [(share, int(share * len(ordered))) for share in SHARES]
     return tuple(
@@ -66,12 +69,12 @@ def bars_from(cosines: list[float]) -> UnrelatedCosines:
 
 
 def details_of(embedder: EmbedderSettings) -> dict[str, int | float | str]:
-    """Return the settings that identify an embedder, in the form in which a fitted file's origin holds them."""
+    """Return {"provider", "model", "dimensions"} of an embedder's settings: what a fitted file notes of the embedder that it was made with."""
     return {"provider": embedder.provider, "model": embedder.model, "dimensions": embedder.dimensions}
 
 
 def stated_shares(preset: str) -> dict[str, object]:
-    """Return the shares that `preset` states, by setting: one number, or one for each name of a mapping."""
+    """Return, for each cosine bar of `preset`, the share of unrelated pairs that may reach it: dotted setting -> a number, or name -> number for a setting that is a mapping."""
     nested, shares = false_passes(preset), dict[str, object]()
     for key in settings_by_key() if nested else ():
         at: Any = nested

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, cast, get_args, get_origin
 
-from tacit.config.fields import Setting, settings_by_key
+from tacit.config.fields import Setting, choices_of, settings_by_key
 from tacit.config.layers import AGENT_SECTIONS
 from tacit.config.plugins import plugin_group
-from tacit.config.preset_files import preset_names
 from tacit.config.project_rules import ALLOWED
 
 SettingType = Literal["boolean", "integer", "number", "string", "choice", "list", "mapping"]
@@ -75,7 +74,6 @@ def _describe(setting: Setting) -> Described:
     nullable = type(None) in arguments and get_origin(annotation) is not Literal
     if nullable:
         annotation = next(argument for argument in arguments if argument is not type(None))
-    plugins = plugin_group(setting.field)
     item: Any = get_args(annotation)[0] if get_origin(annotation) is tuple else None
     limits = {
         name: cast(float, value)
@@ -89,10 +87,10 @@ def _describe(setting: Setting) -> Described:
         key=setting.key,
         section=setting.key.rpartition(".")[0],
         about=setting.field.description or "",
-        type="choice" if plugins else _type(annotation),
+        type="choice" if plugin_group(setting.field) else _type(annotation),
         items=None if item is None else _type(item),
         nullable=nullable,
-        choices=plugins.names() if plugins else _choices(setting.key, annotation if item is None else item),
+        choices=choices_of(setting),
         minimum=limits.get("ge", limits.get("gt")),
         maximum=limits.get("le", limits.get("lt")),
         above_minimum="gt" in limits,
@@ -114,9 +112,3 @@ def _type(annotation: object) -> SettingType:
         return "choice"
     names: dict[object, SettingType] = {bool: "boolean", int: "integer", float: "number"}
     return names.get(annotation, "string")
-
-
-def _choices(key: str, annotation: object) -> tuple[str, ...]:
-    if key == "preset":
-        return preset_names()
-    return tuple(str(value) for value in get_args(annotation)) if get_origin(annotation) is Literal else ()

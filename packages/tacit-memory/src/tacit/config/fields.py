@@ -18,6 +18,7 @@ from pydantic.fields import FieldInfo
 
 from tacit.config.design_names import DESIGN_NAMES, DESIGN_ROOTS, note_on, settings_called, with_own_names
 from tacit.config.plugins import plugin_group
+from tacit.config.preset_files import preset_names
 from tacit.config.settings import KindSettings, Settings
 from tacit.errors import InvalidSetting, TacitError, UnknownSetting
 from tacit.model.kinds import BUILTIN
@@ -100,12 +101,12 @@ def check_layer(
 
 
 def build(values: Mapping[str, object]) -> Settings:
-    """Make settings from flat values that were already checked."""
+    """Return the settings that have these values by dotted key, which must have passed `check_layer`; the defaults for all others."""
     return Settings.model_validate(nest(values))
 
 
 def nest(values: Mapping[str, object]) -> dict[str, object]:
-    """Turn values by dotted key into nested ones."""
+    """Return values by dotted key as nested dictionaries: {"a.b": 1} -> {"a": {"b": 1}}."""
     nested: dict[str, object] = {}
     for key, value in values.items():
         *parents, last = key.split(".")
@@ -324,7 +325,7 @@ def _wrong_value(
     setting = settings_by_key().get(key)
     hint = ""
     if setting is not None:
-        near = get_close_matches(str(value), _choices_in(setting), n=1)
+        near = get_close_matches(str(value), choices_of(setting), n=1)
         bounded = setting.field.metadata or setting.field.annotation is bool
         limits = f"Allowed: {allowed_words(setting.field)}." if bounded else ""
         group = plugin_group(setting.field)
@@ -338,11 +339,14 @@ def _wrong_value(
     )
 
 
-def _choices_in(setting: Setting) -> tuple[str, ...]:
-    annotation = setting.field.annotation
+def choices_of(setting: Setting) -> tuple[str, ...]:
+    """Return all allowed values of a setting, of a list all allowed items; () = any value of its type."""
+    if setting.key == "preset":
+        return preset_names()
     plugins = plugin_group(setting.field)
     if plugins is not None:
         return plugins.names()
+    annotation = setting.field.annotation
     inner = get_args(annotation)[0] if get_origin(annotation) is tuple else annotation
     return tuple(str(choice) for choice in get_args(inner)) if get_origin(inner) is Literal else ()
 

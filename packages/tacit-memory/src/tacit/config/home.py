@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING
 
 from tacit.errors import InvalidSetting, StoreFull, StoreReadOnly
 from tacit.system.files import (
-    is_closed,
     is_own,
     is_private,
     is_sticky,
+    only_owner_writes,
     open_handle,
     rights_of_others,
     set_mode,
@@ -297,10 +297,10 @@ class Home:
         folder = self.socket.parent
         if folder != self.run_dir and os.path.lexists(folder) and not _is_private(folder):
             return False
-        return _is_closed(self.run_dir)
+        return _only_owner_writes(self.run_dir)
 
     def check_space(self) -> None:
-        """Check that a daemon has the space to start, by writing a file and removing it.
+        """Check that the disk has the `START_BYTES` that a daemon needs to start, by writing a file in `run/` and removing it. A home that cannot be written passes.
 
         Raises:
             StoreFull: if there is none.
@@ -334,7 +334,7 @@ class Home:
         return (self.root, *below, *kept, self.socket.parent)
 
 
-def _is_closed(folder: Path) -> bool:
+def _only_owner_writes(folder: Path) -> bool:
     """Return whether only this user can create files in `folder`. True if it does not exist; False for a symbolic link."""
     if not os.path.lexists(folder):
         return True
@@ -342,7 +342,7 @@ def _is_closed(folder: Path) -> bool:
         status = folder.lstat()
     except OSError:
         return False
-    return stat.S_ISDIR(status.st_mode) and is_closed(status)
+    return stat.S_ISDIR(status.st_mode) and only_owner_writes(status)
 
 
 def _is_private(folder: Path) -> bool:

@@ -3,7 +3,7 @@
 In: a home, a project root, an agent, an environment, a caller's own values. Out: settings, with the layer that each
 value came from and whatever was wrong on the way. The only reader of settings files and of the environment. A wrong
 file never breaks an agent's turn: its wrong keys are left out and reported, and when what protects people's privacy
-cannot be read, nothing is stored until it can. `strict=True` (the command line) raises the first problem instead.
+cannot be read, nothing is stored until it can.
 """
 
 from __future__ import annotations
@@ -30,11 +30,10 @@ from tacit.config.fields import (
     unknown_setting,
 )
 from tacit.config.home import Home
-from tacit.config.kinds import kind_registry
 from tacit.config.levels import KEY, THRESHOLD, levels_in_use, uses_levels
 from tacit.config.preset_files import preset_file, preset_names
 from tacit.config.project_rules import decide_project_value
-from tacit.config.settings import EmbedderSettings, LevelName, Settings
+from tacit.config.settings import EmbedderSettings, LevelName, Settings, kind_registry
 from tacit.config.yaml_file import SettingsFile, read_settings_file
 from tacit.errors import InvalidInput, InvalidSetting, TacitError, UnknownKind
 from tacit.model.kinds import BUILTIN_KINDS
@@ -143,7 +142,6 @@ def read_settings(
     agent: str = "",
     overrides: Mapping[str, object] | None = None,
     environ: Mapping[str, str] | None = None,
-    strict: bool = False,
     user_file: Path | None = None,
     project_file: Path | None = None,
 ) -> SettingsReport:
@@ -157,10 +155,9 @@ def read_settings(
         environ: the environment; None = the process's own.
         user_file: read instead of the home's `config.yaml`, to check a file before it replaces that one.
         project_file: read instead of the project's file, for the same purpose.
-        strict: raise the first problem instead of reporting it. Notes are never raised.
 
     Raises:
-        InvalidSetting, UnknownSetting: with `strict`, and always for `overrides`: those are the caller's own.
+        InvalidSetting, UnknownSetting: for `overrides`, which are the caller's own. A problem in a file or a variable is a warning.
     """
     reading = _LayerReading()
     read_file = reading.file("user", user_file or home.config_file)
@@ -210,10 +207,6 @@ def read_settings(
     stack.put("environment", environment.values, place=from_environment.at)
     stack.put("call", call.values, place=lambda _: "call")
     settings = reading.with_own_kinds(build(stack.values()), stack)
-    if strict:
-        for warning in reading.warnings:
-            if not warning.note:
-                raise warning.error
     return SettingsReport(settings=settings, warnings=tuple(reading.warnings), origins=stack.origins())
 
 
@@ -381,7 +374,7 @@ class _LayerReading:
 
 
 def with_value(section: SectionT, path: Sequence[str], value: object) -> SectionT:
-    """Return a copy of `section` with `value` at `path`."""
+    """Return a copy of the settings `section` in which the field at `path` (names of sections, then of the field) is `value`. Does not check the value."""
     name, *below = path
     if below:
         value = with_value(cast(BaseModel, getattr(section, name)), below, value)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 
 from tacit.config.cosine_bars import details_of
 from tacit.config.home import Home
-from tacit.config.preset_files import load_preset
+from tacit.config.preset_files import preset_file
 from tacit.config.settings import EmbedderSettings, LevelName
 from tacit.errors import InvalidInput
 
@@ -101,7 +101,7 @@ class LevelsInUse:
 
 
 def measured_text(level: Level) -> str:
-    """Return what was measured at `level`, in words."""
+    """Return what was measured at `level` for people, such as "precision .91, 57 tokens a prompt"; "not measured" if nothing was."""
     measures = [
         "" if level.precision is None else f"precision {_without_zero(level.precision)}",
         "" if level.tokens is None else f"{level.tokens:.0f} tokens a prompt",
@@ -112,7 +112,7 @@ def measured_text(level: Level) -> str:
 
 def uses_levels(preset: str) -> bool:
     """Whether a level sets the prompt threshold of `preset`, because the preset states none of its own."""
-    recall = cast("Mapping[str, Any]", load_preset(preset).get("recall", {}))
+    recall = cast("Mapping[str, Any]", preset_file(preset).values.get("recall", {}))
     return "prompt" not in recall.get("thresholds", {})
 
 

@@ -47,7 +47,7 @@ class SettingsTarget:
 
 
 def file_of(home: Home, place: SettingsTarget) -> Path:
-    """Return the file of a target."""
+    """Return the path of the settings file that `place` lies in; it may be absent."""
     if place.holder == "project_file":
         return Path(place.name).expanduser() / PROJECT_FILE
     return home.config_file

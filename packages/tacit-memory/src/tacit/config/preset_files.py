@@ -54,15 +54,6 @@ def false_passes(name: str) -> Mapping[str, object]:
     return cast("Mapping[str, object]", _whole_file(name).values.get(_FALSE_PASSES, {}))
 
 
-def load_preset(name: str) -> Mapping[str, object]:
-    """Return the nested values of the preset called `name`.
-
-    Raises:
-        InvalidSetting: if there is none, naming those there are.
-    """
-    return preset_file(name).values
-
-
 def patterns_file(name: str) -> Path:
     """Return the path of the table of patterns of a preset that has one (`capture.patterns`)."""
     return Path(str(files("tacit").joinpath(_FOLDER, name, _PATTERNS)))

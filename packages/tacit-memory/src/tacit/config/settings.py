@@ -6,12 +6,14 @@ In: plain mappings from layers. Out: frozen settings. A function receives its ow
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
 from tacit.config.plugins import EMBEDDERS, JUDGES, STORES, WRITERS
 from tacit.config.section import Section, Shares
+from tacit.model.kinds import BUILTIN, Kind, KindRegistry
 from tacit.model.scope import Lent
 from tacit.presets.ambient.settings import AmbientSettings
 from tacit.presets.multispace.settings import MultispaceSettings
@@ -78,56 +80,8 @@ class RerankerSettings(Section):
     model: str = Field(default="", description="folder of a cross-encoder exported to ONNX; empty = none")
 
 
-class WriterSettings(Section):
-    """A language model of your own that writes up finished sessions. While it is off, nothing leaves the machine."""
-
-    provider: Annotated[str, WRITERS] = Field(
-        default="off",
-        description="the command line of a coding agent with your own login, or a server; openai = any "
-        "server that implements its chat completions API",
-    )
-    model: str = Field(
-        default="",
-        description="model name; empty = a small one of the provider; opencode needs PROVIDER/MODEL",
-    )
-    endpoint: str = Field(
-        default="", description="base URL of the server; empty = the provider's own; unused by command lines"
-    )
-    api_key_env: str = Field(
-        default="",
-        description="name of the variable that holds the key; empty = the provider's usual one; unused by command lines",
-    )
-    timeout_ms: int = Field(
-        default=120_000, ge=10, le=600_000, description="milliseconds for one answer, including retries"
-    )
-    tokens_per_day: int = Field(default=200_000, ge=0, description="most input tokens on one day")
-    price: str = Field(
-        default="",
-        description="prices of a million tokens, INPUT/OUTPUT, such as 0.25/2; empty = not known",
-    )
-    tokens_per_session: int = Field(
-        default=12_000, ge=3_000, le=200_000, description="most input tokens for one session on one day"
-    )
-    least_chars: int = Field(
-        default=2000,
-        ge=0,
-        description="a session with fewer characters is written up only if it has three prompts or more",
-    )
-
-    @field_validator("endpoint")
-    @classmethod
-    def _is_address(cls, endpoint: str) -> str:
-        return checked_address(endpoint)
-
-    @field_validator("price")
-    @classmethod
-    def _is_price(cls, price: str) -> str:
-        prices_of(price)
-        return price
-
-
-class _NamingModel(Section):
-    """A language model of your own that names the memories that are needed next."""
+class _LanguageModel(Section):
+    """A language model of your own: the base of the sections that name one."""
 
     provider: Annotated[str, WRITERS] = Field(
         default="off",
@@ -154,7 +108,9 @@ class _NamingModel(Section):
     @field_validator("endpoint")
     @classmethod
     def _is_address(cls, endpoint: str) -> str:
-        return checked_address(endpoint)
+        if endpoint and not re.match(r"https?://[^/\s]", endpoint):
+            raise ValueError("an address such as http://localhost:11434/v1")
+        return endpoint
 
     @field_validator("price")
     @classmethod
@@ -163,15 +119,32 @@ class _NamingModel(Section):
         return price
 
 
-class AnticipateSettings(_NamingModel):
+class WriterSettings(_LanguageModel):
+    """A language model of your own that writes up finished sessions. While it is off, nothing leaves the machine."""
+
+    timeout_ms: int = Field(
+        default=120_000, ge=10, le=600_000, description="milliseconds for one answer, including retries"
+    )
+    tokens_per_day: int = Field(default=200_000, ge=0, description="most input tokens on one day")
+    tokens_per_session: int = Field(
+        default=12_000, ge=3_000, le=200_000, description="most input tokens for one session on one day"
+    )
+    least_chars: int = Field(
+        default=2000,
+        ge=0,
+        description="a session with fewer characters is written up only if it has three prompts or more",
+    )
+
+
+class AnticipateSettings(_LanguageModel):
     """A language model of your own that names what the next steps will need, after each message of the agent. Nothing waits for it."""
 
     def as_writer(self) -> WriterSettings:
         """Return these settings in the form of a writer's, by which the model is asked; it has 60 seconds to answer."""
-        return _as_writer(self.provider, self, timeout_ms=60_000)
+        return _as_writer(self, timeout_ms=60_000)
 
 
-class JudgeSettings(_NamingModel):
+class JudgeSettings(_LanguageModel):
     """A language model of your own that names what a prompt needs, while the prompt waits. If it is late, the gate decides."""
 
     provider: Annotated[str, JUDGES] = Field(
@@ -194,30 +167,12 @@ class JudgeSettings(_NamingModel):
 
     def as_writer(self) -> WriterSettings:
         """Return the settings of the writer that asks this model. Its timeout is twice the deadline, so that a late answer's cost is still counted."""
-        return _as_writer(self.provider, self, timeout_ms=2 * self.deadline_ms)
+        return _as_writer(self, timeout_ms=2 * self.deadline_ms)
 
 
-def _as_writer(provider: str, model: _NamingModel, *, timeout_ms: int) -> WriterSettings:
-    return WriterSettings(
-        provider=provider,
-        model=model.model,
-        endpoint=model.endpoint,
-        api_key_env=model.api_key_env,
-        timeout_ms=timeout_ms,
-        tokens_per_day=model.tokens_per_day,
-        price=model.price,
-    )
-
-
-def checked_address(endpoint: str) -> str:
-    """Return `endpoint` if it is empty or an HTTP address.
-
-    Raises:
-        ValueError: if it is not.
-    """
-    if endpoint and not re.match(r"https?://[^/\s]", endpoint):
-        raise ValueError("an address such as http://localhost:11434/v1")
-    return endpoint
+def _as_writer(model: _LanguageModel, *, timeout_ms: int) -> WriterSettings:
+    shared = {name: getattr(model, name) for name in _LanguageModel.model_fields}
+    return WriterSettings(timeout_ms=timeout_ms, **shared)
 
 
 def prices_of(text: str) -> tuple[float, float] | None:
@@ -499,3 +454,23 @@ class Settings(Section):
     project: ProjectSettings = ProjectSettings()
     kinds: dict[str, KindSettings] = Field(default_factory=dict[str, KindSettings])
     statusline: bool = Field(default=False, description="one line for the person at every session start")
+
+
+def kind_registry(settings: Settings) -> KindRegistry:
+    """Return the built-in kinds with those of `settings.kinds` added; a kind there replaces the built-in one of the same name."""
+    return KindRegistry().extended(
+        _kind(name, kind_settings) for name, kind_settings in settings.kinds.items()
+    )
+
+
+def _kind(name: str, settings: KindSettings) -> Kind:
+    built_in = next((kind for kind in BUILTIN if kind.name == name), None)
+    if built_in is not None:
+        # What the user leaves out stays as it is; of the two natures the one that is stated ends the other.
+        changed = settings.model_dump(exclude_unset=True)
+        if settings.standing:
+            changed["episodic"] = False
+        elif settings.episodic:
+            changed["standing"] = False
+        return replace(built_in, **changed)
+    return Kind(name=name, **settings.model_dump())

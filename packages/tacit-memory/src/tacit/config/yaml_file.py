@@ -43,7 +43,7 @@ class SettingsFile:
     lines: Mapping[str, int] = field(default_factory=dict[str, int])
 
     def at(self, key: str) -> str:
-        """Return `path:line` of a dotted key, or of its nearest parent that has a line."""
+        """Return `path:line` of a dotted key for messages, or of its nearest section that is in the file; the path alone if none is."""
         while key not in self.lines and "." in key:
             key = key.rpartition(".")[0]
         return f"{self.place}:{self.lines[key]}" if key in self.lines else self.place

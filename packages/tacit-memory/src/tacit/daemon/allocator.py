@@ -17,7 +17,10 @@ largest block that was ever freed, which is the model's file. Below 4 MB the mod
 
 
 def limit_arenas() -> bool:
-    """Limit glibc's malloc to two arenas, with large blocks mapped on their own. Call it before threads start. Return whether glibc accepted all options."""
+    """Make glibc's malloc keep at most two memory areas ("arenas") and map large blocks on their own, so that the process stays small. Call it before threads start.
+
+    Return whether glibc accepted all options; False on other systems.
+    """
     options = (
         (_M_ARENA_MAX, _ARENAS),
         (_M_MMAP_THRESHOLD, _MAPPED_BYTES),

@@ -30,7 +30,7 @@ class Counters:
 
     @property
     def answered(self) -> bool:
-        """Whether a hook was answered yet."""
+        """Whether any hook was answered yet, with an injection or with silence."""
         return bool(self._counts["injections"] or self._counts["silences"])
 
     @property

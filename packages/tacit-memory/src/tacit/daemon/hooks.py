@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from starlette.routing import Router
 
     from tacit.app.engine import Engine
-    from tacit.daemon.mcp_mount import McpMount
+    from tacit.daemon.server import McpMount
 
 HOOK_PATH = "/hook/"
 PROJECT_HEADER = b"x-tacit-project"
@@ -141,7 +141,10 @@ def _reply_of(text: str) -> HookReply:
 
 
 def refuse_hook(host: str, error: Exception) -> HookReply:
-    """Return the reply to a hook that failed with `error`: 503, 504, 500 or a problem, with the counter's name. Logs it without text."""
+    """Return the reply to a hook that failed with `error`: status 503 (busy), 504 (late), that of a TacitError with its problem as JSON, else 500.
+
+    Writes a log line without the payload's text. Nothing is sent or counted: the caller does that.
+    """
     match error:
         case Busy():
             return _empty(503, "busy")

@@ -33,7 +33,7 @@ from tacit.client.daemon_facts import hook_source, version_key
 from tacit.config.home import Home
 from tacit.daemon.lifecycle import write_private
 from tacit.errors import HostError, StoreReadOnly
-from tacit.hosts.install import INSTALL_VERSION, STAMP, describe_age, version_in
+from tacit.hosts.install.files import INSTALL_VERSION, STAMP, describe_age, version_in
 
 HOOK_NAME = "tacit_hook.py"
 _OURS = "# Tacit's launcher,"
@@ -74,11 +74,11 @@ _AS_OF = (1980, 1, 1, 0, 0, 0)
 """The fixed time of the files in the archive, so that the same input gives the same bytes."""
 
 
-def write_launcher(home: Home | Path, *, python: str = "") -> Path:
+def write_launcher(home: Home, *, python: str = "") -> Path:
     """Write the launcher and the hook client into `bin` of the home; safe to call again and while hooks run.
 
     Args:
-        home: the home, or its folder.
+        home: whose launcher it is; its folders are made if they are missing.
         python: interpreter that has Tacit; "" = this one.
 
     Returns:
@@ -88,29 +88,28 @@ def write_launcher(home: Home | Path, *, python: str = "") -> Path:
         HostError: if this installation lacks the hook client.
         StoreReadOnly: if the home cannot be written.
     """
-    place = home if isinstance(home, Home) else Home(home)
-    place.ensure()
+    home.ensure()
     python = python or sys.executable
     text = _hook_text()
     copied = text.replace('\nPYTHON = ""', f"\nPYTHON = {python!r}")
-    hook = place.bin_dir / HOOK_NAME
+    hook = home.bin_dir / HOOK_NAME
     write_private(hook, copied.encode("utf-8", "surrogateescape"))
     write_private(hook.with_suffix(".pyc"), _bytecode(hook))
-    if place.launcher.suffix == ".exe":
-        program = windows_program(place, python, copied)
-        _make_room(place.launcher)
-        write_private(place.launcher, program, mode=0o700)
-        return place.launcher
+    if home.launcher.suffix == ".exe":
+        program = windows_program(home, python, copied)
+        _make_room(home.launcher)
+        write_private(home.launcher, program, mode=0o700)
+        return home.launcher
     names = [python, os.path.realpath(python)]
     pythons = " ".join(shlex.quote(name) for name in dict.fromkeys(names))
     script = _SCRIPT.format(
         stamp=STAMP,
         pythons=pythons,
         hook=shlex.quote(os.fspath(hook)),
-        home=shlex.quote(os.fspath(place.root)),
+        home=shlex.quote(os.fspath(home.root)),
     )
-    write_private(place.launcher, script.encode("utf-8", "surrogateescape"), mode=0o700)
-    return place.launcher
+    write_private(home.launcher, script.encode("utf-8", "surrogateescape"), mode=0o700)
+    return home.launcher
 
 
 def windows_program(home: Home, python: str, hook_text: str, *, arm: bool | None = None) -> bytes:

@@ -59,7 +59,7 @@ class Claim:
         self._file_id = _identity(self.transport.file)
 
     def holds(self) -> bool:
-        """Return whether the socket or the key file still belongs to this daemon. False if the home was deleted or moved."""
+        """Return whether the file by which clients find the daemon (its socket or key file) is still the one that this daemon made. False if the home was deleted or moved."""
         return self._file_id is not None and _identity(self.transport.file) == self._file_id
 
     def hide(self) -> None:

@@ -1,13 +1,8 @@
-"""The daemon's HTTP face: hooks, health, stop, the API and MCP in one ASGI application.
+"""The daemon's ASGI application (hooks, health, stop, the API, MCP and the page) and the server that runs it. Loaded when it is first asked for.
 
-In: requests over the Unix socket (the folder's mode is the guard) or loopback TCP (`guarded` asks for the token).
-Out: the exact bytes for a host, JSON, problems. A named boundary: nothing that fails behind a hook becomes more than
-silence, a counter and a log line without text.
-
-The ASGI server of a daemon: everything but the hooks of its socket. Loaded when it is first asked for.
-
-In: connections that the hook listener accepted, a loopback port. Out: answers. Never accepts on the socket itself, never decides when
-the daemon ends: it leaves when told.
+In: connections that the hook listener accepted (the mode of the socket's folder is the guard), a loopback port (`guarded` asks for the token).
+Out: the exact bytes for a host, JSON, problems. A named boundary: nothing that fails behind a hook becomes more than silence, a counter and a log
+line without text. Never accepts on the socket itself, never decides when the daemon ends: it leaves when told.
 """
 
 from __future__ import annotations
@@ -60,6 +55,7 @@ from tacit.system.transport import listen_on_loopback
 
 if TYPE_CHECKING:
     from tacit.hosts.install import HostStatus
+    from tacit.mcp.server import McpApp
 
 T = TypeVar("T")
 SEND_S = 2.0
@@ -86,12 +82,13 @@ def build_app(parts: DaemonParts) -> ASGIApp:
             return problem_of(error)
 
     page = PageMount(parts.page)
+    parts.mcp = McpMount(parts)
     routes = [
         Route("/health", health, methods=["GET", "POST"]),
         Route("/stop", stop, methods=["POST"]),
         Route("/listen", listen, methods=["POST"]),
         Route(f"{HOOK_PATH}{{host}}", _not_posted, methods=["GET", "PUT", "PATCH", "DELETE", "OPTIONS"]),
-        Route("/mcp", _Mcp(parts)),
+        Route("/mcp", parts.mcp),
         *(Route(path, page) for path in ("/ui", "/ui/{rest:path}")),
         Route("/v1/{rest:path}", _Api(parts)),
     ]
@@ -118,7 +115,7 @@ def _with_speaker(app: ASGIApp, authority: Authority) -> ASGIApp:
 
 
 def guarded(app: ASGIApp, token: str, page: PageSessions, authority: Authority) -> ASGIApp:
-    """Wrap `app` for loopback TCP: pass on requests to a loopback host that carry a token or come from a signed-in page; refuse others.
+    """Return `app` wrapped for loopback TCP: it passes on requests to a loopback host that carry a token or come from a signed-in page, and refuses all others.
 
     The port's own `token` only opens the port; a personal token also makes the user the speaker.
     The page's own files need neither, because signing in begins with them.
@@ -335,7 +332,8 @@ def _build_api(engine: Engine, parts: DaemonParts) -> Router:
 
 def _installed(home: Home) -> dict[str, HostStatus]:
     """Return the state of each agent's files, by its name; one that is neither connected nor on this machine is left out."""
-    from tacit.hosts.install import find_executable, installed_for  # noqa: PLC0415 - asked for by the page alone
+    from tacit.hosts.install import installed_for  # noqa: PLC0415 - asked for by the page alone
+    from tacit.hosts.install.clients import find_executable  # noqa: PLC0415 - asked for by the page alone
     from tacit.hosts.registry import BUILT_IN  # noqa: PLC0415 - as above
 
     folder, path = Path.home(), search_path()
@@ -349,21 +347,77 @@ def _installed(home: Home) -> dict[str, HostStatus]:
     }
 
 
-class _Mcp:
-    """The ASGI application for `/mcp`, loaded at the first request: its SDK takes most of a second and tens of megabytes."""
+class McpMount:
+    """The ASGI application for `/mcp`. It loads and starts the MCP SDK's application at the first request, and again when the engine was exchanged.
+
+    The SDK takes most of a second and tens of megabytes. Events of a host do not come this way: whoever calls a tool is an agent, and no prompt of its
+    making is the user's.
+    """
 
     def __init__(self, parts: DaemonParts) -> None:
         self._parts = parts
-        self._lock = asyncio.Lock()
+        self._starting = asyncio.Lock()
+        self._app: ASGIApp | None = None
+        self._engine: Engine | None = None
+        self._leave = asyncio.Event()
+        self._life: asyncio.Task[None] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        parts = self._parts
-        async with self._lock:
-            if parts.mcp is None:
-                from tacit.daemon.mcp_mount import McpMount  # noqa: PLC0415 - see above
+        """Answer one ASGI request; a body that is too large gets status 413."""
+        request = Request(scope, receive)
+        body = b""
+        if request.method == "POST":
+            try:
+                body = await read_body(receive)
+            except TacitError:
+                await Response(status_code=413)(scope, receive, send)
+                return
+        app = await self._ready()
+        await app(scope, _again(body, receive), send)
 
-                parts.mcp = McpMount(parts)
-        await parts.mcp(scope, receive, send)
+    async def _ready(self) -> ASGIApp:
+        async with self._starting:
+            engine = await self._parts.source.get()
+            if self._app is None or self._engine is not engine:
+                await self.close()
+                built = await asyncio.to_thread(_load, engine)
+                started = asyncio.Event()
+                self._leave = asyncio.Event()
+                self._life = asyncio.create_task(self._live(built, started, self._leave))
+                await started.wait()
+                self._app, self._engine = built.app, engine
+            return self._app
+
+    async def _live(self, built: McpApp, started: asyncio.Event, leave: asyncio.Event) -> None:
+        async with built.running():
+            started.set()
+            await leave.wait()
+
+    async def close(self) -> None:
+        """End the SDK's application and its tasks, if it was started, and wait for that."""
+        self._leave.set()
+        if self._life is not None:
+            await self._life
+
+
+def _load(engine: Engine) -> McpApp:
+    from tacit.mcp.server import build_mcp  # noqa: PLC0415 - the SDK; see `McpMount`
+
+    return build_mcp(engine)
+
+
+def _again(body: bytes, receive: Receive) -> Receive:
+    """Return a `receive` that first gives the body that was read already, then what the real one gives."""
+    sent = False
+
+    async def replay() -> Message:
+        nonlocal sent
+        if sent or not body:
+            return await receive()
+        sent = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return replay
 
 
 def _counted(app: ASGIApp, counters: Counters) -> ASGIApp:

@@ -229,7 +229,7 @@ class HookHost:
         return fields.path("cwd")
 
     def start(self, fields: Fields, event: HookEvent, common: SignalFields) -> SessionStarted:
-        """Return the signal of a session start."""
+        """Return the signal of a session start. Its key repeats only for a twin of this event."""
         name, source = start_source(fields)
         moment = "" if name in event.once else _digest(event, fields, common["at_ms"])
         return SessionStarted(**common, key=f"start:{name}:{moment}", source=source)
@@ -272,7 +272,7 @@ class HookHost:
         return SubagentStarted(**common, key=f"subagent:{agent_id}", agent_type=common["agent"])
 
     def call(self, fields: Fields) -> ToolCall:
-        """Read the tool call in the payload into host-neutral terms."""
+        """Return the tool call in the payload with the names that all hosts share. Raises InvalidPayload if it names no tool."""
         arguments = self.arguments(fields)
         name = fields.needed_identifier("tool_name")
         tool = self.tools.get(name, name)
@@ -289,11 +289,14 @@ class HookHost:
         )
 
     def agent_started(self, tool: str, arguments: Fields) -> str:
-        """Return the type of the subagent that a call starts; "" = it starts none."""
+        """Return the type of the subagent that a call of `tool` (the name that all hosts share) starts; "" = it starts none."""
         return arguments.loose_text(self.agent_type) or self.default_agent if tool == "task" else ""
 
     def writes(self, name: str, arguments: Fields) -> str:
-        """Return the mark of what a call of one of our own tools writes to the memory; "" = it is another tool."""
+        """Return the mark (see `mark_of_write`) that links this hook to the MCP call that it is about, if it calls one of our own memory tools; "" = it is another tool.
+
+        `name` is the host's name of the tool.
+        """
         server, _, own_tool = name.rpartition("__")
         return mark_of_write(own_tool, arguments.raw) if server in self.our_servers else ""
 

@@ -210,7 +210,7 @@ def start_source(fields: Fields) -> tuple[str, StartSource]:
 
 
 def time_step(at_ms: int) -> int:
-    """Return the number of the step of `STEP_MS` in which an event arrived."""
+    """Return the number of the five-second step (`STEP_MS`) in which `at_ms` lies. Two events in one step get the same number."""
     return at_ms // STEP_MS
 
 
@@ -248,9 +248,9 @@ def flatten(value: object) -> str:
 
 
 def read_replay(fields: Fields, *, session: str, messages: str) -> ReplayRequest | None:
-    """Read an event `replay`, by which a host that lost the texts handed over before asks for them again; None for other events.
+    """Read an event `replay`, by which a host that lost the texts handed over before asks for them again; None = it is another event.
 
-    Session and message ids stand in the fields so named; None for other events.
+    `session` and `messages` are the names of the fields with the session's id and the messages' ids.
 
     Raises:
         InvalidPayload: naming the field that is missing or wrong.

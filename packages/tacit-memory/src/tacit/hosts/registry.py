@@ -74,7 +74,7 @@ class BuiltInHost:
         return import_module(f"{self.package}.{name}")
 
     def offered(self, part: str, function: str) -> Callable[..., Any] | None:
-        """Return the function of a module in the host's package; None = that module has no such function."""
+        """Return the function called `function` of the module `part` in the host's package, which is imported; None = the module has no such function."""
         return getattr(self.part(part), function, None)
 
     def data_folders(self, user_home: Path, environ: Mapping[str, str] | None = None) -> Folders:
@@ -219,5 +219,5 @@ def shell_variables() -> frozenset[str]:
 
 
 def in_agent_shell() -> bool:
-    """Return whether a coding agent started this process."""
+    """Return whether a coding agent started this process, as a variable that agents set for their commands shows."""
     return any(variables().get(name, "") not in ("", "0") for name in shell_variables())

@@ -51,12 +51,12 @@ def is_own(status: os.stat_result) -> bool:
 
 
 def is_private(status: os.stat_result) -> bool:
-    """Return whether a file belongs to this user, and nobody else has any right to it."""
+    """Return whether a file or folder belongs to this user and nobody else may read, write or enter it, by its status; always True on Windows."""
     return is_own(status) and not rights_of_others(status)
 
 
-def is_closed(status: os.stat_result) -> bool:
-    """Return whether a folder belongs to this user, and nobody else may write to it."""
+def only_owner_writes(status: os.stat_result) -> bool:
+    """Return whether a folder belongs to this user and nobody else may create or delete files in it, by its status. Others may be able to read it."""
     return is_own(status) and not rights_of_others(status) & 0o022
 
 
@@ -140,7 +140,7 @@ LOCKED_BYTE = 1 << 30
 
 
 def take_lock(handle: int) -> bool:
-    """Take the exclusive lock of an open file, without waiting. Return False if another process has it. Closing `handle` frees the lock."""
+    """Try to take the exclusive lock of an open file, without waiting. Return True if it was taken, False if another process has it. Closing `handle` frees it."""
     try:
         if sys.platform == "win32":
             import msvcrt  # noqa: PLC0415 - exists there alone

@@ -149,9 +149,7 @@ class Repository:
             return out[:most_bytes] if cut else None
         return out if process.returncode == 0 else None
 
-    def commits(
-        self, *revisions: str, most: int, options: Iterable[str] = (), stdin: bytes = b""
-    ) -> tuple[Commit, ...] | None:
+    def commits(self, *revisions: str, most: int, options: Iterable[str] = ()) -> tuple[Commit, ...] | None:
         """Return at most `most` commits that `revisions` reach, in the order of `git rev-list`; None = they cannot be read."""
         out = self.ask(
             "rev-list",
@@ -161,7 +159,6 @@ class Repository:
             *options,
             *revisions,
             "--",
-            stdin=stdin,
         )
         return None if out is None else tuple(_commits(out.decode("utf-8", "replace")))
 

@@ -37,7 +37,7 @@ def group_options() -> GroupOptions:
 
 
 def end_group(pid: int) -> None:
-    """Kill the leader of a process group and its children. Does nothing if it has already ended."""
+    """Kill the process `pid`, which must have been started with `group_options`, and all its children. Does nothing if they have already ended."""
     if sys.platform == "win32":
         command = ["taskkill", "/T", "/F", "/PID", str(pid)]
         with contextlib.suppress(OSError, subprocess.TimeoutExpired):
@@ -48,7 +48,7 @@ def end_group(pid: int) -> None:
 
 
 def born(pid: int) -> int:
-    """Return when a process began, in clock ticks since the start of the machine; 0 where it is not known, as outside Linux.
+    """Return when the process `pid` began, in clock ticks since the machine started; 0 = not known, as always outside Linux.
 
     A system gives the id of an ended process to another one; the two together name one process.
     """

@@ -34,7 +34,7 @@ class AutomaticBackup:
 
 
 def newest_backup(home: Home) -> AutomaticBackup | None:
-    """Return the newest automatic backup in the home, by its number; None = there is none."""
+    """Return the automatic backup in the home with the highest number; None = there is none."""
     for path in home.automatic_backups():
         match = _NAME.match(path.name)
         if match:

@@ -45,7 +45,7 @@ class Rescan:
 
     @property
     def clean(self) -> bool:
-        """Whether nothing had to be changed; what could not be cleaned is in `left`."""
+        """Whether nothing had to be changed. It can be True although `left` names something that could not be cleaned."""
         return not (self.rows or self.files)
 
 

@@ -63,14 +63,14 @@ class DecayCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecayPlan:
-    """The changes that upkeep should make in one scope, and their counts by reason."""
+    """The changes that upkeep should make in one scope, and in `tended` how many of them there are for each reason."""
 
     changes: tuple[Change, ...] = ()
     tended: DecayCounts = field(default_factory=DecayCounts)
 
 
 def is_stated(memory: Memory, kinds: KindRegistry) -> bool:
-    """Whether upkeep must not delete `memory`: it is pinned, a standing rule, or stated by the user or a teammate. A digest is not stated."""
+    """Return whether upkeep must leave `memory` alone: it is pinned, a standing rule, or stated by the user or a teammate. A digest counts as not stated."""
     if memory.pinned or kinds.of_stored(memory.kind).standing:
         return True
     # Tacit writes digests in the user's name; nobody stated them.
@@ -186,7 +186,7 @@ def _merged(best: Memory, duplicates: Sequence[Memory]) -> Memory:
 
 
 def orphans(relations: Iterable[Relation], memories: Mapping[str, Memory]) -> tuple[Relation, ...]:
-    """Return the relations to delete: one end is unknown or has ended, and the type is not in `_HISTORY`."""
+    """Return those of `relations` to delete: one of the two memories is not in `memories` (by id) or has ended, and the type is not in `_HISTORY`."""
     live = ("active", "quarantined")
 
     def alive(name: str) -> bool:

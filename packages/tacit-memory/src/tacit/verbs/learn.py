@@ -11,7 +11,6 @@ from tacit.app.engine import Engine
 from tacit.app.values import Caller
 from tacit.capture.backfill import BackfillOptions, CaptureReport
 from tacit.errors import NotFound
-from tacit.hosts.transcripts.sessions import served_transcripts
 from tacit.verbs.answers import Transcripts, WriteUpRequest, WrittenUp
 from tacit.verbs.requests import MOST_MS, Folder, LongPage, Request, part_of
 
@@ -52,20 +51,13 @@ class Backfill(Request):
     write_up: bool = Field(
         default=False, description="let the sessions wait for the language model; POST /v1/write-ups asks it"
     )
-    server: str = Field(
-        default="",
-        max_length=500,
-        description="read the sessions of a running OpenCode server at this address",
-    )
 
     @model_validator(mode="after")
     def _says_which(self) -> Self:
-        if self.server:
-            return self
         if self.named and not self.paths:
             raise ValueError("paths, where named is true")
         if not self.named and not self.cwd:
-            raise ValueError("cwd, or named files, or server")
+            raise ValueError("cwd, or named files")
         return self
 
 
@@ -95,7 +87,6 @@ def import_transcripts(engine: Engine, caller: Caller, request: Backfill) -> Cap
 
     Raises:
         NotFound: one of `paths` is not a transcript of the project, or does not exist.
-        ProviderError: the OpenCode server cannot be reached.
     """
     options = BackfillOptions(
         since_ms=request.since_ms,
@@ -103,9 +94,6 @@ def import_transcripts(engine: Engine, caller: Caller, request: Backfill) -> Cap
         dry_run=request.dry_run,
         write_up=request.write_up,
     )
-    if request.server:
-        infos = served_transcripts(request.server, since_ms=request.since_ms)
-        return engine.capture.backfill(infos, options)
     if request.named:
         named_paths = [Path(path) for path in request.paths or ()]
         return engine.capture.backfill(engine.transcripts(request.cwd, paths=named_paths), options)

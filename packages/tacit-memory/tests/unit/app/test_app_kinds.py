@@ -6,8 +6,7 @@ from contextlib import ExitStack, closing
 
 import pytest
 
-from tacit.config.kinds import kind_registry
-from tacit.config.settings import KindSettings, Settings
+from tacit.config.settings import KindSettings, Settings, kind_registry
 from tacit.errors import UnknownKind
 from tacit.model.kinds import BUILTIN, BUILTIN_KINDS
 from tacit.model.pack import Surface

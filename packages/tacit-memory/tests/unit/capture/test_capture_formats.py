@@ -372,26 +372,6 @@ def test_long_white_space_after_an_open_wrapper_takes_no_time(tmp_path: Path) ->
     assert said(only(write_rows(tmp_path / "c.jsonl", rows)))[0][1].endswith("round the discount")
 
 
-def test_a_chat_exported_from_an_editor(tmp_path: Path) -> None:
-    chat = {
-        "responderUsername": "GitHub Copilot",
-        "sessionId": "ed-1",
-        "requests": [
-            {
-                "message": {"text": "why red?"},
-                "timestamp": 1795168800000,
-                "response": [{"value": "A typo."}, {"kind": "toolInvocationSerialized", "value": "x"}],
-            }
-        ],
-    }
-    path = tmp_path / "chat.json"
-    path.write_text(json.dumps(chat))
-    assert (detect_format(path).format, said(only(path))) == (
-        "copilot-chat",
-        [("user", "why red?"), ("assistant", "A typo.")],
-    )
-
-
 # --- lists of messages ---------------------------------------------------------------------------------------------------
 
 

@@ -11,13 +11,11 @@ import pytest
 from tacit.errors import HostError, InvalidPayload
 from tacit.hosts.claude_code.transcript import read_claude_code
 from tacit.hosts.opencode.transcript import (
-    list_opencode_sessions,
+    opencode_sessions,
     read_opencode,
-    read_opencode_messages,
 )
 from tacit.hosts.transcripts import ModelRequest
-from tacit.hosts.transcripts.exports import read_conversations
-from tacit.hosts.transcripts.rows import read_messages
+from tacit.hosts.transcripts.exports import read_conversations, read_messages
 from tacit.hosts.transcripts.sessions import detect_format
 from tacit.model.query import Surface
 from tacit.recall.render import OPENING
@@ -328,12 +326,8 @@ def opencode_db(path: Path) -> Path:
 
 def test_opencode_database(tmp_path: Path) -> None:
     db = opencode_db(tmp_path / "opencode.db")
-    assert list_opencode_sessions(db, "/work/app") == (("ses_1", 5), ("ses_2", 6))
-    assert [s for s, _ in list_opencode_sessions(db, "/work/app", subagents=True)] == [
-        "ses_1",
-        "ses_2",
-        "ses_3",
-    ]
+    assert opencode_sessions(db, "/work/app") == ("ses_1", "ses_2")
+    assert opencode_sessions(db, "/work/app", subagents=True) == ("ses_1", "ses_2", "ses_3")
     read = read_opencode(db, "ses_1")
     assert [(t.role, t.text) for t in read.turns] == [("user", "Use tabs."), ("assistant", "Done.")]
     assert [(u.tool, u.failed, u.error) for u in read.turns[1].tools] == [
@@ -353,10 +347,10 @@ def test_a_damaged_opencode_database_is_a_clear_error(tmp_path: Path) -> None:
 
 def test_opencode_messages_in_both_shapes() -> None:
     native = {"info": {"role": "user"}, "parts": [{"type": "text", "text": "one"}]}
-    read = read_opencode_messages([native, {"role": "assistant", "text": "two", "tools": []}])
+    read = read_messages([native, {"role": "assistant", "text": "two", "tools": []}])
     assert [(t.role, t.text) for t in read.turns] == [("user", "one"), ("assistant", "two")]
     with pytest.raises(InvalidPayload):
-        read_opencode_messages({"no": "list"})
+        read_messages({"no": "list"})
 
 
 ONE = line("user", "one")

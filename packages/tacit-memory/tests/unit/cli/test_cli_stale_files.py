@@ -8,7 +8,7 @@ from itertools import cycle
 import pytest
 
 from tacit.client.daemon_client import DaemonClient
-from tacit.hosts.install import INSTALL_VERSION, STAMP
+from tacit.hosts.install.files import INSTALL_VERSION, STAMP
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 HOSTS = ("claude-code", "opencode", "gemini")
@@ -54,20 +54,19 @@ def rewrite(path, old, new):
 
 def test_every_stale_file_is_named_and_renewed(installed):
     stamps = cycle((
-        (f"tacit-install:{INSTALL_VERSION - 1}", f"version {INSTALL_VERSION - 1}"),
-        (f"tacit-install:{INSTALL_VERSION + 1}", f"version {INSTALL_VERSION + 1}"),
-        ("tacit-hand-made", "no version"),
+        (f"tacit-install:{INSTALL_VERSION - 1}", f"is stale: it carries version {INSTALL_VERSION - 1}"),
+        (f"tacit-install:{INSTALL_VERSION + 1}", f"is stale: it carries version {INSTALL_VERSION + 1}"),
+        ("tacit-hand-made", "differs from what this Tacit writes"),
     ))  # fmt: skip
     before = {path: path.read_text() for path in carriers(installed)}
     said = {}
-    for path, (written, version) in zip(before, stamps, strict=False):
+    for path, (written, told) in zip(before, stamps, strict=False):
         rewrite(path, STAMP, written)
-        said[path] = version
+        said[path] = told
     found = doctor(installed)
     for path, name in carriers(installed).items():
         assert found[name]["state"] in ("warn", "fail")
-        told = f"{path} is stale: it carries {said[path]}, and this Tacit writes version"
-        assert told in found[name]["detail"]
+        assert f"{path} {said[path]}" in found[name]["detail"]
         assert "tacit install" in found[name]["advice"]
     reply = installed("install", *HOSTS, "--yes")
     assert f"Renewed the launcher {installed.place.home.launcher}." in reply.out

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from tacit.cli.config import print_levels
 from tacit.cli.sessions import words_of
 from tacit.cli.setup import _difference
-from tacit.cli.tuning import print_report
-from tacit.hosts.install import FileEdit
+from tacit.hosts.install.files import FileEdit
 
 
 def level(name, before, after):
@@ -27,7 +27,7 @@ REPORT = {
 
 @pytest.mark.parametrize("paired", ["projects", "situations"])
 def test_tune_explains_what_its_false_alarms_are(capsys, paired):
-    print_report({**REPORT, "paired": paired})
+    print_levels({**REPORT, "paired": paired})
     said = capsys.readouterr().out
     assert "Looked at 47 prompts" in said
     assert "deserve nothing" not in said
@@ -37,7 +37,7 @@ def test_tune_explains_what_its_false_alarms_are(capsys, paired):
 
 
 def test_tune_shows_each_level_and_which_one_is_in_use(capsys):
-    print_report({**REPORT, "paired": "projects", "judged_useful": 3, "judged_wrong": 4})
+    print_levels({**REPORT, "paired": "projects", "judged_useful": 3, "judged_wrong": 4})
     said = capsys.readouterr().out
     rows = [line.split() for line in said.splitlines() if "->" in line]
     assert [row[0] for row in rows] == ["quiet", "balanced*", "eager"]
@@ -49,7 +49,7 @@ def test_tune_shows_each_level_and_which_one_is_in_use(capsys):
 
 
 def test_tune_names_a_threshold_that_wins_over_the_levels(capsys):
-    print_report(
+    print_levels(
         {**REPORT, "paired": "projects", "applied": True, "explicit": 0.3, "explicit_place": "config.yaml:3"}
     )
     said = " ".join(capsys.readouterr().out.split())

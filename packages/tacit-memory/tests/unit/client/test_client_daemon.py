@@ -140,6 +140,10 @@ def test_a_file_in_the_place_of_the_socket_folder_is_named(home: Home) -> None:
         DaemonClient(home).ensure_running(1.0)
 
 
+def facts(pid: int, born_at: int = 0) -> str:
+    return json.dumps({"pid": pid, "version": "1.0", "started_at_ms": 1, "born_at": born_at})
+
+
 def test_end_daemon_ends_the_process_that_the_file_names(tmp_path: Path):
     file = tmp_path / "daemon.json"
     assert daemon_pid(file) is None
@@ -147,7 +151,7 @@ def test_end_daemon_ends_the_process_that_the_file_names(tmp_path: Path):
     file.write_text("{broken")
     assert daemon_pid(file) is None
     with subprocess.Popen(["sleep", "60"]) as process:
-        file.write_text(json.dumps({"pid": process.pid}))
+        file.write_text(facts(process.pid))
         assert daemon_pid(file) == process.pid
         assert end_daemon(file, timeout_s=30)
         assert daemon_pid(file) is None
@@ -158,9 +162,9 @@ def test_end_daemon_ends_the_process_that_the_file_names(tmp_path: Path):
 def test_a_process_that_has_the_id_of_an_ended_daemon_is_left_alone(tmp_path: Path):
     file = tmp_path / "daemon.json"
     with subprocess.Popen(["sleep", "60"]) as stranger:
-        file.write_text(json.dumps({"pid": stranger.pid, "born_at": born(stranger.pid) - 1}))
+        file.write_text(facts(stranger.pid, born(stranger.pid) - 1))
         assert daemon_pid(file) is None
         assert end_daemon(file)
         assert stranger.poll() is None
-        file.write_text(json.dumps({"pid": stranger.pid, "born_at": born(stranger.pid)}))
+        file.write_text(facts(stranger.pid, born(stranger.pid)))
         assert end_daemon(file, timeout_s=30)

@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 
 from tacit.config.fields import build, check_layer, default_values, settings_by_key
 from tacit.config.home import Home
-from tacit.config.kinds import kind_registry
 from tacit.config.layers import read_settings
 from tacit.config.levels import shipped_levels
-from tacit.config.preset_files import load_preset, preset_names
-from tacit.config.settings import Settings
+from tacit.config.preset_files import preset_file, preset_names
+from tacit.config.settings import Settings, kind_registry
 from tacit.errors import InvalidSetting, UnknownKind, UnknownSetting
 
 KEY = "recall.budgets.start"
@@ -105,11 +104,11 @@ def test_another_agent_does_not_get_the_section(home):
 )
 def test_an_unknown_key_names_file_key_and_nearest_name(home, text, key, near):
     home.config_file.write_text(text)
-    with pytest.raises(UnknownSetting) as caught:
-        read_settings(home, environ={}, strict=True)
-    assert f"{home.config_file}:" in caught.value.message
-    assert f"`{key}`" in caught.value.message
-    assert near in caught.value.hint
+    error = read_settings(home, environ={}).warnings[0].error
+    assert isinstance(error, UnknownSetting)
+    assert f"{home.config_file}:" in error.message
+    assert f"`{key}`" in error.message
+    assert near in error.hint
 
 
 @pytest.mark.parametrize(
@@ -144,10 +143,10 @@ def test_an_unknown_key_names_file_key_and_nearest_name(home, text, key, near):
 )
 def test_a_wrong_value_names_place_value_and_what_is_expected(home, text, parts):
     home.config_file.write_text(text)
-    with pytest.raises((InvalidSetting, UnknownSetting, UnknownKind)) as caught:
-        read_settings(home, environ={}, strict=True)
+    warning = read_settings(home, environ={}).warnings[0]
+    assert isinstance(warning.error, InvalidSetting | UnknownSetting | UnknownKind)
     for part in parts:
-        assert part in str(caught.value), str(caught.value)
+        assert part in str(warning), str(warning)
     report = read(home)
     assert report.warnings
     assert not report.sound
@@ -201,8 +200,6 @@ def test_a_projects_file_never_widens(home, tmp_path, text):
     assert str(root) in str(report.warnings[0])
     assert "never widen" in report.warnings[0].error.hint
     assert not report.wrong_keys
-    with pytest.raises(InvalidSetting, match=r"config\.yaml"):
-        read_settings(home, root, environ={}, strict=True)
 
 
 def test_a_projects_file_cannot_undo_what_the_user_tightened(home, tmp_path):
@@ -238,7 +235,6 @@ def test_a_projects_file_restricts(home, tmp_path):
     assert got.privacy.deny == (r"ACME-\d+",)
     assert not got.project.share_preferences
     assert [(w.key, w.note) for w in report.warnings] == [("recall.budgets.start", True)]
-    read_settings(home, root, environ={}, strict=True)
 
 
 def test_the_users_own_file_is_no_projects_file(tmp_path):
@@ -277,8 +273,7 @@ def test_a_misspelt_variable_is_named(home, name):
     report = read(home, environ={name: "1"})
     assert name in str(report.warnings[0])
     assert report.settings == at_the_default_level()
-    with pytest.raises((UnknownSetting, InvalidSetting), match=name):
-        read_settings(home, environ={name: "1"}, strict=True)
+    assert isinstance(report.warnings[0].error, UnknownSetting | InvalidSetting)
 
 
 def test_a_callers_wrong_values_always_raise(home):
@@ -333,11 +328,11 @@ def test_every_default_survives_a_round_trip_through_a_file():
 def test_presets_are_complete_and_valid(home):
     assert {"ambient", "focused", "refresh", "typed"} <= set(preset_names())
     for name in preset_names():
-        checked = check_layer(load_preset(name), place=str)
+        checked = check_layer(preset_file(name).values, place=str)
         assert checked.problems == ()
         assert all(
             key.startswith(("recall.", "capture.", "mcp.tools", "project.others")) for key in checked.values
         )
         assert read(home, overrides={"preset": name}).settings.preset == name
     with pytest.raises(InvalidSetting, match="ambient, focused"):
-        load_preset("turbo")
+        preset_file("turbo")

@@ -247,7 +247,7 @@ def test_the_launcher_is_private_and_writing_it_again_changes_nothing(home):
     before = {path.name: path.read_bytes() for path in home.bin_dir.iterdir()}
     assert launcher == home.launcher
     assert launcher.stat().st_mode & 0o777 == 0o700
-    assert write_launcher(home.root) == launcher
+    assert write_launcher(home) == launcher
     assert {path.name: path.read_bytes() for path in home.bin_dir.iterdir()} == before
     assert sorted(before) == ["tacit-hook", "tacit_hook.py", "tacit_hook.pyc"]
 
@@ -266,4 +266,4 @@ def test_only_an_older_launcher_is_renewed(home):
 def test_a_home_that_cannot_be_written_is_named(tmp_path):
     (tmp_path / "h").write_text("a file")
     with pytest.raises(StoreReadOnly, match="is a file"):
-        write_launcher(tmp_path / "h")
+        write_launcher(Home(tmp_path / "h"))

@@ -16,19 +16,9 @@ import pytest
 from tacit.config.home import Home
 from tacit.errors import HostError, NotFound
 from tacit.hosts.claude_code.install import CALLS, EVENTS, TOOLS
-from tacit.hosts.install import (
-    CLIENTS,
-    STAMP,
-    InstallPlan,
-    apply,
-    detect,
-    found_clients,
-    installed,
-    plan,
-    rulings,
-    uninstall,
-)
-from tacit.hosts.install.files import OwnFile, Target, plugin_text
+from tacit.hosts.install import installed, plan, rulings, uninstall
+from tacit.hosts.install.clients import CLIENTS, detect, found_clients
+from tacit.hosts.install.files import STAMP, InstallPlan, OwnFile, Target, apply, plugin_text
 from tacit.hosts.install.files import Place as InstallPlace
 from tacit.hosts.registry import BUILT_IN
 
@@ -71,7 +61,7 @@ class Place:
         return installed(host, user_home=self.user, home=self.home, **more).state
 
     def targets(self, host: str, project_root: Path | None = None) -> tuple[Target, ...]:
-        site = InstallPlace(self.user, project_root, self.home, self.home.launcher)
+        site = InstallPlace(self.user, project_root, self.home)
         return BUILT_IN[host].part("install").targets(site)
 
     def files(self) -> dict[str, bytes]:
@@ -221,15 +211,16 @@ def test_a_handler_that_someone_wrote_into_our_group_stays(place: Place) -> None
 
 def test_a_moved_launcher_is_outdated_and_installing_again_moves_it(place: Place) -> None:
     place.write(".claude/settings.json", SETTINGS)
-    before = place.files()
-    place.install("claude-code", launcher=Path("/old/bin/tacit-hook"))
+    place.install("claude-code")
+    for file in (place.user / ".claude/settings.json", place.user / ".claude.json"):
+        file.write_text(file.read_text().replace(str(place.home.launcher), "/old/bin/tacit-hook"))
     assert place.state("claude-code") == "outdated"
     place.install("claude-code")
     text = (place.user / ".claude/settings.json").read_text()
     assert "/old/" not in text
     assert place.state("claude-code") == "installed"
     place.uninstall("claude-code")
-    assert place.files() == before
+    assert "tacit-hook" not in (place.user / ".claude/settings.json").read_text()
 
 
 @both

@@ -12,7 +12,8 @@ import pytest
 from tacit.config.home import Home
 from tacit.errors import HostError
 from tacit.hosts.codex.install import EVENTS, TOOLS, hooks_in, trust_of_hooks
-from tacit.hosts.install import apply, installed, plan, uninstall
+from tacit.hosts.install import installed, plan, uninstall
+from tacit.hosts.install.files import apply
 
 SETTINGS = '# mine\nmodel = "gpt-5.4"\n\n[mcp_servers.other]  # theirs\ncommand = "other"\n'
 

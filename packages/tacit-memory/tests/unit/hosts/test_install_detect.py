@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tacit.hosts.install import detect
+from tacit.hosts.install.clients import detect
 
 
 def make(path: Path, text: str) -> Path:

@@ -10,7 +10,9 @@ import pytest
 
 from tacit.config.home import Home
 from tacit.errors import HostError, NotFound
-from tacit.hosts.install import CLIENTS, apply, clients, found_clients, installed, jsonc, plan, uninstall
+from tacit.hosts.install import installed, jsonc, plan, uninstall
+from tacit.hosts.install.clients import CLIENTS, clients, found_clients
+from tacit.hosts.install.files import apply
 
 ZED = """// my settings
 {

@@ -7,20 +7,8 @@ from pathlib import Path
 import httpx2 as httpx
 import pytest
 
-from tacit.hosts.probe.stub_model import StubModel
-from tacit.hosts.probe.wire import (
-    CallTool,
-    Refuse,
-    Say,
-    ScriptedReply,
-    WireTurn,
-    decide,
-    find_places,
-    find_text,
-    newest_prompt,
-    read_tool_directives,
-    read_turns,
-)
+from scripted_model import ScriptedModel, ScriptedReply, decide, find_places, read_tool_directives
+from tacit.hosts.probe.wire import CallTool, Refuse, Say, WireTurn, find_text, newest_prompt, read_turns
 
 TOOLS = [{"name": "Bash"}]
 
@@ -90,7 +78,7 @@ def test_script_goes_before_directives_and_follows_the_tool_results():
 
 
 def test_anthropic_text_tool_and_stream():
-    with StubModel() as stub:
+    with ScriptedModel() as stub:
         said = post(stub, "/v1/messages", messages=[user("STUB_TEXT hi")]).json()
         assert said["content"] == [{"type": "text", "text": "hi"}]
         assert said["stop_reason"] == "end_turn"
@@ -105,7 +93,7 @@ def test_anthropic_text_tool_and_stream():
 
 
 def test_chat_completions_text_tool_and_stream():
-    with StubModel(usage_tokens=77) as stub:
+    with ScriptedModel(usage_tokens=77) as stub:
         said = post(stub, "/v1/chat/completions", messages=[user("STUB_TEXT hi")]).json()
         assert said["choices"][0]["message"]["content"] == "hi"
         assert said["usage"]["prompt_tokens"] == 77
@@ -117,7 +105,7 @@ def test_chat_completions_text_tool_and_stream():
 
 
 def test_responses_text_tool_and_stream():
-    with StubModel() as stub:
+    with ScriptedModel() as stub:
         said = post(stub, "/v1/responses", input="STUB_TEXT hi").json()
         assert said["output"][0]["content"][0]["text"] == "hi"
         items = [
@@ -131,7 +119,7 @@ def test_responses_text_tool_and_stream():
 
 
 def test_record_keeps_requests_without_credentials(tmp_path: Path):
-    with StubModel(record=tmp_path / "log") as stub:
+    with ScriptedModel(record=tmp_path / "log") as stub:
         httpx.post(
             f"{stub.url}/v1/messages?beta=true",
             content=gzip.compress(json.dumps({"messages": [user("NONCE")], "tools": TOOLS}).encode()),
@@ -156,13 +144,13 @@ def test_record_keeps_requests_without_credentials(tmp_path: Path):
 
 @pytest.mark.parametrize("content", [b"", b"not json", b"[1]"])
 def test_unreadable_bodies_get_an_answer_and_a_record(content: bytes):
-    with StubModel() as stub:
+    with ScriptedModel() as stub:
         assert httpx.post(f"{stub.url}/v1/messages", content=content, trust_env=False).status_code == 200
         assert len(stub.model_requests) == 1
 
 
 def test_unknown_paths_and_refusals_are_errors():
-    with StubModel() as stub:
+    with ScriptedModel() as stub:
         assert post(stub, "/v1/other").status_code == 404
         assert post(stub, "/v1/messages", messages=[user("STUB_HTTP 529")]).status_code == 529
         assert post(stub, "/v1/messages/count_tokens", messages=[]).json() == {"input_tokens": 1000}
@@ -184,7 +172,7 @@ def test_gemini_requests_are_read_and_answered_whole_or_as_a_stream():
         )
     ]
     path = "/v1beta/models/gemini-2.5-pro"
-    with StubModel(script) as stub:
+    with ScriptedModel(script) as stub:
         whole = post(stub, f"{path}:generateContent", contents=contents[:1], tools=tools).json()
         (streamed,) = stream_events(
             post(stub, f"{path}:streamGenerateContent?alt=sse", contents=contents, tools=tools)

@@ -7,14 +7,14 @@ from importlib.resources import files
 import pytest
 
 from tacit.config.fields import build, check_layer, default_values, settings_by_key
-from tacit.config.preset_files import load_preset, preset_names
+from tacit.config.preset_files import preset_file, preset_names
 from tacit.config.settings import Settings
 from tacit.model.pack import Surface
 from tacit.presets import preset_of
 
 
 def flat(name):
-    return check_layer(load_preset(name), place=str).values
+    return check_layer(preset_file(name).values, place=str).values
 
 
 def test_the_default_preset_is_the_shipped_defaults():

@@ -52,7 +52,7 @@ def write_up(*, past: bool, quiet: bool) -> list[dict[str, Any]]:
 
 
 def estimate(*, past: bool) -> dict[str, Any]:
-    """Ask how many requests wait and what they cost; `said` of the result says it in a sentence."""
+    """Ask the daemon how many requests to the language model wait and how many tokens they have. Return its answer, with `said`: the same as a sentence."""
     answer = ask("POST", "/v1/write-ups", {"past": past, "dry_run": True})
     if not answer["provider"]:
         summary = NO_MODEL

@@ -95,12 +95,6 @@ def import_(
     since: Annotated[
         str, typer.Option("--since", help="Transcripts: only sessions that ended since this day, YYYY-MM-DD.")
     ] = "",
-    server: Annotated[
-        str,
-        typer.Option(
-            "--server", help="Transcripts: a running OpenCode server, such as http://127.0.0.1:4096."
-        ),
-    ] = "",
     subagents: Annotated[
         bool, typer.Option("--subagents", help="Transcripts: also learn from subagents.")
     ] = False,
@@ -121,10 +115,10 @@ def import_(
     unless you pass --mine. A second run adds nothing.
     """
     of_files = (tool != "auto", mine, universal, any_project, project is not None, again, forget_removed)
-    of_sessions = (host, since, server, subagents, write_up)
+    of_sessions = (host, since, subagents, write_up)
     if any(of_files if what[0] == TRANSCRIPTS else of_sessions):
         raise typer.BadParameter(
-            "--host, --since, --server, --subagents and --write-up go with `tacit import transcripts`;"
+            "--host, --since, --subagents and --write-up go with `tacit import transcripts`;"
             " --from, --mine, --universal, --any-project, --project, --again and --forget-removed with files."
         )
     if what[0] == TRANSCRIPTS:
@@ -138,7 +132,6 @@ def import_(
             [Path(name) for name in what[1:]],
             options,
             host=host,
-            server=server,
             yes=yes,
             cwd=cwd,
             as_json=as_json,
@@ -281,7 +274,6 @@ def _import_transcripts(
     options: dict[str, object],
     *,
     host: str,
-    server: str,
     yes: bool,
     cwd: Path,
     as_json: bool,
@@ -290,15 +282,9 @@ def _import_transcripts(
     folder = str(cwd.absolute())
     paths = [str(file.absolute()) for file in path]
     dry_run, write_up = bool(options["dry_run"]), bool(options["write_up"])
-    if server:
-        report = {
-            **dict.fromkeys(COUNTED, 0),
-            **ask("POST", "/v1/transcripts", {**options, "server": server}),
-        }
-    else:
-        query = {**body, "path": paths, "cwd": folder} if paths else body
-        infos: list[dict[str, Any]] = ask_all("/v1/transcripts", "transcripts", query)["transcripts"]
-        report = _import(infos, {**options, "named": True, "cwd": folder if paths else ""}, quiet=as_json)
+    query = {**body, "path": paths, "cwd": folder} if paths else body
+    infos: list[dict[str, Any]] = ask_all("/v1/transcripts", "transcripts", query)["transcripts"]
+    report = _import(infos, {**options, "named": True, "cwd": folder if paths else ""}, quiet=as_json)
     if as_json:
         print_json(report)
     else:

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import cast
 
 from tacit.errors import HostError
-from tacit.hosts.install import TOOLS as ASKED_TOOLS
-from tacit.hosts.install import Ruling, jsonc, toml_tables
+from tacit.hosts.install import jsonc, toml_tables
 from tacit.hosts.install.files import (
     STAMP,
     HookEvents,
@@ -25,6 +24,7 @@ from tacit.hosts.install.files import (
     Permission,
     Place,
     Rule,
+    Ruling,
     Settings,
     Target,
     Word,
@@ -35,6 +35,7 @@ from tacit.hosts.install.files import (
     read_settings,
     read_text,
 )
+from tacit.hosts.install.files import TOOLS as ASKED_TOOLS
 from tacit.hosts.probe import (
     SEARCH_PATH,
     ProbeResult,

@@ -225,16 +225,15 @@ def folder_name(folder: str) -> str:
     return re.sub(r"[^A-Za-z0-9]", "-", folder)
 
 
-def find(folders: Sequence[Path], root: str, *, subagents: bool) -> Iterator[TranscriptInfo]:
-    """Find the transcript files of sessions that ran in `root`; "" = anywhere. Empty files are left out."""
+def find(folders: Sequence[Path], root: str) -> Iterator[TranscriptInfo]:
+    """Yield the transcript files of sessions that ran in `root`; "" = anywhere. Empty files and those of subagents are left out."""
     places = [
         place
         for folder in folders
         for place in sorted((folder / "projects").glob(folder_name(root) if root else "*"))
     ]
-    patterns = ("*.jsonl", "*/subagents/agent-*.jsonl") if subagents else ("*.jsonl",)
-    for path in (path for place in places for pattern in patterns for path in place.glob(pattern)):
-        if subagents or not path.name.startswith("agent-"):
+    for path in (path for place in places for path in place.glob("*.jsonl")):
+        if not path.name.startswith("agent-"):
             info = transcript_info(CLAUDE_CODE.name, path, (path.stem,), root)
             if info and info.size_bytes:
                 yield info

@@ -19,7 +19,6 @@ from typing import Literal, cast
 from tacit.errors import HostError
 from tacit.hosts.install import jsonc, toml_tables
 from tacit.hosts.install.files import (
-    INSTALL_VERSION,
     STAMP,
     HookEvents,
     HookSettings,
@@ -189,10 +188,6 @@ class ConfigToml:
         """Whether the file has a server with our name."""
         return toml_tables.find(toml_tables.read(text, path=self.path), SERVER) is not None
 
-    def version(self, text: str) -> int:  # noqa: ARG002 - one signature for all targets
-        """Return `INSTALL_VERSION` always: Codex reads every key of the table, so no version can be stored in it."""
-        return INSTALL_VERSION
-
     def add(self, text: str | None) -> str:
         """Return the new text of the file: `text` with our server and the approvals; None = there is no file yet."""
         text = toml_tables.add(text or "", SERVER, self._server(), path=self.path)
@@ -224,10 +219,6 @@ class Approvals(OfUser):
         """Whether the file has an approval, or another state, of a hook in the project's `hooks.json`."""
         states = toml_tables.table(toml_tables.read(text, path=self.path), STATE)
         return any(key.startswith(f"{self.hooks.path}:") for key in states)
-
-    def version(self, text: str) -> int:  # noqa: ARG002 - one signature for all targets
-        """Return `INSTALL_VERSION` always: Codex reads every key of the table, so no version can be stored in it."""
-        return INSTALL_VERSION
 
     def add(self, text: str | None) -> str:
         """Return the new text of the file: `text` with the approvals; None = there is no file yet."""

@@ -1,4 +1,4 @@
-"""Copilot's logs. In: `events.jsonl` of Copilot CLI, or a chat exported from the editor. Out: a `Transcript`.
+"""Copilot CLI's logs. In: `events.jsonl` of a session. Out: a `Transcript`.
 
 Events are `{type, data, id, timestamp, parentId}`; `data` of `user.message` has the words as typed in `content` and, with
 what hooks and the host added, in `transformedContent`, which is not read. Deaf to messages with a `source` other than the
@@ -21,10 +21,7 @@ from tacit.hosts.transcripts.rows import (
     fields_of,
     list_of,
     parse_json,
-    read_whole,
     text_in,
-    unchanged,
-    whole,
 )
 from tacit.session.transcripts import last_lines
 from tacit.state.captured import Position
@@ -100,34 +97,9 @@ def last_reply(path: Path) -> str:
     return ""
 
 
-def read_copilot_chat(path: Path, since: Position | None = None, *, subagents: bool = False) -> Transcript:  # noqa: ARG001 - one signature for all readers
-    """Read a chat of the editor, exported or as it keeps it; no turns if the file has not changed since `since`.
-
-    Raises:
-        OSError: if the file cannot be read.
-    """
-    text, end = read_whole(path)
-    if (as_it_was := unchanged(since, end)) is not None:
-        return as_it_was
-    chat = fields_of(parse_json(text))
-    builder = TurnBuilder()
-    for raw in list_of(chat.get("requests")):
-        request = fields_of(raw)
-        message = request.get("message")
-        prompt = message if isinstance(message, str) else text_in(fields_of(message), "text")
-        at_ms = time_of(request.get("timestamp"))
-        builder.user(prompt, at_ms)
-        for part in list_of(request.get("response")):
-            answer = fields_of(part)
-            value = answer.get("value")
-            if "kind" not in answer:
-                builder.reply(value if isinstance(value, str) else text_in(fields_of(value), "value"), at_ms)
-    return whole(builder, end, session_id=text_in(chat, "sessionId"))
-
-
 PLACES = (("session-state", "*/events.jsonl"),)
 """Where Copilot keeps sessions: (folder below its data folder, glob of the files in it)."""
-FORMATS: Readers = {"copilot": read_copilot, "copilot-chat": read_copilot_chat}
+FORMATS: Readers = {"copilot": read_copilot}
 _FIRST = ("session.start", "session.info", "user.message", "assistant.message", "assistant.turn_start")
 
 
@@ -139,20 +111,6 @@ def detect_rows(rows: Sequence[Fields]) -> DetectedFormat | None:
     data = fields_of(first.get("data"))
     cwd = text_in(fields_of(data.get("context")), "cwd")
     return DetectedFormat(format="copilot", host="copilot", session_id=text_in(data, "sessionId"), cwd=cwd)
-
-
-def detect_document(fields: Fields) -> DetectedFormat | None:
-    """Return format and session if a JSON object is a chat exported by the editor; else None."""
-    if "requests" in fields and ("responderUsername" in fields or "requesterUsername" in fields):
-        return DetectedFormat(format="copilot-chat", host="copilot", session_id=text_in(fields, "sessionId"))
-    return None
-
-
-def detect_beginning(text: str) -> DetectedFormat | None:
-    """Return the format if a file too long to be parsed begins like a chat exported by the editor; else None."""
-    if '"responderUsername"' in text or '"requesterUsername"' in text:
-        return DetectedFormat(format="copilot-chat", host="copilot")
-    return None
 
 
 def file_of_session(folders: Sequence[Path], session_id: str) -> Path | None:

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import cast
 
 from tacit.errors import HostError
-from tacit.hosts.install import TOOLS as ASKED_TOOLS
-from tacit.hosts.install import Ruling, jsonc, toml_tables
+from tacit.hosts.install import jsonc, toml_tables
 from tacit.hosts.install.files import (
     STAMP,
     HookEvents,
@@ -24,6 +23,7 @@ from tacit.hosts.install.files import (
     Permission,
     Place,
     Rule,
+    Ruling,
     Target,
     files_of_project,
     hook_entries,
@@ -31,6 +31,7 @@ from tacit.hosts.install.files import (
     read_text,
     shell_line,
 )
+from tacit.hosts.install.files import TOOLS as ASKED_TOOLS
 from tacit.hosts.probe import (
     SEARCH_PATH,
     ProbeResult,
@@ -116,10 +117,6 @@ class GeminiSettings:
     def present(self, text: str) -> bool:
         """Whether the text has any hook of ours or our server."""
         return self._hooks.present(text) or self._server.present(text)
-
-    def version(self, text: str) -> int:
-        """Return the oldest install version among our hooks."""
-        return self._hooks.version(text)
 
     def add(self, text: str | None) -> str:
         """Return the new text of the file: `text` with our hooks and server; None = there is no file yet."""

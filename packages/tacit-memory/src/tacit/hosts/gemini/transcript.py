@@ -19,14 +19,13 @@ from tacit.hosts.transcripts.rows import (
     Fields,
     Readers,
     fields_of,
-    is_list,
     is_object,
     list_of,
     parse_json,
     read_whole,
     text_in,
     unchanged,
-    whole,
+    whole_transcript,
 )
 from tacit.reading.prompts import SUMMARY_TAKEN, without_added_files
 from tacit.safety.escape import strip_blocks
@@ -51,7 +50,9 @@ def read_gemini(path: Path, since: Position | None = None, *, subagents: bool = 
     if subagents or meta.get("kind", "main") == "main":
         for message in messages:
             _take(builder, message)
-    return whole(builder, end, session_id=text_in(meta, "sessionId"), cwd=project_root_of(path), bad=bad)
+    return whole_transcript(
+        builder, end, session_id=text_in(meta, "sessionId"), cwd=project_root_of(path), bad=bad
+    )
 
 
 def project_root_of(path: Path) -> str:
@@ -65,11 +66,6 @@ def project_root_of(path: Path) -> str:
 def _messages(text: str) -> tuple[Fields, Iterable[Fields], int]:
     """Return (the session's own fields, its messages in order, the number of unreadable lines)."""
     document = parse_json(text)
-    if is_list(document):  # logs.json: prompts only
-        rows = [fields_of(row) for row in list_of(document)]
-        first = fields_of(rows[0] if rows else None)
-        by_id = {str(row.get("messageId", number)): row for number, row in enumerate(rows)}
-        return first, list(by_id.values()), 0
     if is_object(document) and "messages" in fields_of(document):
         session = fields_of(document)
         return session, [fields_of(message) for message in list_of(session.get("messages"))], 0
@@ -111,7 +107,7 @@ def _unless_compressed(messages: list[Fields]) -> list[Fields]:
 
 def _take(builder: TurnBuilder, message: Fields) -> None:
     at_ms = time_of(message.get("timestamp"))
-    content = message.get("content", message.get("message"))
+    content = message.get("content")
     if message.get("type") == "user":
         words = without_added_files(text_of(content))
         if not _CONTEXT.match(words):
@@ -154,13 +150,6 @@ def detect_rows(rows: Sequence[Fields]) -> DetectedFormat | None:
 def detect_document(fields: Fields) -> DetectedFormat | None:
     """Return format and session if a JSON object is a Gemini session; else None."""
     if {"projectHash", "messages"} <= set(fields):
-        return DetectedFormat(format="gemini", host="gemini", session_id=text_in(fields, "sessionId"))
-    return None
-
-
-def detect_entry(fields: Fields) -> DetectedFormat | None:
-    """Return format and session if a JSON object is an entry of Gemini's log of prompts; else None."""
-    if {"sessionId", "messageId", "message"} <= set(fields):
         return DetectedFormat(format="gemini", host="gemini", session_id=text_in(fields, "sessionId"))
     return None
 

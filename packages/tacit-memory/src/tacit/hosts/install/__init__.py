@@ -19,18 +19,9 @@ from typing import Literal, cast
 
 from tacit.config.home import Home
 from tacit.errors import HostError, NotFound
-from tacit.hosts.install.clients import (
-    CLIENTS,
-    DetectedHost,
-    clients,
-    detect,
-    find_executable,
-    found_clients,
-    targets_of_client,
-)
+from tacit.hosts.install.clients import CLIENTS, targets_of_client
 from tacit.hosts.install.files import (
     INSTALL_VERSION,
-    STAMP,
     TOOLS,
     TOOLS_TOLD,
     FileEdit,
@@ -43,7 +34,6 @@ from tacit.hosts.install.files import (
     Rule,
     Ruling,
     Target,
-    apply,
     describe_age,
     is_link,
     missing_folders,
@@ -113,32 +103,6 @@ def rulings(
     )
 
 
-__all__ = [
-    "CLIENTS",
-    "INSTALL_VERSION",
-    "STAMP",
-    "TOOLS",
-    "DetectedHost",
-    "FileEdit",
-    "HostStatus",
-    "InstallPlan",
-    "Ruling",
-    "apply",
-    "asking_hosts",
-    "clients",
-    "describe_age",
-    "detect",
-    "find_executable",
-    "found_clients",
-    "installed",
-    "installed_for",
-    "plan",
-    "rulings",
-    "switched_off",
-    "uninstall",
-    "version_in",
-]
-
 State = Literal["absent", "installed", "outdated", "partial"]
 
 
@@ -177,7 +141,6 @@ def plan(
     user_home: Path,
     project_root: Path | None = None,
     home: Home,
-    launcher: Path | None = None,
     trust: bool = False,
     allow: bool | None = None,
 ) -> InstallPlan:
@@ -188,7 +151,6 @@ def plan(
         user_home: the user's home folder.
         project_root: write into this project instead of the user's own settings.
         home: where Tacit keeps its data.
-        launcher: what hosts call; default `home.launcher`.
         trust: whether to approve the hooks in the host's settings, if the host requires this. Set it only if the user asked for it.
         allow: whether the host shall call `TOOLS` without asking. Set it only if the user chose; None = as it is.
 
@@ -199,7 +161,7 @@ def plan(
     book = _record_file(home, host)
     book_before = read_text(book)
     originals = _read_record(book_before)
-    place = Place(user_home, project_root, home, launcher or home.launcher, trust=trust)
+    place = Place(user_home, project_root, home, trust=trust)
     place, permission = _permitted(host, place, allow, originals)
     targets = (*_targets(host, place), *permission.wanted)
     linked = _check_links(targets, project_root)
@@ -232,9 +194,7 @@ def plan(
     return InstallPlan(host=host, edits=tuple(edits), notes=tuple(notes), permits=permission.tools)
 
 
-def uninstall(
-    host: str, *, user_home: Path, project_root: Path | None = None, home: Home, launcher: Path | None = None
-) -> InstallPlan:
+def uninstall(host: str, *, user_home: Path, project_root: Path | None = None, home: Home) -> InstallPlan:
     """Plan a removal as edits of files: restore a file's former bytes if only we changed it, else take only our entries out. Writes nothing.
 
     Raises:
@@ -244,7 +204,7 @@ def uninstall(
     book = _record_file(home, host)
     book_before = read_text(book)
     originals = _read_record(book_before)
-    place = Place(user_home, project_root, home, launcher or home.launcher)
+    place = Place(user_home, project_root, home)
     place, written = _permitted(host, place, None, originals)
     targets = (*_targets(host, place), *written.wanted, *written.gone)
     linked = _check_links(targets, project_root)
@@ -337,7 +297,6 @@ def installed(
     user_home: Path,
     project_root: Path | None = None,
     home: Home,
-    launcher: Path | None = None,
     session_root: Path | None = None,
 ) -> HostStatus:
     """Return the state of our entries in the host's files. A malformed file becomes a problem in the result, not an error.
@@ -347,9 +306,8 @@ def installed(
     Raises:
         NotFound: unknown host.
     """
-    launcher = launcher or home.launcher
     try:
-        place, permission = _permitted(host, Place(user_home, project_root, home, launcher), None, {})
+        place, permission = _permitted(host, Place(user_home, project_root, home), None, {})
         targets = (*_targets(host, place), *permission.wanted)
     except HostError as error:  # which files there are depends on what one of them holds
         return HostStatus(host=host, state="absent", problems=(str(error),))
@@ -361,7 +319,7 @@ def installed(
             word = _word(target, text)
             files.append((target.path, word))
             if word == "outdated" and text is not None:
-                problems.append(f"{target.path} {describe_age(target.version(text))}.")
+                problems.append(f"{target.path} {describe_age(version_in(text) or INSTALL_VERSION)}.")
             problems += _unread(target, text) if word != "missing" else ()
         except HostError as error:
             files.append((target.path, "missing"))
@@ -369,8 +327,8 @@ def installed(
     state = _state([word for _, word in files])
     if state in ("partial", "outdated"):
         problems.append(f"The installation is {state}: run `tacit install {host}` again.")
-    if state != "absent" and not launcher.exists():
-        problems.append(f"The launcher {launcher} is missing: run `tacit install {host}` again.")
+    if state != "absent" and not home.launcher.exists():
+        problems.append(f"The launcher {home.launcher} is missing: run `tacit install {host}` again.")
     problems += switched_off(
         host,
         user_home=user_home,

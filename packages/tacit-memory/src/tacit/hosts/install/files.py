@@ -217,7 +217,6 @@ class Place:
         user_home: the user's home folder.
         project_root: the project whose files are written instead of the user's own; None = the user's own.
         home: where Tacit keeps its data.
-        launcher: what hosts call.
         trust: whether to approve the hooks in the host's settings, if the host requires this.
         rules: rules for tools that the host's own settings shall hold.
         earlier: those that an installation wrote there.
@@ -226,10 +225,14 @@ class Place:
     user_home: Path
     project_root: Path | None
     home: Home
-    launcher: Path
     trust: bool = False
     rules: tuple[str, ...] = ()
     earlier: tuple[str, ...] = ()
+
+    @property
+    def launcher(self) -> Path:
+        """The command that hosts call."""
+        return self.home.launcher
 
 
 class OfUser:
@@ -269,10 +272,6 @@ class Target(Protocol):
         """Whether the text has anything of ours."""
         ...
 
-    def version(self, text: str) -> int:
-        """Return the install version of our part; `INSTALL_VERSION` if files of this sort carry none."""
-        ...
-
     def add(self, text: str | None) -> str:
         """Return the new text of the file: `text` with our part added. `text` holds nothing of ours; None = there is no file yet."""
         ...
@@ -298,10 +297,6 @@ class OwnFile:
     def present(self, text: str) -> bool:
         """Whether the file is ours, in whatever version."""
         return self.mark in text
-
-    def version(self, text: str) -> int:
-        """Return the install version in `text`; `INSTALL_VERSION` if our content carries none."""
-        return version_in(text) if STAMP in self.content else INSTALL_VERSION
 
     def add(self, text: str | None) -> str:
         """Return the new text of the file, which is our whole content; `text` = what stands there now, None = no file.
@@ -339,10 +334,6 @@ class JsonMember:
     def present(self, text: str) -> bool:
         """Whether the member exists, with whatever value."""
         return jsonc.find(jsonc.read(text, path=self.path), self.keys) is not None
-
-    def version(self, text: str) -> int:  # noqa: ARG002 - one signature for all targets
-        """Return `INSTALL_VERSION` always: other programs read the member, so no version can be stored in it."""
-        return INSTALL_VERSION
 
     def add(self, text: str | None) -> str:
         """Return the new text of the file: `text` with the member set to our value; None = there is no file yet."""
@@ -407,10 +398,6 @@ class HookSettings:
     def present(self, text: str) -> bool:
         """Whether the text has any hook of ours."""
         return next(self._ours(text), None) is not None
-
-    def version(self, text: str) -> int:
-        """Return the oldest install version among our entries; 1 = there are none."""
-        return min((version_in(json.dumps(group)) for _, _, group in self._ours(text)), default=1)
 
     def add(self, text: str | None) -> str:
         """Return the new text of the file: `text` with our entry appended for each event; None = there is no file yet."""

@@ -23,7 +23,7 @@ from tacit.config.home import chosen_transport
 from tacit.errors import HostError
 from tacit.hosts.install import jsonc
 from tacit.hosts.install.files import read_text
-from tacit.hosts.probe.wire import CallTool, Say, ScriptedReply, as_list, as_mapping, flat_text
+from tacit.hosts.probe.wire import CallTool, as_list, as_mapping, flat_text
 from tacit.system.processes import end_group, group_options
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ class ProofJob:
     timeout_s: float = 0.0
 
     def file(self, *names: str) -> Path:
-        """Return the first installed file that has one of these names."""
+        """Return the first of `files` that has one of these names; one must be there (StopIteration else)."""
         return next(path for path in self.files if path.name in names)
 
 
@@ -175,9 +175,8 @@ def scratch(calls: Sequence[CallTool] = ()) -> Generator[Scratch]:
     from tacit.hosts.probe.stub_model import StubModel  # noqa: PLC0415 - a server, which an installation need not load
 
     folder = Path(tempfile.mkdtemp(prefix="tacit-probe-")).resolve()
-    script = [ScriptedReply(when="", answers=(*calls, Say(text="done")))] if calls else []
     try:
-        with StubModel(script) as stub:
+        with StubModel(calls) as stub:
             home, project = folder / "home", folder / "project"
             home.mkdir()
             project.mkdir()
@@ -340,7 +339,7 @@ def prove_command(job: ProofJob, command: Sequence[str], standard_input: str) ->
 
 
 def judge_answer(finished: Finished, ok: bool, where: str, advice: str) -> ProbeResult:
-    """Make a result of a finished command: `ok` with the place `where`, or not ok with `advice` and the end of its output."""
+    """Return the result of a probe that ran a command: if `ok`, with `where` the nonce was found; else with `advice` and the end of the command's output."""
     if ok:
         return ProbeResult(ok=True, where=(where,), took_ms=finished.took_ms)
     end = (finished.out + finished.err)[-2000:]

@@ -1,6 +1,6 @@
-"""A loopback server that stands in for the model. In: a host's model requests. Out: scripted answers, and a record.
+"""A loopback server that stands in for the model. In: a host's model requests. Out: answers, and a record of the requests.
 
-Used by `tacit doctor` on the user's machine and by the end-to-end tests: one mechanism. Binds 127.0.0.1 only, keeps
+Used by `tacit doctor` on the user's machine. The end-to-end tests give it a script (`tests/scripted_model.py`). Binds 127.0.0.1 only, keeps
 credentials out of the record, and never sends anything anywhere.
 """
 
@@ -10,10 +10,9 @@ import gzip
 import json
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self, cast
 
@@ -22,36 +21,15 @@ from tacit.hosts.probe.wire import (
     DEFAULT_USAGE_TOKENS,
     Answer,
     CallTool,
-    MatchPlace,
     Refuse,
     Say,
-    Script,
-    ScriptedReply,
     WireTurn,
     as_list,
     as_mapping,
-    decide,
-    find_places,
     find_text,
     newest_prompt,
     read_turns,
-    read_usage_directive,
 )
-
-__all__ = [
-    "Answer",
-    "CallTool",
-    "MatchPlace",
-    "Refuse",
-    "Say",
-    "Script",
-    "ScriptedReply",
-    "StubModel",
-    "StubRequest",
-    "WireTurn",
-    "find_places",
-    "find_text",
-]
 
 Api = Literal["anthropic", "chat", "responses", "gemini", "other"]
 _GEMINI_STREAM = ":streamGenerateContent"
@@ -132,26 +110,19 @@ class StubRequest:
 
 
 class StubModel:
-    """A model server on the loopback that records requests and gives scripted answers. A context manager: it listens inside `with`.
+    """A model server on the loopback that records requests and answers them. A context manager: it listens inside `with`.
 
-    Args:
-        script: replies tried before the directives in the prompt.
-        record: folder that also receives every request as `NNN.json`; None = memory only.
-        usage_tokens: input tokens reported where no directive says otherwise.
+    It makes the tool calls `calls`, the k-th when k tool results follow the user's prompt, and then says that it is done.
     """
 
-    def __init__(
-        self,
-        script: Script = (),
-        *,
-        record: Path | None = None,
-        usage_tokens: int = DEFAULT_USAGE_TOKENS,
-    ) -> None:
-        self.script: list[ScriptedReply] = list(script)
-        self.usage_tokens = usage_tokens
-        self._record = record
+    usage_tokens = DEFAULT_USAGE_TOKENS
+    """The input tokens that it reports for a count of tokens."""
+
+    def __init__(self, calls: Sequence[CallTool] = ()) -> None:
+        self._calls = calls
         self._requests: list[StubRequest] = []
-        self._arrived = threading.Condition()
+        self._number = 0
+        self._lock = threading.Lock()
         self._server = _StubServer(self)
         self._thread = threading.Thread(
             target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, name="stub-model", daemon=True
@@ -181,7 +152,7 @@ class StubModel:
     @property
     def requests(self) -> tuple[StubRequest, ...]:
         """All recorded requests, in order of arrival."""
-        with self._arrived:
+        with self._lock:
             return tuple(self._requests)
 
     @property
@@ -196,31 +167,20 @@ class StubModel:
 
     def clear(self) -> None:
         """Drop the recorded requests; the numbering continues."""
-        with self._arrived:
+        with self._lock:
             self._requests.clear()
-
-    def wait_for(self, pattern: str, *, timeout_s: float) -> StubRequest | None:
-        """Block until a recorded request matches the regular expression `pattern`, and return the first that does; None = none did within `timeout_s`."""
-        end = time.monotonic() + timeout_s
-        with self._arrived:
-            while True:
-                request = next((r for r in self._requests if r.find(pattern)), None)
-                remaining_s = end - time.monotonic()
-                if request is not None or remaining_s <= 0:
-                    return request
-                self._arrived.wait(remaining_s)
 
     def keep(
         self, method: str, path: str, headers: Mapping[str, str], body: Mapping[str, object]
     ) -> StubRequest:
-        """Record one request, with credentials replaced, and return it; also write it to the `record` folder, if there is one. Called by the server's threads."""
+        """Record one request, with credentials replaced, and return it. Called by the server's threads."""
         shown = {
             name.lower(): "***" if name.lower() in _SECRET_HEADERS else text for name, text in headers.items()
         }
-        with self._arrived:
-            number = self._server.next_number()
+        with self._lock:
+            self._number += 1
             request = StubRequest(
-                number=number,
+                number=self._number,
                 at_ms=time.time_ns() // 1_000_000,
                 method=method,
                 path=path,
@@ -228,19 +188,13 @@ class StubModel:
                 body=body,
             )
             self._requests.append(request)
-            self._arrived.notify_all()
-        if self._record is not None:
-            self._record.mkdir(parents=True, exist_ok=True)
-            text = json.dumps({"method": method, "path": path, "headers": shown, "body": body}, indent=1)
-            (self._record / f"{number:03d}.json").write_text(text, encoding="utf-8")
         return request
 
     def answer(self, request: StubRequest) -> tuple[Answer, int]:
-        """Decide the answer to `request`, from the script or the directives in its prompt. Return (answer, input tokens to report as its usage)."""
-        prompt, results = newest_prompt(request.turns)
-        answer = decide(self.script, prompt, results, tools=request.offers_tools, number=request.number)
-        usage = read_usage_directive(prompt)
-        return answer, self.usage_tokens if usage == DEFAULT_USAGE_TOKENS else usage
+        """Decide the answer to `request`. Return (answer, input tokens to report as its usage)."""
+        _, results = newest_prompt(request.turns)
+        called = request.offers_tools and results < len(self._calls)
+        return self._calls[results] if called else Say(text="done"), self.usage_tokens
 
 
 class _StubServer(ThreadingHTTPServer):
@@ -250,11 +204,6 @@ class _StubServer(ThreadingHTTPServer):
     def __init__(self, stub: StubModel) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.stub = stub
-        self._number = 0
-
-    def next_number(self) -> int:
-        self._number += 1
-        return self._number
 
 
 class _Handler(BaseHTTPRequestHandler):

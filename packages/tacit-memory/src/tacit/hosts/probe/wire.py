@@ -1,10 +1,7 @@
-"""Requests and answers of model APIs, and what the stub model says.
+"""Requests and answers of model APIs, as the stub model reads and writes them.
 
 In: a request body in the format of Anthropic Messages, OpenAI Chat Completions, OpenAI Responses or Gemini. Out: its turns and places of text; an answer as a
-JSON object or server-sent events. A script is a list of replies; without a matching one, directives in the prompt decide, else a short fixed text.
-Directives (the k-th tool call is made when k tool results follow the prompt):
-    STUB_TOOL {"name": "Bash", "input": {...}}    STUB_TEXT word, or STUB_TEXT "several words"
-    STUB_USAGE 199000  input tokens to report     STUB_HTTP 500  answer with this status
+JSON object or server-sent events.
 """
 
 from __future__ import annotations
@@ -42,34 +39,9 @@ class WireTurn:
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MatchPlace:
-    """The position of one match of a pattern in a request body.
-
-    Attributes:
-        path: where, as `messages[0].content[1].text`.
-        offset: index of the match in that string.
-        text: the whole string at that path.
-    """
-
-    path: str
-    offset: int
-    text: str
-
-
-def find_places(body: object, pattern: str) -> tuple[MatchPlace, ...]:
-    """Return every match of the regular expression `pattern` in the strings of `body`, in document order."""
-    compiled = re.compile(pattern)
-    return tuple(
-        MatchPlace(path=path, offset=match.start(), text=text)
-        for path, text in _strings(body, "")
-        for match in compiled.finditer(text)
-    )
-
-
 def find_text(body: object, pattern: str) -> list[str]:
-    """Return the JSON path of every match of `pattern` in `body`, in document order, one entry per match."""
-    return [place.path for place in find_places(body, pattern)]
+    """Return the JSON path (as `messages[0].content[1].text`) of every match of `pattern` in `body`, in document order, one entry per match."""
+    return [path for path, text in strings_in(body) for _ in re.finditer(pattern, text)]
 
 
 def as_mapping(value: object) -> Mapping[str, object]:
@@ -111,15 +83,16 @@ def newest_prompt(turns: Sequence[WireTurn]) -> tuple[str, int]:
     return text, results
 
 
-def _strings(value: object, path: str) -> Iterator[tuple[str, str]]:
+def strings_in(value: object, path: str = "") -> Iterator[tuple[str, str]]:
+    """Yield (JSON path, text) of every string in a JSON value, in document order; `path` = where the value itself stands."""
     if isinstance(value, str):
         yield path, value
     elif isinstance(value, Mapping):
         for key, child in cast(Mapping[str, object], value).items():
-            yield from _strings(child, f"{path}.{key}" if path else str(key))
+            yield from strings_in(child, f"{path}.{key}" if path else str(key))
     elif isinstance(value, list):
         for index, child in enumerate(cast(list[object], value)):
-            yield from _strings(child, f"{path}[{index}]")
+            yield from strings_in(child, f"{path}[{index}]")
 
 
 def _message_turns(message: object) -> Iterator[WireTurn]:
@@ -195,87 +168,6 @@ class Refuse:
 
 
 Answer = Say | CallTool | Refuse
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScriptedReply:
-    """A rule of the script: if the newest prompt matches the regular expression `when`, give `answers` in turn.
-
-    The k-th answer is given when k tool results follow the prompt; past the end, the last one that says something,
-    else `done`.
-    """
-
-    when: str
-    answers: tuple[Answer, ...]
-
-    def answer_after(self, results: int) -> Answer:
-        """Return the answer for a prompt that `results` tool results follow."""
-        if results < len(self.answers):
-            return self.answers[results]
-        says = [answer for answer in self.answers if isinstance(answer, Say)]
-        return says[-1] if says else Say(text="done")
-
-
-Script = Sequence[ScriptedReply]
-
-
-def decide(script: Script, prompt: str, results: int, *, tools: bool, number: int) -> Answer:
-    """Choose the stub model's answer: the first matching reply of the script, else what the directives in the prompt ask for, else a fixed text.
-
-    Args:
-        script: replies, tried in order.
-        prompt: newest text of the user.
-        results: tool results after it.
-        tools: whether the request offers tools; without, no tool is called.
-        number: number of this request, for the fallback text.
-    """
-    for reply in script:
-        if re.search(reply.when, prompt):
-            answer = reply.answer_after(results)
-            if tools or not isinstance(answer, CallTool):
-                return answer
-    if status := re.search(r"STUB_HTTP (\d{3})", prompt):
-        return Refuse(status=int(status.group(1)))
-    calls = read_tool_directives(prompt)
-    if tools and results < len(calls):
-        return calls[results]
-    return Say(text=_read_text_directive(prompt) or f"STUB-OK {number}")
-
-
-def read_tool_directives(prompt: str) -> tuple[CallTool, ...]:
-    """Return the tool calls that `STUB_TOOL` directives in `prompt` ask for, in order; malformed ones are left out."""
-    decoder = json.JSONDecoder()
-    calls: list[CallTool] = []
-    for match in re.finditer(r"STUB_TOOL\s+(?=\{)", prompt):
-        try:
-            value, _ = decoder.raw_decode(prompt, match.end())
-        except ValueError:
-            continue
-        fields = as_mapping(value)
-        calls.append(
-            CallTool(name=str(fields.get("name", "")), input=cast(dict[str, object], fields.get("input", {})))
-        )
-    return tuple(calls)
-
-
-def read_usage_directive(prompt: str) -> int:
-    """Return the input tokens that `STUB_USAGE` in `prompt` asks to report, else `DEFAULT_USAGE_TOKENS`."""
-    match = re.search(r"STUB_USAGE (\d+)", prompt)
-    return int(match.group(1)) if match else DEFAULT_USAGE_TOKENS
-
-
-def _read_text_directive(prompt: str) -> str:
-    match = re.search(r"STUB_TEXT\s+(?=\S)", prompt)
-    if match is None:
-        return ""
-    remainder = prompt[match.end() :]
-    if remainder.startswith('"'):
-        try:
-            value, _ = json.JSONDecoder().raw_decode(remainder)
-        except ValueError:
-            return ""
-        return str(value)
-    return remainder.split()[0]
 
 
 Event = Mapping[str, object]

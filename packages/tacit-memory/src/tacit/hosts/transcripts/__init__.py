@@ -136,7 +136,7 @@ def turn_key(role: Role, text: str, at_ms: int, number: int, before: str = "") -
 
 
 def first_key(turns: Iterable[Turn]) -> str:
-    """Return the key of the user's first turn; "" = the user said nothing."""
+    """Return the key (see `Turn.key`) of the user's first turn; "" = the user said nothing."""
     return next((turn.key for turn in turns if turn.role == "user"), "")
 
 
@@ -198,7 +198,7 @@ def _clean(text: str) -> str:
 
 
 def refusal(error: str) -> tuple[bool, str]:
-    """Return (whether a tool result says that the user refused the call, the user's words in it or "")."""
+    """Return (True if a tool result says that the user refused the call, what the user said to that or "")."""
     if not any(mark in error for mark in _REFUSED):
         return False, ""
     match = _REFUSED_SAID.search(error)

@@ -1,6 +1,6 @@
-"""Files of conversations: `turns` or `messages` with roles (one JSON object, a list of them, or one a line), and what `opencode export` writes.
+"""Conversations as lists of messages with roles, or of OpenCode's messages: in files (one JSON object, a list of them, or one a line), or handed over.
 
-In: a file. Out: one `Transcript` for each conversation in it. A list of messages is one conversation.
+In: a file, or a list of messages. Out: one `Transcript` for each conversation. A list of messages is one conversation.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+from tacit.errors import InvalidPayload
 from tacit.hosts.opencode.transcript import take_opencode
 from tacit.hosts.transcripts import Transcript, TurnBuilder
 from tacit.hosts.transcripts.rows import (
@@ -22,7 +23,7 @@ from tacit.hosts.transcripts.rows import (
     read_whole,
     take_message,
     text_in,
-    whole,
+    whole_transcript,
 )
 from tacit.state.captured import Position
 
@@ -95,15 +96,37 @@ def _conversation(fields: Fields, end: Position, *, bad: int = 0) -> Transcript:
     info = fields_of(fields.get("info"))
     session_id = next((name for key in _IDS if (name := text_in(fields, key) or text_in(info, key))), "")
     cwd = text_in(fields, "cwd") or text_in(info, "directory")
-    for message in _messages(fields):
-        parts = message.get("parts")
-        if is_object(message.get("info")) and is_list(parts):
-            take_opencode(builder, fields_of(message["info"]), list_of(parts))
-        else:
-            take_message(builder, message)
-    return whole(builder, end, session_id=session_id, cwd=cwd, bad=bad)
+    for message in list_of(fields.get("turns")) or list_of(fields.get("messages")):
+        _take(builder, fields_of(message))
+    return whole_transcript(builder, end, session_id=session_id, cwd=cwd, bad=bad)
 
 
-def _messages(fields: Fields) -> list[Fields]:
-    rows = list_of(fields.get("turns")) or list_of(fields.get("messages"))
-    return [fields_of(message) for message in rows]
+def read_messages(messages: object) -> Transcript:
+    """Read a list of messages that a host hands over, or an object that has one under `messages` or `turns`, into a transcript.
+
+    A message has a role, or is OpenCode's own `{info, parts}`. What is no object counts as a bad line.
+
+    Raises:
+        InvalidPayload: if there is no list of messages.
+    """
+    if is_object(messages):
+        messages = fields_of(messages).get("messages", fields_of(messages).get("turns"))
+    if not is_list(messages):
+        raise InvalidPayload(
+            "A plain transcript is a list of messages.", hint='Expected [{"role": ..., "content": ...}].'
+        )
+    builder = TurnBuilder()
+    rows = list_of(messages)
+    objects = [fields_of(message) for message in rows if is_object(message)]
+    for message in objects:
+        _take(builder, message)
+    turns = builder.done()
+    return Transcript(turns=turns, end=Position(prompts=builder.prompts), bad_lines=len(rows) - len(objects))
+
+
+def _take(builder: TurnBuilder, message: Fields) -> None:
+    parts = message.get("parts")
+    if is_object(message.get("info")) and is_list(parts):
+        take_opencode(builder, fields_of(message["info"]), list_of(parts))
+    else:
+        take_message(builder, message)

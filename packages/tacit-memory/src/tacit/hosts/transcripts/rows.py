@@ -21,7 +21,6 @@ from typing import BinaryIO, Protocol, TypeVar, cast
 
 import msgspec
 
-from tacit.errors import InvalidPayload
 from tacit.hosts.transcripts import Transcript, TurnBuilder, text_of, time_of
 from tacit.state.captured import Position
 from tacit.text.decoding import decode_text, utf_16_of
@@ -236,10 +235,10 @@ def unchanged(since: Position | None, end: Position) -> Transcript | None:
     return Transcript(end=since) if since is not None and same else None
 
 
-def whole(
+def whole_transcript(
     builder: TurnBuilder, end: Position, *, session_id: str = "", cwd: str = "", bad: int = 0
 ) -> Transcript:
-    """Return the transcript of a file that is always read whole; `end` gets the builder's count of prompts."""
+    """End the turns in `builder` and return them as the transcript of a file that is always read whole. Its end is `end` with the builder's count of prompts."""
     waits, turns = builder.waits, builder.done()
     position = Position(offset=end.offset, head=end.head, prompts=builder.prompts, last=builder.last)
     return Transcript(
@@ -255,30 +254,6 @@ def whole(
 _TIMES = ("at_ms", "timestamp", "time", "created_at", "meta")
 _QUERY = lazy_regex(r"<user_query>(.*?)</user_query>", re.DOTALL)
 _STAMP = lazy_regex(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?Z?$")
-
-
-def read_messages(messages: object) -> Transcript:
-    """Read a list of messages with roles, or a mapping that has one under `messages` or `turns`, into a transcript.
-
-    Raises:
-        InvalidPayload: if there is no list of messages.
-    """
-    if isinstance(messages, Mapping):
-        outer = cast("Fields", messages)
-        messages = outer.get("messages", outer.get("turns"))
-    if not isinstance(messages, list):
-        raise InvalidPayload(
-            "A plain transcript is a list of messages.", hint='Expected [{"role": ..., "content": ...}].'
-        )
-    builder = TurnBuilder()
-    bad = 0
-    for message in cast("list[object]", messages):
-        if isinstance(message, Mapping):
-            take_message(builder, cast("Fields", message))
-        else:
-            bad += 1
-    turns = builder.done()
-    return Transcript(turns=turns, end=Position(prompts=builder.prompts), bad_lines=bad)
 
 
 def take_message(builder: TurnBuilder, message: Fields) -> None:
@@ -403,7 +378,7 @@ class DetectedFormat:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TranscriptInfo:
-    """What is known of a file (or server) of past sessions before it is read.
+    """What is known of a file of past sessions before it is read.
 
     Attributes:
         host: whose it is; empty where only its content tells.
@@ -412,7 +387,6 @@ class TranscriptInfo:
         sessions: how many sessions it holds, as far as that is known without reading it.
         session_ids: their ids, oldest first; () = all there are.
         cwd: the project root it was looked up for.
-        server: address of the server that tells of them, instead of a file.
     """
 
     host: str
@@ -422,12 +396,6 @@ class TranscriptInfo:
     sessions: int
     session_ids: tuple[str, ...] = ()
     cwd: str = ""
-    server: str = ""
-
-    @property
-    def place(self) -> str:
-        """Where the sessions are, for people: the address of the server, or the path of the file."""
-        return self.server or str(self.path)
 
 
 def transcript_info(host: str, path: Path, session_ids: tuple[str, ...], root: str) -> TranscriptInfo | None:

@@ -16,8 +16,8 @@ from functools import partial
 from pathlib import Path
 
 from tacit.errors import InvalidPayload, NotFound
-from tacit.hosts.opencode.transcript import every_opencode_session, read_opencode
-from tacit.hosts.registry import OPENCODE, BuiltInHost, HostFolders, readable_hosts
+from tacit.hosts.opencode.transcript import opencode_sessions, read_opencode
+from tacit.hosts.registry import BuiltInHost, HostFolders, readable_hosts
 from tacit.hosts.transcripts import Transcript
 from tacit.hosts.transcripts.exports import is_conversation, is_message, read_conversations
 from tacit.hosts.transcripts.rows import (
@@ -82,15 +82,10 @@ def _json(path: Path, text: str, *, more: bool) -> DetectedFormat:
 
 def _format_of_rows(rows: Sequence[Fields]) -> DetectedFormat | None:
     """Return the format, host and session that rows of JSON lines (at least one) show; None = they do not tell."""
-    first = rows[0]
-    for host in reversed(readable_hosts()):
-        detect = host.offered("transcript", "detect_rows")
-        if detect is not None and (detected := detect(rows)) is not None:
-            return detected
-    if any(is_conversation(row) for row in rows):
-        return DetectedFormat(format="conversations", host=_host_of(first))
-    if any(is_message(row) for row in rows):
-        return DetectedFormat(format="conversations", host=_host_of(first))
+    if (detected := _detected_by_hosts("detect_rows", rows)) is not None:
+        return detected
+    if any(is_conversation(row) or is_message(row) for row in rows):
+        return DetectedFormat(format="conversations", host=_host_of(rows[0]))
     return None
 
 
@@ -103,16 +98,10 @@ def _of_document(
     if document is None and not rows:
         raise InvalidPayload(f"{path} begins like JSON and is none.", hint="Is the file cut off?")
     fields = fields_of(document)
-    for host in readable_hosts():
-        detect = host.offered("transcript", "detect_document")
-        if detect is not None and (detected := detect(fields)) is not None:
-            return detected
+    if (detected := _detected_by_hosts("detect_document", fields)) is not None:
+        return detected
     entries = list_of(document)
     entry = fields_of(entries[0]) if entries else fields
-    for host in readable_hosts():
-        detect = host.offered("transcript", "detect_entry")
-        if detect is not None and (detected := detect(entry)) is not None:
-            return detected
     if is_conversation(entry) or is_message(entry):
         return DetectedFormat(format="conversations", host=_host_of(entry))
     return DetectedFormat(format="", reason=NO_CONVERSATION)
@@ -121,13 +110,20 @@ def _of_document(
 def _of_beginning(text: str) -> DetectedFormat:
     """Detect the format of a document that is too long to be parsed, by the names of its first fields."""
     begun = text[:20_000]
-    for host in readable_hosts():
-        detect = host.offered("transcript", "detect_beginning")
-        if detect is not None and (detected := detect(begun)) is not None:
-            return detected
+    if (detected := _detected_by_hosts("detect_beginning", begun)) is not None:
+        return detected
     if re.search(r'"role"\s*:', text):
         return DetectedFormat(format="conversations", host="opencode" if '"parts"' in begun else "plain")
     return DetectedFormat(format="", reason=NO_CONVERSATION)
+
+
+def _detected_by_hosts(function: str, content: object) -> DetectedFormat | None:
+    """Return what the first host says that knows `content`, by the function of that name in its module `transcript`; None = none knows it."""
+    for host in reversed(readable_hosts()):
+        detect = host.offered("transcript", function)
+        if detect is not None and (detected := detect(content)) is not None:
+            return detected
+    return None
 
 
 def _host_of(fields: Fields) -> str:
@@ -152,19 +148,17 @@ def kept_transcript(folders: HostFolders, host: str, session_id: str) -> Path | 
     return keeps(folders.of(host), session_id) if keeps is not None else None
 
 
-def find_transcripts(
-    folders: HostFolders, project_root: Path | None, *, subagents: bool = False
-) -> tuple[TranscriptInfo, ...]:
+def find_transcripts(folders: HostFolders, project_root: Path | None) -> tuple[TranscriptInfo, ...]:
     """Find the past sessions that ran in `project_root` (OpenCode: or below it), oldest first; None = of all projects.
 
-    Files that cannot be read are left out: backfill is an offer, not a promise.
+    Sessions of subagents are not among them. Files that cannot be read are left out: backfill is an offer, not a promise.
     """
     root = str(project_root) if project_root else ""
     transcripts = [
         info
         for host in readable_hosts()
         for info in (host.offered("transcript", "find") or partial(_find_in_places, host))(
-            folders.of(host.name), root, subagents=subagents
+            folders.of(host.name), root
         )
     ]
     return tuple(sorted(transcripts, key=lambda info: (info.modified_ms, str(info.path))))
@@ -197,34 +191,6 @@ def named_transcripts(
     return tuple(sorted(by_path.values(), key=lambda info: (info.modified_ms, str(info.path))))
 
 
-def served_transcripts(address: str, *, since_ms: int = 0) -> tuple[TranscriptInfo, ...]:
-    """Return the sessions of people that a running OpenCode server lists, as one entry; () = it has none.
-
-    Raises:
-        InvalidInput: if the address is not one of this machine.
-        HostError: if nothing that speaks like OpenCode answers there.
-    """
-    from tacit.hosts.opencode.transcript import served_sessions  # noqa: PLC0415 - hardly ever asked for
-
-    sessions = [
-        session
-        for session in served_sessions(address)
-        if not session.parent and session.changed_ms >= since_ms
-    ]
-    if not sessions:
-        return ()
-    info = TranscriptInfo(
-        host=OPENCODE.name,
-        path=Path(),
-        size_bytes=0,
-        modified_ms=sessions[-1].changed_ms,
-        sessions=len(sessions),
-        session_ids=tuple(session.session_id for session in sessions),
-        server=address,
-    )
-    return (info,)
-
-
 def _named(path: Path, *, cwd: str, by_user: bool) -> TranscriptInfo | None:
     """Return what is known of the file at `path`. None = it is not there, or the user did not name it and it is no transcript; a broken one counts."""
     try:
@@ -236,19 +202,7 @@ def _named(path: Path, *, cwd: str, by_user: bool) -> TranscriptInfo | None:
     if detected is None or (not by_user and not detected.format and detected.reason):
         return None
     # The file's own word on its host is asked again when it is read; a copy that says none is nobody's.
-    info = transcript_info("", path, (), cwd)
-    return None if info is None else _with_host(info, detected.host)
-
-
-def _with_host(info: TranscriptInfo, host: str) -> TranscriptInfo:
-    return TranscriptInfo(
-        host=host,
-        path=info.path,
-        size_bytes=info.size_bytes,
-        modified_ms=info.modified_ms,
-        sessions=1,
-        cwd=info.cwd,
-    )
+    return transcript_info(detected.host, path, (), cwd)
 
 
 def _files_below(folder: Path) -> Iterator[Path]:
@@ -264,11 +218,8 @@ def _files_below(folder: Path) -> Iterator[Path]:
                 yield Path(place) / name
 
 
-def _find_in_places(
-    host: BuiltInHost, folders: Sequence[Path], root: str, *, subagents: bool
-) -> Iterator[TranscriptInfo]:
+def _find_in_places(host: BuiltInHost, folders: Sequence[Path], root: str) -> Iterator[TranscriptInfo]:
     """Yield the sessions of a host that keeps them in the fixed `PLACES` and names the working folder in the file; `root` "" = those of all projects."""
-    del subagents
     ran_in = host.offered("transcript", "ran_in")
     places: Sequence[tuple[str, str]] = host.part("transcript").PLACES
     for path in (
@@ -328,7 +279,7 @@ def read_sessions(
     format_found = detected or detect_format(path)
     host_name = host or format_found.host
     if format_found.format == "opencode":
-        for name in session_ids or every_opencode_session(path, subagents=subagents):
+        for name in session_ids or opencode_sessions(path, subagents=subagents):
             yield FileSession(host=host_name, session_id=name, transcript=read_opencode(path, name))
     elif format_found.format == "conversations":
         for number, transcript in enumerate(read_conversations(path)):
@@ -352,7 +303,7 @@ def read_one(path: Path, format_: str, since: Position, *, subagents: bool = Fal
     """
     readers: dict[str, Reader] = {}
     for host in readable_hosts():
-        readers |= host.part("transcript").FORMATS
+        readers |= getattr(host.part("transcript"), "FORMATS", {})
     if (reader := readers.get(format_)) is not None:
         return reader(path, since, subagents=subagents)
     return next(read_conversations(path), Transcript()) if format_ == "conversations" else Transcript()
