@@ -186,7 +186,7 @@ def test_how_is_learned_follows_the_file_too(tacit):
     config(tacit, "set", "capture.enabled", "false")
     engine._parts.settings.look_again()  # a second later
     capture = engine._writing().capture
-    assert (capture._preparer.accept_from, capture._reconciler._near, capture._settings.enabled) == (
+    assert (capture._preparer.settings.auto_accept, capture._reconciler._near, capture._settings.enabled) == (
         0.9,
         0.99,
         False,
