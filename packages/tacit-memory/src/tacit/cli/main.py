@@ -101,9 +101,8 @@ app = typer.Typer(
     help="Tacit gives a coding agent a memory that works without being asked.",
     epilog="All take --json and --help, which ends with an example. Further commands: "
     "backup, restore, stop, mcp, token, login, logout, devices, get, proxy, eval. "
-    "Given nothing, for a prompt: `#notacit` in it; for a session: `tacit sessions --mute`; "
-    "for a project: `tacit config set recall.enabled false --project`. What you state is learned all the same; "
-    "`capture.enabled false` ends that.",
+    "Silence: `#notacit` in a prompt; `tacit sessions --mute`; `tacit config set recall.enabled false --project`. "
+    "No learning: `capture.enabled false`.",
     no_args_is_help=True,
     rich_markup_mode=None,  # rich help costs 700 ms
     pretty_exceptions_enable=False,

@@ -44,6 +44,14 @@ CALLS: tuple[tuple[str, dict[str, object], str], ...] = (
 )
 
 
+START = (
+    b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},'
+    b'"clientInfo":{"name":"x","version":"1"}}}\n{"jsonrpc":"2.0","method":"notifications/initialized"}\n'
+)
+ASKS_ODD = b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"memory_search","arguments":{"query":"\\ud83d"}}}\n'
+"""Half of a pair of characters, as a model sends it that was cut off within an emoji."""
+
+
 class Place:
     """A home with a launcher, a project, and what a client is started with."""
 
@@ -135,6 +143,14 @@ def test_every_tool_over_streamable_http_with_the_token_and_none_without(place):
             assert (await http.post(url, json=hello, headers=wrong)).status_code == 421
 
     anyio.run(talk)
+
+
+def test_a_text_that_is_no_unicode_is_answered_with_the_number_of_its_request(place):
+    piped = subprocess.run(
+        [str(place.launcher), "mcp"], input=START + ASKS_ODD, env=place.environ, capture_output=True, timeout=90
+    )  # fmt: skip
+    answers = [json.loads(line) for line in piped.stdout.splitlines()]
+    assert {answer["id"]: "error" in answer for answer in answers} == {1: False, 7: True}
 
 
 def test_the_pipe_answers_errors_and_nothing_else(tmp_path):
