@@ -868,7 +868,9 @@ class Pipe:
             self.headers["Mcp-Session-Id"] = headers["mcp-session-id"]
         if body and body[:1] != b"{":
             raise MalformedReply(f"the daemon answered {status}")
-        if body and status >= 400:  # a refusal of the whole request names no id, and the client would wait for one
+        if (
+            body and status >= 400
+        ):  # a refusal of the whole request names no id, and the client would wait for one
             body = json.dumps({**json.loads(body), "id": json.loads(line).get("id")}).encode()
         if method == "initialize" and status == 200:
             self.headers["MCP-Protocol-Version"] = str(json.loads(body)["result"]["protocolVersion"])
