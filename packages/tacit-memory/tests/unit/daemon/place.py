@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from pathlib import Path
 
+from forks import run_tacit
 from tacit.client.daemon_client import DaemonClient
 from tacit.config.home import Home
 
@@ -38,8 +38,4 @@ class Place:
         self, *arguments: str, cwd: Path, environ: dict[str, str] | None = None
     ) -> subprocess.CompletedProcess[str]:
         """Run a command of `tacit` to its end."""
-        command = [shutil.which("tacit") or "tacit", *arguments]
-        return subprocess.run(
-            command, cwd=cwd, capture_output=True, text=True, timeout=120, env=environ or self.environ, check=False,
-            stdin=subprocess.DEVNULL,
-        )  # fmt: skip
+        return run_tacit(arguments, environ=environ or self.environ, cwd=cwd)
