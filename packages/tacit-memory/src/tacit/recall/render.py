@@ -25,6 +25,7 @@ from tacit.recall.stage import (
     StageLog,
     compared_text,
     pair_line,
+    unchanged,
 )
 from tacit.safety.escape import escape_text
 from tacit.safety.trust import ENDED_STATUSES, is_marked
@@ -145,9 +146,7 @@ def _ended(memory: Memory) -> str:
     return f", held until {day(until, memory.validity.offset_ms)}" if until is not None else ", holds no more"
 
 
-def answer_line(
-    candidate: Candidate, text: str, kinds: KindRegistry, clean: Callable[[str], str] = lambda text: text
-) -> str:
+def answer_line(candidate: Candidate, text: str, kinds: KindRegistry, clean: Clean = unchanged) -> str:
     """Return one memory of an answer as one line with its date, escaped; `clean` takes secrets out of it."""
     kind = kinds.of_stored(candidate.memory.kind)
     return f"- [{kind.label}] {_escaped(clean(text))} ({_escaped(clean(dated_source(candidate, kinds)))})"
@@ -166,14 +165,12 @@ def _is_plain(candidate: Candidate, kinds: KindRegistry) -> bool:
     return memory.provenance.tier is TrustTier.USER and not mark_of(candidate) and not explains
 
 
-def render_answer(pack: Pack, kinds: KindRegistry, clean: Callable[[str], str] = lambda text: text) -> str:
+def render_answer(pack: Pack, kinds: KindRegistry, clean: Clean = unchanged) -> str:
     """Return the block of an answer, every line dated and through `clean`; "" for the empty pack."""
     return _framed(pack, [answer_line(item.candidate, item.text, kinds, clean) for item in pack.items])
 
 
-def line_text(
-    candidate: Candidate, text: str, kinds: KindRegistry, clean: Callable[[str], str] = lambda text: text
-) -> str:
+def line_text(candidate: Candidate, text: str, kinds: KindRegistry, clean: Clean = unchanged) -> str:
     """Return one memory as one line of a block, escaped; `clean` takes secrets out of it.
 
     The line names source and day where that helps to judge the memory: not confirmed, possibly stale, or a fix. A standing rule
@@ -211,7 +208,7 @@ def frame_lines(surface: Surface) -> str:
     return "\n".join(frame_text(surface))
 
 
-def render_block(pack: Pack, kinds: KindRegistry, clean: Callable[[str], str] = lambda text: text) -> str:
+def render_block(pack: Pack, kinds: KindRegistry, clean: Clean = unchanged) -> str:
     """Return the default block of `pack`, near-identical memories side by side, every line through `clean`; "" for the empty pack."""
     return _framed(
         pack, [line_text(item.candidate, item.text, kinds, clean) for item in side_by_side(pack.items)]
@@ -225,7 +222,7 @@ def _framed(pack: Pack, lines: Sequence[str]) -> str:
     return "\n".join((first, *lines, last))
 
 
-def with_clean_items(pack: Pack, clean: Callable[[str], str]) -> Pack:
+def with_clean_items(pack: Pack, clean: Clean) -> Pack:
     """Return the pack with `clean` applied to the text of every item, which may have been stored under weaker redaction settings; the index stays as it is."""
     return replace(pack, items=tuple(replace(item, text=clean(item.text)) for item in pack.items))
 
@@ -261,7 +258,7 @@ def _linked(pack: Pack) -> Pack:
     return replace(pack, items=items, index=replace(pack.index, lines=tuple(placed)))
 
 
-def _with_pairs(pack: Pack, clean: Callable[[str], str]) -> tuple[Pack, dict[str, str]]:
+def _with_pairs(pack: Pack, clean: Clean) -> tuple[Pack, dict[str, str]]:
     """Return the pack in the order in which it is written, and the text below a memory's line by memory id.
 
     Such a text is the line of a pair. If one memory of the pair is an item and the other an index line, the index line moves there, too.
@@ -296,26 +293,26 @@ CHANGES_OPENING = (
 )
 
 
-def index_line(line: IndexLine, clean: Callable[[str], str] = lambda text: text) -> str:
+def index_line(line: IndexLine, clean: Clean = unchanged) -> str:
     """Return a line of the index as text; see `index_text`."""
     return index_text(line.candidate, line.short_id, clean)
 
 
-def index_text(candidate: Candidate, short_id: str, clean: Callable[[str], str] = lambda text: text) -> str:
+def index_text(candidate: Candidate, short_id: str, clean: Clean = unchanged) -> str:
     """Return a memory as one line of the index: short id, headline, and in parentheses any warning, branch or day."""
     source = needed_source(candidate)
     ends = f" ({_escaped(clean(source))})" if source else ""
     return f"{short_id} {_escaped(headline(candidate.memory, clean))}{ends}"
 
 
-def headline(memory: Memory, clean: Callable[[str], str] = lambda text: text) -> str:
+def headline(memory: Memory, clean: Clean = unchanged) -> str:
     """Return the headline of a memory: the one that its writer gave, else one made from its words; `clean` takes secrets out of it."""
     return clean(memory.headline) or headline_of(clean(memory.content))
 
 
 def index_lines(
     index: Index,
-    clean: Callable[[str], str] = lambda text: text,
+    clean: Clean = unchanged,
     *,
     below: Mapping[str, str] = MappingProxyType({}),
 ) -> list[str]:

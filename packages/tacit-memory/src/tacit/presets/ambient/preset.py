@@ -6,7 +6,7 @@ delimiters of `recall/render.py`; the line inside them is the seed's own mark, b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -24,7 +24,18 @@ from tacit.recall.pipelines.start import BY_NEED, start
 from tacit.recall.render import delimiters, side_by_side, source_of
 from tacit.recall.retrieve import rrf_equal
 from tacit.recall.score import CosineFloor, find_shared_names, judge_each, reach_cosine
-from tacit.recall.stage import Kit, Layout, Outcome, Pipeline, Preset, RecallState, Steps, Tools
+from tacit.recall.stage import (
+    Clean,
+    Kit,
+    Layout,
+    Outcome,
+    Pipeline,
+    Preset,
+    RecallState,
+    Steps,
+    Tools,
+    unchanged,
+)
 from tacit.safety.escape import escape_text
 from tacit.safety.trust import why_not_on
 
@@ -105,9 +116,7 @@ def ambient_relevance(query: Query, candidate: Candidate, kind: Kind) -> tuple[f
     return value / (value + ONE_FIRST_RANK), (f"fused {candidate.fused:.4f}",)
 
 
-def ambient_line(
-    candidate: Candidate, text: str, kinds: KindRegistry, clean: Callable[[str], str] = lambda text: text
-) -> str:
+def ambient_line(candidate: Candidate, text: str, kinds: KindRegistry, clean: Clean = unchanged) -> str:
     """Return one memory as a line: `[Decision] We chose JWT. (importance: 0.8; user, 2026-11-20)`; kinds under their own names, as `Todo`."""
     del kinds
     memory = candidate.memory
@@ -122,7 +131,7 @@ def ambient_frame(surface: Surface) -> str:
     return "\n".join((first, MARK, PINNED_TITLE, _title(surface), last))
 
 
-def ambient_block(pack: Pack, kinds: KindRegistry, clean: Callable[[str], str] = lambda text: text) -> str:
+def ambient_block(pack: Pack, kinds: KindRegistry, clean: Clean = unchanged) -> str:
     """Return the block: a section of pinned memories and one of the others, empty ones left out; "" for the empty pack."""
     if not pack.items:
         return ""

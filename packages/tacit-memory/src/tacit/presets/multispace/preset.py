@@ -39,7 +39,18 @@ from tacit.recall.render import delimiters, frame_text, needed_source, side_by_s
 from tacit.recall.retrieve import QUERY_CHARS, embed_in_time, rrf_weighted
 from tacit.recall.score import judge_each
 from tacit.recall.spaces import SPACES
-from tacit.recall.stage import LAST_SESSION, Kit, Layout, Outcome, Pipeline, Preset, RecallState, Tools
+from tacit.recall.stage import (
+    LAST_SESSION,
+    Clean,
+    Kit,
+    Layout,
+    Outcome,
+    Pipeline,
+    Preset,
+    RecallState,
+    Tools,
+    unchanged,
+)
 from tacit.safety.escape import escape_text
 from tacit.session.transitions import EDITING_TOOLS
 from tacit.text.stemming import stems
@@ -48,7 +59,6 @@ from tacit.text.stemming import stems
 #
 # Inside the usual delimiters. Ages are absolute dates, so that the same pack renders to the same bytes.
 
-Clean = Callable[[str], str]
 
 TITLE = "## Relevant Context"
 SHIFT = "### ⚠️ Note: Activity Shift Detected"
@@ -64,7 +74,7 @@ NOTHING = "No relevant memories found. This appears to be a new topic."
 """Text of the block that says that nothing was found. Source: EC-P5-01."""
 
 
-def alert_text(alert: DivergenceAlert, clean: Clean = lambda text: text) -> str:
+def alert_text(alert: DivergenceAlert, clean: Clean = unchanged) -> str:
     """Return the warning that a prompt is far from the recent work in one space, as three lines, escaped; `clean` takes secrets out of it."""
     return "\n".join(
         (
@@ -75,14 +85,12 @@ def alert_text(alert: DivergenceAlert, clean: Clean = lambda text: text) -> str:
     )
 
 
-def badge_text(badge: str, clean: Clean = lambda text: text) -> str:
+def badge_text(badge: str, clean: Clean = unchanged) -> str:
     """Return one hint as a line, escaped; `clean` takes secrets out of it."""
     return f"- {escape_text(clean(badge))}"
 
 
-def multispace_line(
-    candidate: Candidate, text: str, kinds: KindRegistry, clean: Clean = lambda text: text
-) -> str:
+def multispace_line(candidate: Candidate, text: str, kinds: KindRegistry, clean: Clean = unchanged) -> str:
     """Return one memory as a line with its date, and with its source where a warning or branch is needed."""
     del kinds
     last_day = day(candidate.memory.updated_at_ms, candidate.memory.validity.offset_ms)
@@ -97,7 +105,7 @@ def multispace_frame(surface: Surface) -> str:
     return "\n".join((first, TITLE, SHIFT, SWITCH, *(title for _, title in SECTIONS), HINTS, last))
 
 
-def multispace_block(pack: Pack, kinds: KindRegistry, clean: Clean = lambda text: text) -> str:
+def multispace_block(pack: Pack, kinds: KindRegistry, clean: Clean = unchanged) -> str:
     """Return the block: alerts, sections, hints; empty sections are left out; "" if all are empty."""
     lines: list[str] = []
     if pack.sections.alerts:

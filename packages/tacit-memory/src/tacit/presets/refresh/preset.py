@@ -47,6 +47,7 @@ from tacit.recall.score import (
     shipped_need,
 )
 from tacit.recall.stage import (
+    Clean,
     Context,
     Delivered,
     Kit,
@@ -58,6 +59,7 @@ from tacit.recall.stage import (
     StartPoolDesign,
     Steps,
     newest_digests,
+    unchanged,
 )
 from tacit.safety.escape import escape_text
 from tacit.session import ledger
@@ -69,7 +71,6 @@ from tacit.session import ledger
 
 # --- block
 
-Clean = Callable[[str], str]
 SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Project Brief", ("identity", "goal")),
     ("Architecture", ("decision",)),
@@ -97,15 +98,13 @@ def sections_frame(surface: Surface) -> str:
     return "\n".join((OPEN, *(f"## {title}" for title, _ in SECTIONS), CLOSE))
 
 
-def section_line(
-    candidate: Candidate, text: str, kinds: KindRegistry, clean: Clean = lambda text: text
-) -> str:
+def section_line(candidate: Candidate, text: str, kinds: KindRegistry, clean: Clean = unchanged) -> str:
     """Return one memory as a line of a fixed section; its source only where a warning, branch or day is needed."""
     del kinds
     return f"- {escape_text(clean(text))}{_marked(candidate)}"
 
 
-def sections_block(pack: Pack, kinds: KindRegistry, clean: Clean = lambda text: text) -> str:
+def sections_block(pack: Pack, kinds: KindRegistry, clean: Clean = unchanged) -> str:
     """Return the block of the fixed sections alone; "" for the empty pack."""
     return memory_text(sections_text(with_clean_items(pack, clean).items, kinds), "")
 
@@ -116,16 +115,14 @@ def relevant_frame(surface: Surface) -> str:
     return "\n".join((OPEN, f"## {RELEVANT}", CLOSE))
 
 
-def relevant_line(
-    candidate: Candidate, text: str, kinds: KindRegistry, clean: Clean = lambda text: text
-) -> str:
+def relevant_line(candidate: Candidate, text: str, kinds: KindRegistry, clean: Clean = unchanged) -> str:
     """Return one memory as a line of the refreshed section: relevance in percent, date, then its words."""
     del kinds
     share = f"{round(candidate.relevance * 100)}%, {day(candidate.memory.updated_at_ms, candidate.memory.validity.offset_ms)}"
     return f"- [{share}] {escape_text(clean(text))}{_marked(candidate)}"
 
 
-def relevant_block(pack: Pack, kinds: KindRegistry, clean: Clean = lambda text: text) -> str:
+def relevant_block(pack: Pack, kinds: KindRegistry, clean: Clean = unchanged) -> str:
     """Return the block of the refreshed section alone; "" for the empty pack."""
     return memory_text("", relevant_text(with_clean_items(pack, clean).items, kinds))
 
@@ -405,7 +402,7 @@ class RefreshBlock:
         settings: RecallSettings,
         new_id: Callable[[], str],
         kinds: KindRegistry,
-        clean: Callable[[str], str],
+        clean: Clean,
         current: Callable[[tuple[str, ...]], Mapping[str, str]] | None = None,
         log: StageLog | None = None,
     ) -> None:

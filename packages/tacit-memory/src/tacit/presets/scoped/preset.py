@@ -19,7 +19,7 @@ delimiters.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -49,7 +49,17 @@ from tacit.recall.render import dated_source, frame_text, needed_source, side_by
 from tacit.recall.retrieve import fitted_order
 from tacit.recall.score import judge_each
 from tacit.recall.spaces import SPACES, freshness
-from tacit.recall.stage import Kit, Layout, Outcome, Pipeline, Preset, RecallState, StartPoolDesign
+from tacit.recall.stage import (
+    Clean,
+    Kit,
+    Layout,
+    Outcome,
+    Pipeline,
+    Preset,
+    RecallState,
+    StartPoolDesign,
+    unchanged,
+)
 from tacit.safety.escape import escape_text
 
 # --- formula
@@ -146,7 +156,6 @@ def scoped_relevance(query: Query, candidate: Candidate, kind: Kind) -> tuple[fl
 
 # --- block
 
-Clean = Callable[[str], str]
 
 TITLE = "## Developer Memory"
 UNIVERSAL = "### Universal Rules"
@@ -171,9 +180,7 @@ def heading_of(scope: Scope) -> str:
     return f"### {escape_text(_ID_TAIL.sub('', project)).title()} Decisions"
 
 
-def scoped_line(
-    candidate: Candidate, text: str, kinds: KindRegistry, clean: Clean = lambda text: text
-) -> str:
+def scoped_line(candidate: Candidate, text: str, kinds: KindRegistry, clean: Clean = unchanged) -> str:
     """Return one memory as a line; an anti-pattern without a negation begins with "Avoid: "."""
     del kinds
     memory = candidate.memory
@@ -183,28 +190,26 @@ def scoped_line(
     return f"- {avoid}{escape_text(clean(text))}{mark}"
 
 
-def scoped_answer_line(
-    candidate: Candidate, text: str, kinds: KindRegistry, clean: Clean = lambda text: text
-) -> str:
+def scoped_answer_line(candidate: Candidate, text: str, kinds: KindRegistry, clean: Clean = unchanged) -> str:
     """Return one memory of an answer as a line, with its date."""
     line = scoped_line(candidate, text, kinds, clean)
     dated = f" ({escape_text(clean(dated_source(candidate, kinds)))})"
     return line if needed_source(candidate) else f"{line}{dated}"
 
 
-def code_line(text: str, clean: Clean = lambda text: text) -> str:
+def code_line(text: str, clean: Clean = unchanged) -> str:
     """Return `text`, a line of a digest, as a line of the block: escaped, and through `clean`."""
     return escape_text(clean(text))
 
 
-def scoped_item_line(item: PackItem, kinds: KindRegistry, clean: Clean = lambda text: text) -> str:
+def scoped_item_line(item: PackItem, kinds: KindRegistry, clean: Clean = unchanged) -> str:
     """Return an item of the pack as a line: a memory, or a line of a digest."""
     if item.category in CODE_CATEGORIES:
         return code_line(item.text, clean)
     return scoped_line(item.candidate, item.text, kinds, clean)
 
 
-def scoped_answer_item_line(item: PackItem, kinds: KindRegistry, clean: Clean = lambda text: text) -> str:
+def scoped_answer_item_line(item: PackItem, kinds: KindRegistry, clean: Clean = unchanged) -> str:
     """Return an item of an answer as a line: a memory with its date, or a line of a digest."""
     if item.category in CODE_CATEGORIES:
         return code_line(item.text, clean)
@@ -218,7 +223,7 @@ def scoped_frame(surface: Surface) -> str:
     return f"{first}\n{TITLE}{asked}\n{UNIVERSAL}\n### Language Preferences\n### Project Name Decisions\n{CODES}\n{last}"
 
 
-def scoped_block(pack: Pack, kinds: KindRegistry, clean: Clean = lambda text: text) -> str:
+def scoped_block(pack: Pack, kinds: KindRegistry, clean: Clean = unchanged) -> str:
     """Return the block: memories by scope under headings, then lines of digests; "" for the empty pack."""
     if not pack.items:
         return ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -28,7 +28,17 @@ from tacit.recall.pipelines.start import start
 from tacit.recall.render import delimiters, side_by_side, source_of
 from tacit.recall.retrieve import rrf_weighted
 from tacit.recall.score import judge_each, similarity_of
-from tacit.recall.stage import Kit, Layout, Outcome, Pipeline, Preset, RecallState, StartPoolDesign
+from tacit.recall.stage import (
+    Clean,
+    Kit,
+    Layout,
+    Outcome,
+    Pipeline,
+    Preset,
+    RecallState,
+    StartPoolDesign,
+    unchanged,
+)
 from tacit.safety.escape import escape_text
 from tacit.text.lazy_regex import lazy_regex
 from tacit.text.tokens import LATIN_WORD
@@ -255,9 +265,7 @@ OTHER = "Other"
 _SECTIONED = (Surface.START, Surface.COMPACTION, Surface.SUBAGENT)
 
 
-def typed_line(
-    candidate: Candidate, text: str, kinds: KindRegistry, clean: Callable[[str], str] = lambda text: text
-) -> str:
+def typed_line(candidate: Candidate, text: str, kinds: KindRegistry, clean: Clean = unchanged) -> str:
     """Return one memory as a line: `- [DEC] Use PostgreSQL. (user, 2026-11-20)`."""
     kind = candidate.memory.kind
     prefix = kinds.of_stored("outcome" if kind in SUMMARIES else kind).prefix
@@ -301,7 +309,7 @@ def typed_frame(surface: Surface) -> str:
     return "\n".join((first, *between, last))
 
 
-def typed_block(pack: Pack, kinds: KindRegistry, clean: Callable[[str], str] = lambda text: text) -> str:
+def typed_block(pack: Pack, kinds: KindRegistry, clean: Clean = unchanged) -> str:
     """Return the block: sections in the seed's order, or one list, depending on the surface; best first; "" for the empty pack."""
     if not pack.items:
         return ""
