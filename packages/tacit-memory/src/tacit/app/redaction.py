@@ -22,13 +22,12 @@ from tacit.model.scope import Scope
 from tacit.model.session import PendingFailure, SessionState
 from tacit.model.trace import AskedWith, StageRecord, Trace, TracedCandidate
 from tacit.model.trigger import Situation
+from tacit.safety.escape import Clean
 from tacit.safety.redact import Finding, Redaction, Redactor, TextRedactor
 from tacit.safety.redacted_words import NOTHING_REDACTED, RedactedWords, find_redacted_words, is_opaque
 from tacit.session.transitions import ERROR_CHARS, MESSAGE_END_CHARS, PROMPT_CHARS, WRITTEN_CHARS
 
 _LOG = logging.getLogger(__name__)
-Clean = Callable[[str], str]
-"""A function that returns its text without secrets."""
 
 KEPT_TEXTS = 4096
 KEPT_SHORT = 1024

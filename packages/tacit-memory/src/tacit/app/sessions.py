@@ -10,11 +10,12 @@ from dataclasses import replace
 from threading import Event, Lock, RLock
 from time import monotonic
 
-from tacit.app.redaction import Clean, clean_session, clean_trace, raw_texts_of
+from tacit.app.redaction import clean_session, clean_trace, raw_texts_of
 from tacit.errors import NotFound, StoreBusy
 from tacit.model.session import SessionKey, SessionState
 from tacit.model.trace import Trace
 from tacit.ports.store import SessionStore, TraceStore
+from tacit.safety.escape import Clean
 from tacit.session.answer_priority import run_after_answer
 
 # New traces to whoever looks on. In: traces as they are stored, cleaned already. Out: calls of those who asked for them.

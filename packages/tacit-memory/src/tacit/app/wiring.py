@@ -10,7 +10,7 @@ from typing import cast
 
 from tacit.app.engine import Engine
 from tacit.app.prerender import remove_blocks
-from tacit.app.redaction import Clean, Redactors, outgoing
+from tacit.app.redaction import Redactors, outgoing
 from tacit.app.values import Parts
 from tacit.config.environment import secret
 from tacit.config.home import Home
@@ -30,6 +30,7 @@ from tacit.providers.clock import FixedDateClock, SystemClock
 from tacit.providers.embedding import make_embedder, waits_for_server
 from tacit.providers.tokens import ExactCounter
 from tacit.providers.writing import key_variable, make_writer
+from tacit.safety.escape import Clean
 from tacit.state.registry import DAMAGED_STORE
 from tacit.upkeep.backups import make_backup
 

@@ -17,7 +17,6 @@ from tacit.model.trace import Drop, DropCause, DropReason, SilenceCause, Silence
 from tacit.reading.headline import headline_of
 from tacit.recall.stage import (
     TRACED_CANDIDATES,
-    Clean,
     Delivered,
     Layout,
     Outcome,
@@ -25,9 +24,8 @@ from tacit.recall.stage import (
     StageLog,
     compared_text,
     pair_line,
-    unchanged,
 )
-from tacit.safety.escape import escape_text
+from tacit.safety.escape import Clean, escape_text, unchanged
 from tacit.safety.trust import ENDED_STATUSES, is_marked
 from tacit.statements.same import near_groups
 from tacit.text.natural_language import has_relative_time

@@ -25,7 +25,7 @@ from tacit.model.signal import PromptSubmitted
 from tacit.model.trace import Decider, Drop, DropReason, Loss, SilenceReason, StageRecord
 from tacit.ports.models import Embedder, Reranker, Vectors
 from tacit.ports.store import SearchableStore
-from tacit.safety.escape import escape_text
+from tacit.safety.escape import Clean, escape_text
 from tacit.safety.trust import why_hidden
 
 if TYPE_CHECKING:
@@ -131,14 +131,7 @@ TRACED_CANDIDATES = 24
 START_SURFACES = (Surface.START, Surface.COMPACTION)
 """Surfaces that are answered from a pool, not by a search."""
 
-Clean = Callable[[str], str]
-"""A function that returns its text without secrets."""
 Candidates = tuple[Candidate, ...]
-
-
-def unchanged(text: str) -> str:
-    """Return `text` as it is: the `Clean` of texts that hold no secrets."""
-    return text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

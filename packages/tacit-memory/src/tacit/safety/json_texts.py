@@ -7,12 +7,11 @@ of what was taken out of that text.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import cast
 
+from tacit.safety.escape import Clean
 from tacit.safety.redacted_words import NOTHING_REDACTED, RedactedWords, find_redacted_words
-
-Clean = Callable[[str], str]
 
 _NAMES = frozenset(
     {

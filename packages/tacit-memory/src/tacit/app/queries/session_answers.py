@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from tacit.app.delivery_texts import Nudges
-from tacit.app.redaction import Clean
 from tacit.app.values import Caller, OpenStore
 from tacit.config.settings import RecallSettings, Settings
 from tacit.errors import InvalidScope
@@ -34,6 +33,7 @@ from tacit.recall.pipeline import RecallPipeline
 from tacit.recall.query import task_of, with_situation
 from tacit.recall.render import ID_TOKENS, renderer, traced
 from tacit.recall.stage import Context, Preset, StageLog
+from tacit.safety.escape import Clean
 from tacit.session import ledger
 from tacit.session.answer_priority import wait_for_pending_answers
 

@@ -24,19 +24,8 @@ from tacit.recall.pipelines.start import BY_NEED, start
 from tacit.recall.render import delimiters, side_by_side, source_of
 from tacit.recall.retrieve import rrf_equal
 from tacit.recall.score import CosineFloor, find_shared_names, judge_each, reach_cosine
-from tacit.recall.stage import (
-    Clean,
-    Kit,
-    Layout,
-    Outcome,
-    Pipeline,
-    Preset,
-    RecallState,
-    Steps,
-    Tools,
-    unchanged,
-)
-from tacit.safety.escape import escape_text
+from tacit.recall.stage import Kit, Layout, Outcome, Pipeline, Preset, RecallState, Steps, Tools
+from tacit.safety.escape import Clean, escape_text, unchanged
 from tacit.safety.trust import why_not_on
 
 ALPHA_IMPORTANCE = 0.01

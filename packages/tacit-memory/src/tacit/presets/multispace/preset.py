@@ -39,19 +39,8 @@ from tacit.recall.render import delimiters, frame_text, needed_source, side_by_s
 from tacit.recall.retrieve import QUERY_CHARS, embed_in_time, rrf_weighted
 from tacit.recall.score import judge_each
 from tacit.recall.spaces import SPACES
-from tacit.recall.stage import (
-    LAST_SESSION,
-    Clean,
-    Kit,
-    Layout,
-    Outcome,
-    Pipeline,
-    Preset,
-    RecallState,
-    Tools,
-    unchanged,
-)
-from tacit.safety.escape import escape_text
+from tacit.recall.stage import LAST_SESSION, Kit, Layout, Outcome, Pipeline, Preset, RecallState, Tools
+from tacit.safety.escape import Clean, escape_text, unchanged
 from tacit.session.transitions import EDITING_TOOLS
 from tacit.text.stemming import stems
 

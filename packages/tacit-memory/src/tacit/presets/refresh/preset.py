@@ -47,7 +47,6 @@ from tacit.recall.score import (
     shipped_need,
 )
 from tacit.recall.stage import (
-    Clean,
     Context,
     Delivered,
     Kit,
@@ -59,9 +58,8 @@ from tacit.recall.stage import (
     StartPoolDesign,
     Steps,
     newest_digests,
-    unchanged,
 )
-from tacit.safety.escape import escape_text
+from tacit.safety.escape import Clean, escape_text, unchanged
 from tacit.session import ledger
 
 # The `refresh` preset: similarity with a share of age, a start pool by sections, and the `[MEMORY]` block; its cadence stands above.

@@ -49,18 +49,8 @@ from tacit.recall.render import dated_source, frame_text, needed_source, side_by
 from tacit.recall.retrieve import fitted_order
 from tacit.recall.score import judge_each
 from tacit.recall.spaces import SPACES, freshness
-from tacit.recall.stage import (
-    Clean,
-    Kit,
-    Layout,
-    Outcome,
-    Pipeline,
-    Preset,
-    RecallState,
-    StartPoolDesign,
-    unchanged,
-)
-from tacit.safety.escape import escape_text
+from tacit.recall.stage import Kit, Layout, Outcome, Pipeline, Preset, RecallState, StartPoolDesign
+from tacit.safety.escape import Clean, escape_text, unchanged
 
 # --- formula
 

@@ -28,18 +28,8 @@ from tacit.recall.pipelines.start import start
 from tacit.recall.render import delimiters, side_by_side, source_of
 from tacit.recall.retrieve import rrf_weighted
 from tacit.recall.score import judge_each, similarity_of
-from tacit.recall.stage import (
-    Clean,
-    Kit,
-    Layout,
-    Outcome,
-    Pipeline,
-    Preset,
-    RecallState,
-    StartPoolDesign,
-    unchanged,
-)
-from tacit.safety.escape import escape_text
+from tacit.recall.stage import Kit, Layout, Outcome, Pipeline, Preset, RecallState, StartPoolDesign
+from tacit.safety.escape import Clean, escape_text, unchanged
 from tacit.text.lazy_regex import lazy_regex
 from tacit.text.tokens import LATIN_WORD
 
