@@ -159,7 +159,18 @@ def test_values_of_the_model_are_frozen_slotted_and_keyword_only():
             for decorator in node.decorator_list:
                 if isinstance(decorator, ast.Call) and getattr(decorator.func, "id", "") == "dataclass":
                     given = {k.arg for k in decorator.keywords if getattr(k.value, "value", False)}
-                    assert {"frozen", "slots", "kw_only"} <= given, f"{relative(path)}: {node.name}"
+                    assert {"frozen", "slots", "kw_only"} <= given, (
+                        f"{relative(path)}: {node.name}: use @frozen"
+                    )
+
+
+def test_no_class_of_values_is_slow_to_define():
+    slow = [
+        relative(path)
+        for path in sorted((ROOT / "packages/tacit-memory/src/tacit").rglob("*.py"))
+        if "@dataclass(frozen=True, slots=True, kw_only=True)" in path.read_text("utf-8")
+    ]
+    assert slow == [], "use @frozen (tacit/frozen.py)"
 
 
 def test_the_hook_client_loads_only_the_standard_library():

@@ -7,11 +7,11 @@ module for an event: `tacit.hosts.plain` and `tacit.hosts.library` read the payl
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from tacit.frozen import frozen
 from tacit.hosts.payload import MAX_ID_CHARS, MAX_PATH_CHARS
 from tacit.model.signal import StartSource
 
@@ -246,7 +246,7 @@ def event_name(shape: type[BaseModel]) -> str:
     return str(shape.model_fields["event"].annotation.__args__[0])  # pyright: ignore[reportOptionalMemberAccess, reportUnknownMemberType, reportUnknownArgumentType, reportAttributeAccessIssue]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class AgentEndpoint:
     """The endpoint for one host whose events have this form, with its documentation.
 

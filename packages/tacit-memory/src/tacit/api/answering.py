@@ -16,6 +16,7 @@ from pydantic import TypeAdapter
 
 from tacit.app.values import PROGRAM, Caller
 from tacit.errors import DaemonUnavailable
+from tacit.frozen import frozen
 from tacit.model.memory import Speaker
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def _no_recalls(engine: Service, speaker: Speaker) -> AsyncIterator[bytes]:  # n
     raise DaemonUnavailable("Nothing is streamed here.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Parameters:
     """The facts about a request that a handler needs besides its values: the path's parameters, who asks, and what the process knows.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from threading import Lock
 
@@ -15,6 +15,7 @@ from tacit.app.sessions import LiveSessions
 from tacit.app.values import Parts, SignalResult
 from tacit.config.settings import RecallSettings, Settings
 from tacit.errors import ProviderError
+from tacit.frozen import frozen
 from tacit.model.note import Note, NoteCause
 from tacit.model.query import Query
 from tacit.model.scope import ScopeFilter, ScopeKind
@@ -40,7 +41,7 @@ REQUEST_MARGIN = 1.0
 """Factor on the token estimate of a whole request, as for the write-up: the usual factor is a quarter too high."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class PreparedNaming:
     """A request that asks a language model which memories of `listed` are needed, ready to be sent; `tokens` = estimate of its input."""
 
@@ -296,7 +297,7 @@ TURN_S = 5.0
 """Seconds that an answer waits for access to its session's record; after that it is dropped."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Pause:
     """The point of a session at which a message of the agent ended, and its project."""
 

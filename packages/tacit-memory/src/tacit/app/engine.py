@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,6 +41,7 @@ from tacit.app.visibility import Visibility
 from tacit.config.home import Home
 from tacit.config.settings import Notes, Settings
 from tacit.errors import EmbedderMismatch, InvalidInput, NotFound, RefusedByTrust
+from tacit.frozen import frozen
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Change
 from tacit.model.ids import new_id
@@ -96,7 +97,7 @@ REPLAY_MS = 2_000.0
 """Milliseconds that an event which a hook kept may take; nobody waits for its answer."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _OptionalPorts:
     """The optional ports that a host satisfies; None = it does not."""
 

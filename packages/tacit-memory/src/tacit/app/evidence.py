@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from tacit.frozen import frozen
 from tacit.model.evidence import Parts
 from tacit.model.trace import DropCause, Trace, TracedCandidate
 from tacit.recall.stage import START_SURFACES
@@ -46,7 +46,7 @@ _LEAST_TOLD = 12
 _MOST_TOLD = 2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class EvidencePart:
     """One part of a memory's relevance.
 
@@ -60,7 +60,7 @@ class EvidencePart:
     points: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ShownCandidate(TracedCandidate):
     """A candidate of a recall, as it is shown, with its `evidence` in points; () = rules decided, or it was far from the best."""
 

@@ -6,13 +6,14 @@ import math
 import os
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from threading import Lock, RLock
 from typing import TYPE_CHECKING
 
 from tacit.errors import InvalidInput
+from tacit.frozen import frozen
 from tacit.model.memory import LearnedOn
 from tacit.model.query import NO_BRANCH, BranchView
 from tacit.model.scope import UNIVERSAL, Lent, Scope, ScopeFilter, ScopeKind, path_scopes, project_scope
@@ -142,7 +143,7 @@ FIRST_LOOK_S = 0.3
 """Seconds that git may take to list a project's files while somebody waits."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Related:
     """A project whose memories a folder does not see and that may belong to it.
 
@@ -162,7 +163,7 @@ class Related:
         return not self.project.remote
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class FolderProjects:
     """The project of a folder, and other projects it may belong to. `folder` stands for the repository on this machine."""
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Any
 
 from tacit.app.evidence import ShownCandidate, evidence_of, trace_sentence
+from tacit.frozen import frozen
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.evidence import PINNED
 from tacit.model.note import Note, NoteCause
@@ -27,14 +28,14 @@ from tacit.state.captured import StatementOutcome
 from tacit.state.counted import RequestRecord
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ShownDrop(Drop):
     """Why a stage let a memory go, as it is shown: `reason` = `why` in words."""
 
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ShownStage(StageRecord):
     """The record of a stage, as it is shown: `notes` = its facts and losses in words."""
 
@@ -42,14 +43,14 @@ class ShownStage(StageRecord):
     notes: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ShownSituation(Situation):
     """What the agent is about to do, as it is shown: `why` = the reasons of the reading in words."""
 
     why: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ShownTrace(Trace):
     """The record of a recall, as it is shown: `sentence` = all of it in one sentence, `silence` = why nothing was injected; empty where something was."""
 
@@ -60,7 +61,7 @@ class ShownTrace(Trace):
     silence: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ShownRequest(RequestRecord):
     """A request to a model, as it is shown: `dropped` = `causes` in words."""
 

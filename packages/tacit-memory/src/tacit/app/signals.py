@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -30,6 +30,7 @@ from tacit.app.projects import ProjectRegistry
 from tacit.app.reasons import log_text
 from tacit.app.values import OpenStore, SignalAnswer, SignalResult
 from tacit.config.settings import Settings
+from tacit.frozen import frozen
 from tacit.model.ids import new_id
 from tacit.model.memory import Memory
 from tacit.model.note import Note, NoteCause
@@ -86,7 +87,7 @@ HandOver = Callable[[SignalAnswer], bool]
 """Sends a delivery to the host. Returns whether the host took it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Handling:
     """What a signal is handled with, besides itself and its session's record.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -16,6 +15,7 @@ from tacit import __version__
 from tacit.app.evidence import looked_at
 from tacit.app.values import EngineStatus, ExtractorStatus, ModelDay, NamingStatus, Parts
 from tacit.config.settings import Settings, WriterSettings, prices_of
+from tacit.frozen import frozen
 from tacit.model.signal import (
     Compacting,
     MessageEnded,
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 # In: a trace, or the parts. Out: counts (`InjectionStats`), with what was looked at and what was handed over told apart; sentences.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class InjectionStats:
     """Figures of one recall: memories considered and injected, tokens used and allowed, kinds, relevance.
 
@@ -385,7 +385,7 @@ _CHUNK = 200
 _SEED = 20_261_121
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Contrast:
     """One measure compared. `difference` = mean with memory less mean without; `low`, `high` = its 95 % interval.
 
@@ -401,7 +401,7 @@ class Contrast:
     clear: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Holdout:
     """The comparison: `share` = the share of sessions that go without now; sessions of each group; a contrast per measure."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import cast
 
 from tacit.app.values import Parts
@@ -23,6 +23,7 @@ from tacit.config.layers import Origin
 from tacit.config.levels import LEVELS, NAME, THRESHOLD, Level, Levels, levels_in_use, uses_levels
 from tacit.config.settings import LevelName, Settings
 from tacit.fitted import Artifact, FitOrigin, write_artifact
+from tacit.frozen import frozen
 from tacit.model.evidence import Candidate
 from tacit.model.memory import Memory
 from tacit.model.pack import Surface
@@ -138,7 +139,7 @@ LEAST_COSINES = 2000
 MEMORIES_READ = 1000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class MeasuredBar:
     """One cosine bar of the preset in use, before and after.
 
@@ -154,7 +155,7 @@ class MeasuredBar:
     after: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class CosineReport:
     """The cosine bars measured on this store. `pairs` 0 = the embedder's cosines ship with Tacit; no bars = too few pairs."""
 
@@ -247,7 +248,7 @@ SETS_NO_LEVEL = ("default", "preset", "embedder", "level")
 """Layers whose prompt threshold nobody set by hand; one that is set in another layer wins over the levels."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TunedLevel:
     """One level before and after tuning.
 
@@ -276,7 +277,7 @@ class TunedLevel:
     wrong_kept: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TuneReport:
     """The result of `tacit config tune`: for each level the present and the proposed threshold, with their measured effects.
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from tacit.capture.prepare import MAX_CHARS
+from tacit.frozen import frozen
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.memory import Memory, TrustTier
 from tacit.reading.explicit import NotMeant, taken_back_later, why_not_meant
@@ -46,7 +47,7 @@ _NUMBER = re.compile(r"\d+(?:\.\d+)*")
 _CLAUSES = re.compile(r"[,;:\u2026]|\.{2,}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Vouching:
     """The result of looking for the user's words: what of a note they vouch for.
 
@@ -327,7 +328,7 @@ def _denials(text: str) -> int:
     return sum(word in _NEGATIONS for word in typed_words(_ENDINGS.do_not_forget.sub(" ", text)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Noted:
     """The decision on an agent's note: what is stored, with which tier.
 

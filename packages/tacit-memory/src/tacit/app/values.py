@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tacit.app.redaction import Redactors
 from tacit.config.home import Home
 from tacit.config.reload import SettingsWatcher
 from tacit.config.settings import Settings, WriterSettings
+from tacit.frozen import frozen
 from tacit.hosts.registry import HostFolders
 from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Speaker
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 # Who asks for something: one value that every entry point fills in. In: nothing. Out: a frozen value.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Caller:
     """Who makes a request, as the entry point knows it.
 
@@ -63,7 +63,7 @@ USER = Caller(speaker=Speaker.USER, by_tool=False)
 # The parts of the engine as one value. Only `wiring.py` builds it, so tests can replace any part by a fake.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Parts:
     """Everything the engine uses from outside.
 
@@ -106,7 +106,7 @@ class Parts:
     suspect: Callable[[], bool] = lambda: False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class OpenStore:
     """One open store, as the objects of the engine share it.
 
@@ -128,7 +128,7 @@ class OpenStore:
 # Return values of the engine. Frozen, without behavior.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class RecallFailure:
     """A failure during a recall. `reason` is embedding, store or timeout; `detail` is for the log."""
 
@@ -137,7 +137,7 @@ class RecallFailure:
     detail: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SignalAnswer:
     """What one signal is answered with.
 
@@ -156,7 +156,7 @@ class SignalAnswer:
     failure: RecallFailure | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SignalResult:
     """The result of a signal: the answer for the host, and what the signal changed.
 
@@ -175,7 +175,7 @@ class SignalResult:
     repeated: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Recalled:
     """The answer of a recall: its pack, its block and its trace."""
 
@@ -184,7 +184,7 @@ class Recalled:
     trace: Trace
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class RecallAsked:
     """A recall that is asked about: a signal in its situation, or a recorded recall.
 
@@ -211,7 +211,7 @@ class RecallAsked:
     adjust: Callable[[Settings], Settings] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ModelDay:
     """What a model took on one day: tokens, and money by the prices in the settings; None = a price is not known."""
 
@@ -221,7 +221,7 @@ class ModelDay:
     cost: float | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ExtractorStatus:
     """Cost and results of the model that writes up sessions.
 
@@ -252,7 +252,7 @@ class ExtractorStatus:
     days: tuple[ModelDay, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class NamingStatus:
     """Cost and results of a model that names memories, in the pause or at the prompt.
 
@@ -283,7 +283,7 @@ class NamingStatus:
     days: tuple[ModelDay, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class EngineStatus:
     """What `status` shows.
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar
 
 from tacit.app.reasons import change_text
 from tacit.errors import EmbedderMismatch, ProviderError
+from tacit.frozen import frozen
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.evidence import Hit, Ranking
 from tacit.model.memory import Memory, Sensitivity, Speaker
@@ -236,7 +237,7 @@ MIN_DEVIATIONS_ABOVE_MEAN = 2.5
 MIN_SIMILARITY = 0.3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SearchHit:
     """A memory found by the search: its places in the rankings by words and by meaning (1 = first; None = not in it), and the fused score.
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 
 from tacit.backends.codec import clean_text, clean_value
 from tacit.errors import Ambiguous, Conflict, InvalidInput, NotFound
+from tacit.frozen import frozen
 from tacit.model.change_reason import ChangeReason
 from tacit.model.changes import Add, Change, Contradict, Merge, Retire, Rewrite, Skip, Supersede
 from tacit.model.ids import new_id
@@ -26,7 +27,7 @@ from tacit.ports.models import EmbedderIdentity, Vectors
 VectorFate = Literal["given", "kept", "dropped"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class MemoryWrite:
     """A version of a memory that a transaction must write.
 
@@ -43,7 +44,7 @@ class MemoryWrite:
     vector_row: int = -1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class WritePlan:
     """Everything that one transaction must write: versions of memories, in order, and relations to add."""
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 
 from tacit.capture.transcript import TranscriptSource
 from tacit.errors import HostError, InvalidPayload
+from tacit.frozen import frozen
 from tacit.hosts.transcripts.rows import TranscriptInfo
 from tacit.hosts.transcripts.sessions import FileSession, detect_format, read_sessions
 from tacit.model.changes import Add, Change, Contradict, Merge, Retire, Rewrite, Skip, Supersede
@@ -19,7 +20,7 @@ from tacit.ports.writer import is_headless_folder
 from tacit.state.captured import Position
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class FileReport:
     """What was learned from one transcript file.
 
@@ -40,7 +41,7 @@ class FileReport:
     error: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class CaptureReport:
     """Counts of what one capture run did; `+` adds two reports.
 
@@ -79,7 +80,7 @@ def report_of(changes: Iterable[Change]) -> CaptureReport:
     return replace(CaptureReport(handovers=1), **Counter(_COUNTED_AS[type(change)] for change in changes))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class BackfillOptions:
     """Which past sessions are read, and whether anything is stored.
 

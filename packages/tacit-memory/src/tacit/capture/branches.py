@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Literal
 
@@ -38,6 +38,7 @@ from tacit.capture.store import (
     replaced_by,
     replaced_on_branch,
 )
+from tacit.frozen import frozen
 from tacit.model.change_reason import ChangeCause
 from tacit.model.changes import Change
 from tacit.model.memory import Memory, Relation
@@ -64,7 +65,7 @@ _SUBMODULE = b"160000"
 BranchFate = Literal["open", "merged", "gone", "unknown"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Logged:
     """A branch as a log of git (reflog) shows it: `tip` = the id of its last commit; `own` = whether commits were made on it in this clone."""
 
@@ -72,7 +73,7 @@ class Logged:
     own: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Walk:
     """The difference between a branch's history and the default branch.
 
@@ -301,7 +302,7 @@ def read_log(entries: Sequence[LogEntry], *, branch: str = "") -> dict[str, Logg
 MOST = 5_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class BranchesSeen:
     """The result of `BranchLook.look`.
 

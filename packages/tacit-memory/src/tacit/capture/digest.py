@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from tacit.frozen import frozen
 from tacit.hosts.transcripts import ToolUse, Turn
 from tacit.reading.commands import command_actions, split_commands
 from tacit.reading.digest_lines import finished, still_open
@@ -40,7 +41,7 @@ MAX_STEPS = 5
 _LEAST_WORDS = 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class NamedOpen:
     """The items that a message names as next steps, and those that it names as blocked, in order."""
 

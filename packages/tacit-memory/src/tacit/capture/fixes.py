@@ -25,10 +25,11 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from difflib import SequenceMatcher
 from typing import Literal
 
+from tacit.frozen import frozen
 from tacit.hosts.transcripts import ToolUse, Turn
 from tacit.reading.commands import command_actions, main_command, names_missing, program_name, split_commands
 from tacit.reading.digest_lines import stems
@@ -122,7 +123,7 @@ _CHOOSES = frozenset(_CHOOSES_TEXT.split())
 """Options that select a part of the work or of the output: a success with them proves nothing about the whole."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Correction:
     """What was wrong with the invocation of a command, as a later call that worked shows.
 
@@ -140,7 +141,7 @@ class Correction:
     whole: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Call:
     """A simple command, with the folder, the earlier step and the variables that its line sets for it."""
 
@@ -390,7 +391,7 @@ _ONCE = lazy_regex(r"\b(?=[0-9a-f]*\d)[0-9a-f]{12,}\b")
 _CHANGES_FOLDER = lazy_regex(r"^cd\s+[^\s;&|]+$")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Fix:
     """A failure, and what made the same command succeed: edits, preparing commands, or another invocation.
 
@@ -447,7 +448,7 @@ def repeats_command(failed: str, succeeded: str) -> bool:
     return bool(commands) and all(any(later.covers(command) for later in done) for command in commands)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Part:
     """A simple command, taken apart to see whether a later one covers it.
 

@@ -7,10 +7,11 @@ word: it is stored as an agent's own note. Pasted, quoted, asked, doubted, repor
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 
 from tacit.config.preset_files import patterns_file
+from tacit.frozen import frozen
 from tacit.hosts.transcripts import Turn
 from tacit.reading.explicit import NotMeant, find_explicit, normalize_statement, why_not_meant
 from tacit.reading.marks import points_back
@@ -41,7 +42,7 @@ def patterns_of(preset: str) -> Wording:
     return Wording(patterns_file(preset))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Heard:
     """A sentence that a pattern found, and the turn it was said in.
 

@@ -8,7 +8,7 @@ language model waits in the store; nothing here calls one, and nothing injects.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 
@@ -36,6 +36,7 @@ from tacit.capture.write_up.session_writer import SessionWriter, WriterAccess
 from tacit.capture.write_up.statement_comparer import StatementComparer
 from tacit.config.settings import CaptureSettings
 from tacit.errors import HostError, InvalidPayload
+from tacit.frozen import frozen
 from tacit.hosts.transcripts import Transcript, Turn, clean_prompt, first_key
 from tacit.hosts.transcripts.rows import TranscriptInfo
 from tacit.hosts.transcripts.sessions import FileSession
@@ -95,7 +96,7 @@ MAX_ATTEMPTS = 5
 """Failed readings of a transcript after which its handover is closed and counted as failed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _SessionReading:
     """The new turns of a session, with the checkpoint that they follow."""
 

@@ -20,10 +20,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from tacit.config.settings import CaptureSettings
 from tacit.errors import InvalidInput
+from tacit.frozen import frozen
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Draft, Skip
 from tacit.model.ids import new_id
@@ -154,7 +155,7 @@ _NO_ORDERS = frozenset({"digest", "todo", "error_pattern", "event", "outcome", "
 """Kinds that report what happened and give no orders."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Preparer:
     """Turns drafts into memories ready to store: redacts, checks, and sets importance, trigger and status."""
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from tacit.capture.prepare import entities_of_memory
+from tacit.frozen import frozen
 from tacit.model.change_reason import ChangeCause, ChangeReason, join_reasons
 from tacit.model.changes import Add, Change, Contradict, Merge, Rewrite, Skip, Supersede
 from tacit.model.kinds import BUILTIN_KINDS, KindRegistry
@@ -37,7 +38,7 @@ _WHY: dict[Replacement, ChangeCause] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Judgment:
     """How the new statement relates to one stored statement.
 
@@ -98,7 +99,7 @@ _HEARD = "session"
 """Provenance source of what capture finds in sessions; the files it names are incidental."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Neighbor:
     """A stored memory near the new statement; `cosine` = similarity of their vectors, 0 = unknown."""
 

@@ -10,13 +10,14 @@ The assistant's words become nothing, unless a preset has patterns for them (`he
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
 from tacit.capture.digest import extend_work, named_by_user, open_tasks, touches_tasks, write_digest
 from tacit.capture.fixes import Fix, find_fixes, open_after, open_before
 from tacit.capture.heard import Heard, find_heard
 from tacit.capture.usage import EchoDetector
+from tacit.frozen import frozen
 from tacit.hosts.transcripts import ToolUse, Turn
 from tacit.model.changes import Draft
 from tacit.model.ids import content_hash
@@ -40,7 +41,7 @@ _TASK_WORDS = wording("tasks")
 _ERRORS = wording("errors")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TurnStatement:
     """A user's statement, and the turn that it was said in."""
 
@@ -89,7 +90,7 @@ _REDACTED = 64
 """Redacted texts that are cached while a session is read: each statement needs the text of its whole turn."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SessionContext:
     """Where a session happens: its key, scope, project root, working folder, and the unmerged branch (None = none)."""
 
@@ -104,7 +105,7 @@ class SessionContext:
         return relative_path(path, root=self.root, cwd=self.cwd)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SessionLearnings:
     """Everything learned from a session's new turns, and the state to store with it.
 

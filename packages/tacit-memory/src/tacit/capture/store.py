@@ -21,7 +21,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,7 @@ import numpy as np
 from tacit.capture.prepare import infer_relations, same_exchange, share_of_entities
 from tacit.capture.reconcile import Judge, Neighbor, judge_by_words, reconcile, with_copies_ended
 from tacit.errors import EmbedderMismatch, ProviderError, StoreError
+from tacit.frozen import frozen
 from tacit.model.change_reason import ChangeCause, ChangeReason, join_reasons
 from tacit.model.changes import Add, Change, Contradict, Merge, Retire, Rewrite, Skip, Supersede
 from tacit.model.ids import content_hash
@@ -305,7 +306,7 @@ Item = Memory | Change
 """A memory to reconcile, or a change that is already decided."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class WriteBatch:
     """The content of one transaction: changes with their vectors (None = none were made), named values, relations."""
 

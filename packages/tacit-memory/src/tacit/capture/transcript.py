@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
 from tacit.errors import InvalidPayload
+from tacit.frozen import frozen
 from tacit.hosts.claude_code.transcript import read_claude_code
 from tacit.hosts.opencode.transcript import read_opencode
 from tacit.hosts.registry import readable_hosts
@@ -19,7 +19,7 @@ from tacit.ports.store import Handover
 from tacit.state.captured import Position
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TranscriptSource:
     """Where a session's words are: messages in memory, or a file.
 

@@ -16,9 +16,10 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
+from tacit.frozen import frozen
 from tacit.hosts.transcripts import Turn
 from tacit.model.memory import Memory
 from tacit.state.counted import SessionUsage, Totals
@@ -35,7 +36,7 @@ _CODE = lazy_regex(r"`([^`\n]{3,80})`")
 _NAME = lazy_regex(r"[_./:@\d-]|[a-z][A-Z]")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class GivenMemory:
     """A memory that was given to the session, with time, turn and surface; `control` = it was not, for comparison."""
 
@@ -47,7 +48,7 @@ class GivenMemory:
     control: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class UsageVerdict:
     """Whether a memory was used after it was given, and by which cue ("" = not).
 
@@ -140,7 +141,7 @@ def _count_use(totals: Totals, shown: GivenMemory, verdict: UsageVerdict) -> Tot
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Cues:
     """Signs of use of a memory: its identifiers and commands, its files, its runs of five words."""
 

@@ -16,7 +16,6 @@ import time
 import traceback
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -27,6 +26,7 @@ from tacit.cli.terminal.output import format_count, format_moment
 from tacit.config.environment import secret
 from tacit.config.home import Home, chosen_transport
 from tacit.errors import StoreError, TacitError
+from tacit.frozen import frozen
 from tacit.hosts.registry import BUILT_IN
 from tacit.system.files import rights_of_others
 
@@ -42,7 +42,7 @@ LATE_BACKUP_DAYS = 30.0
 """A backup older than this is a warning. A daemon makes one a day while it is used, but a home may rest for weeks."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class CheckResult:
     """The result of one check of `doctor`. `advice` says what to do; "" = nothing."""
 
@@ -52,7 +52,7 @@ class CheckResult:
     advice: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ScratchHome:
     """A throw-away home with a running daemon. Its store holds one memory, given at every session start, that contains the nonce."""
 

@@ -9,11 +9,11 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tacit.config.environment import search_path
+from tacit.frozen import frozen
 from tacit.hosts.registry import in_agent_shell
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def _getchar() -> str:
     return click.getchar()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class CommandContext:
     """What a command works with: the home, the daemon, the terminal and who speaks. Tests replace it.
 

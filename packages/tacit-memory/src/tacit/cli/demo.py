@@ -11,7 +11,6 @@ import json
 import shutil
 import tempfile
 import time
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -23,6 +22,7 @@ from tacit.cli.sessions import words_of
 from tacit.cli.terminal.arguments import AsJson
 from tacit.cli.terminal.output import SOME_PROBLEM, print_json, print_line, shorten_line
 from tacit.cli.traces import points_of, print_stages
+from tacit.frozen import frozen
 
 if TYPE_CHECKING:
     from tacit.app.engine import Engine
@@ -36,7 +36,7 @@ START_TOKENS = 64
 DEADLINE_MS = 5_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class DemoPrompt:
     """A prompt of the second session. `needs` = words of the memory it must be given; "" = it must get silence."""
 
@@ -138,7 +138,7 @@ def play(folder: Path) -> dict[str, Any]:
     return {**report, "problems": _problems(report)}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _DemoSession:
     """A client that sends hook payloads to an engine as Claude Code does."""
 

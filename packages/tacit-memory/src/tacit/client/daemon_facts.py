@@ -12,16 +12,17 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import fields
 from pathlib import Path
 from typing import cast
 
 from tacit.config.home import Home
 from tacit.errors import HostError
+from tacit.frozen import frozen
 from tacit.system.processes import end_process, is_running
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class DaemonFacts:
     """The contents of `run/daemon.json`, which a daemon writes when it starts.
 
@@ -55,7 +56,7 @@ def _facts_in(daemon_file: Path) -> DaemonFacts | None:
         return None
     facts = cast(dict[str, object], value)
     try:
-        return DaemonFacts(**{name: facts[name] for name in DaemonFacts.__slots__ if name in facts})  # pyright: ignore[reportArgumentType]
+        return DaemonFacts(**{one.name: facts[one.name] for one in fields(DaemonFacts) if one.name in facts})  # pyright: ignore[reportArgumentType]
     except TypeError:
         return None
 

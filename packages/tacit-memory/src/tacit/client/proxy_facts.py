@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import socket
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any, cast
 
 from tacit.config.home import Home
+from tacit.frozen import frozen
 from tacit.system.files import write_whole
 from tacit.system.processes import is_running
 
@@ -19,7 +20,7 @@ DEADLINE_MS = 400.0
 CONNECT_S = 1.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ProxyFacts:
     """The facts of a running proxy, as its file `run/proxy-PORT.json` holds them.
 

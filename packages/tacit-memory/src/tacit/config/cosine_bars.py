@@ -9,7 +9,6 @@ that `tacit config tune` measured there. For any other embedder the number of th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -17,6 +16,7 @@ from tacit.config.fields import Flat, settings_by_key
 from tacit.config.home import Home
 from tacit.config.preset_files import false_passes
 from tacit.config.settings import EmbedderSettings
+from tacit.frozen import frozen
 
 if TYPE_CHECKING:
     from tacit.fitted import Artifact
@@ -27,7 +27,7 @@ SHARES = (0.2, 0.15, 0.13, 0.1, 0.07, 0.05, 0.04, 0.03, 0.02, 0.01, 0.005, 0.002
 """The shares of unrelated pairs that a preset may state for a cosine bar."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class CosineBar:
     """A cosine bar, and the share of unrelated pairs whose cosine reaches it."""
 
@@ -39,7 +39,7 @@ UnrelatedCosines = tuple[CosineBar, ...]
 """One bar for each of `SHARES` for which enough pairs were measured."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class EmbedderBars:
     """The cosine bars of a preset for one embedder: values by setting, and the shares that they follow from."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, cast, get_args, get_origin
 
@@ -10,6 +9,7 @@ from tacit.config.fields import Setting, choices_of, settings_by_key
 from tacit.config.layers import AGENT_SECTIONS
 from tacit.config.plugins import plugin_group
 from tacit.config.project_rules import ALLOWED
+from tacit.frozen import frozen
 
 SettingType = Literal["boolean", "integer", "number", "string", "choice", "list", "mapping"]
 PROCESS_SECTIONS = (
@@ -28,7 +28,7 @@ GUIDANCE = {"recall.ambient.pinned_kinds": PINNED_GUIDANCE}
 """Advice on a setting, besides its meaning. Source: the ambient seed, "Recommended usage" section."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Described:
     """A description of one setting: its allowed values, its default, and who may set it.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from difflib import get_close_matches
 from functools import cache
 from typing import Any, Literal, cast, get_args, get_origin
@@ -21,6 +21,7 @@ from tacit.config.plugins import plugin_group
 from tacit.config.preset_files import preset_names
 from tacit.config.settings import KindSettings, Settings
 from tacit.errors import InvalidSetting, TacitError, UnknownSetting
+from tacit.frozen import frozen
 from tacit.model.kinds import BUILTIN
 
 Flat = dict[str, object]
@@ -29,7 +30,7 @@ Flat = dict[str, object]
 _KIND_FIELDS = tuple(KindSettings.model_fields)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Setting:
     """One setting of the configuration model.
 
@@ -49,7 +50,7 @@ class Setting:
         return get_origin(self.field.annotation) is tuple
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class CheckedLayer:
     """The result of checking a layer: its valid values, and an error for each other key."""
 

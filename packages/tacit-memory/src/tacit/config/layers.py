@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from difflib import get_close_matches
 from functools import reduce
 from pathlib import Path
@@ -36,6 +36,7 @@ from tacit.config.project_rules import decide_project_value
 from tacit.config.settings import EmbedderSettings, LevelName, Settings, kind_registry
 from tacit.config.yaml_file import SettingsFile, read_settings_file
 from tacit.errors import InvalidInput, InvalidSetting, TacitError, UnknownKind
+from tacit.frozen import frozen
 from tacit.model.kinds import BUILTIN_KINDS
 
 LayerName = Literal[
@@ -60,7 +61,7 @@ _VARIABLE_PREFIX = "TACIT_"
 PROJECT_FILE = Path(".tacit") / "config.yaml"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Origin:
     """A layer's value of a setting, with the layer and the file, line or variable where it was read."""
 
@@ -75,7 +76,7 @@ class Origin:
         return list(cast("tuple[object, ...]", value)) if isinstance(value, tuple) else value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SettingsWarning:
     """A problem with a setting of one layer. `note` = the value is allowed but has no effect here; otherwise it was left out."""
 
@@ -88,7 +89,7 @@ class SettingsWarning:
         return str(self.error)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SettingsReport:
     """The settings that hold, with the values of every layer and the problems found.
 
@@ -501,7 +502,7 @@ def _call_layer(overrides: Mapping[str, object]) -> CheckedLayer:
     return checked
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class EnvironmentValues:
     """Settings in environment variables such as `TACIT_RECALL__BUDGETS__START=1500`; two underscores stand for a dot.
 

@@ -10,7 +10,6 @@ A level means something where the fitted gate judges, in `focused`. A preset tha
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast, get_args
 
 from tacit.config.cosine_bars import details_of
@@ -18,6 +17,7 @@ from tacit.config.home import Home
 from tacit.config.preset_files import preset_file
 from tacit.config.settings import EmbedderSettings, LevelName
 from tacit.errors import InvalidInput
+from tacit.frozen import frozen
 
 if TYPE_CHECKING:
     from tacit.fitted import Artifact
@@ -30,7 +30,7 @@ LEVELS: tuple[LevelName, ...] = get_args(LevelName)
 """The names of the levels, from the one that injects least to the one that injects most."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Level:
     """A level: its threshold before a prompt, and what was measured at it.
 
@@ -53,7 +53,7 @@ class Level:
             raise ValueError(f"a threshold between 0 and 1, not {self.threshold}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Levels:
     """The three levels; the threshold never rises from a quieter level to the next."""
 
@@ -80,7 +80,7 @@ class Levels:
         return ((name, self.of(name)) for name in LEVELS)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class LevelsInUse:
     """The levels that hold in one home.
 

@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -24,6 +24,7 @@ from tacit.config.home import Home
 from tacit.config.layers import PROJECT_FILE, SettingsReport, SettingsWarning, read_settings
 from tacit.config.yaml_file import read_settings_file, without_key
 from tacit.errors import InvalidSetting, TacitError
+from tacit.frozen import frozen
 
 Holder = Literal["agents", "projects"]
 SCHEMA_FILE = "settings.schema.json"
@@ -34,7 +35,7 @@ _LIST = re.compile(r"^( *)[^\s#-][^\n]*:[^\S\n]*(?:#[^\n]*)?\n( *)- ", re.MULTIL
 _PLACE = re.compile(r"^.*?\.(?:yaml|tmp)(?::\d+)?: ")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SettingsTarget:
     """The file and the section in it whose settings are written or reset.
 

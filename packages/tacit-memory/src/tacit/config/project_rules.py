@@ -7,10 +7,10 @@ holds, and why the project's was refused or has no effect. Pure.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal, cast, get_args
 
 from tacit.config.settings import LevelName, Notes
+from tacit.frozen import frozen
 
 Bound = Literal["lower", "higher", "turn_off", "turn_on", "subset", "more", "stricter"]
 
@@ -64,7 +64,7 @@ _ON: Mapping[str, object] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ProjectValueDecision:
     """The decision on one value of a project's file: whether it applies, and why not.
 

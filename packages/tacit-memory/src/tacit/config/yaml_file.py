@@ -11,7 +11,7 @@ import re
 import stat
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from io import StringIO
 from pathlib import Path
 from typing import Any, cast
@@ -22,6 +22,7 @@ from ruamel.yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEv
 from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
 from tacit.errors import InvalidSetting
+from tacit.frozen import frozen
 
 MAX_BYTES = 64 * 1024
 """The largest settings file that is read, in bytes. Reading takes about a second for 300 kB, and prompts wait for it; real files have a few kB."""
@@ -34,7 +35,7 @@ _TOML_TABLE = re.compile(r"^\[[A-Za-z_.]+\]\s*$", re.MULTILINE)
 _TAGS = ("null", "bool", "int", "float", "str", "timestamp", "map", "seq")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SettingsFile:
     """The values in one settings file. `lines` holds the line of every dotted key, counted from 1."""
 

@@ -22,6 +22,7 @@ from tacit.daemon.source import EngineSource
 from tacit.daemon.spool import Spool, parse_payload
 from tacit.daemon.workers import Busy, WorkerPool
 from tacit.errors import InvalidPayload, TacitError
+from tacit.frozen import frozen
 from tacit.system.processes import resident_kb
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ class DaemonParts:
         self.spool = Spool(Path(self.home) / "spool")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class HookReply:
     """The HTTP reply to a hook. `outcome` = the name of the counter that the caller increments for it; `sent` = it was sent already."""
 

@@ -12,12 +12,12 @@ import json
 import logging
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from typing import Protocol, cast
 
 from tacit.errors import InvalidPayload, NotFound, TacitError
+from tacit.frozen import frozen
 from tacit.text.decoding import decode_text
 
 MOST_AT_ONCE = 200
@@ -43,7 +43,7 @@ class Take(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class DrainReport:
     """How many events of a drain were handled, deleted as unusable, and left for later."""
 

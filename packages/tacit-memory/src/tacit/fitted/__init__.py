@@ -9,13 +9,14 @@ layers above. Nothing is fitted here (`tacit_evals.fit` does).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
 
 import msgspec
 
 from tacit.errors import InvalidInput
+from tacit.frozen import frozen
 from tacit.system.files import write_whole
 
 FORMAT = 1
@@ -27,7 +28,7 @@ M = TypeVar("M")
 _models: dict[tuple[str, Callable[..., Any]], Any] = {}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class FitOrigin:
     """Where fitted values come from: command, projects, date and embedder.
 
@@ -48,7 +49,7 @@ class FitOrigin:
     details: Mapping[str, int | float | str] = field(default_factory=dict[str, int | float | str])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Artifact(Generic[V]):
     """The content of a fitted file: its name, the origin of its values, and the values."""
 
@@ -57,7 +58,7 @@ class Artifact(Generic[V]):
     values: V
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _FittedFile:
     format: int
     name: str

@@ -6,18 +6,19 @@ In: values of the file. Out: matrices of float.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.errors import InvalidInput
 from tacit.fitted import Artifact, FitOrigin
+from tacit.frozen import frozen
 
 Matrix = NDArray[np.float32]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Int8Matrix:
     """A matrix in 8 bits: `steps` holds a signed byte per value, row by row; a value is its step times the scale of its column."""
 
@@ -26,7 +27,7 @@ class Int8Matrix:
     steps: bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class MatrixValues:
     """The values of a fitted file of matrices: lists of names (classes, features) and the matrices, each under its name."""
 
@@ -34,7 +35,7 @@ class MatrixValues:
     matrices: Mapping[str, Int8Matrix]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class WeightMatrices:
     """The weights of a fitted model: named float matrices, with the names of their rows and columns.
 

@@ -16,9 +16,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Literal, TypedDict
 
+from tacit.frozen import frozen
 from tacit.hosts.payload import (
     MAX_OUTPUT_CHARS,
     Fields,
@@ -81,7 +81,7 @@ def said(name: str) -> Part:
     return lambda fields, _: fields.text(name)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class HookEvent:
     """What one type of hook event of a host means: the signal it becomes, which payload fields are read, and whether the host takes text back.
 

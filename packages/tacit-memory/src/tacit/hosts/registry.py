@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tacit.config.environment import variables
+from tacit.frozen import frozen
 
 if TYPE_CHECKING:
     from tacit.ports.host import Host
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 Folders = tuple[Path, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class BuiltInHost:
     """A coding agent that Tacit supports without another package.
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
+from tacit.frozen import frozen
 from tacit.library.message_formats import MessageFacts
 
 Ask = Callable[[Mapping[str, object]], Mapping[str, object] | None]
@@ -25,7 +26,7 @@ MAX_REPLAY = 400
 PREVIOUS_CHARS = 4000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Placement:
     """The texts of a request: `system` for the system prompt, `texts` per message (in the order of the list; "" = none).
 

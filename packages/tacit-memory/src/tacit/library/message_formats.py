@@ -12,9 +12,10 @@ import json
 import re
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from typing import Any, Literal, Protocol, cast
 
+from tacit.frozen import frozen
 from tacit.safety.escape import OPEN_TAG
 from tacit.session.ledger import MARKS
 
@@ -35,7 +36,7 @@ _FAILED = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ToolRequest:
     """A tool call that the model asked for."""
 
@@ -44,7 +45,7 @@ class ToolRequest:
     args: Mapping[str, object]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ToolOutcome:
     """The result of a tool call."""
 
@@ -53,7 +54,7 @@ class ToolOutcome:
     failed: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class MessageFacts:
     """The parts of one message that the memory uses.
 

@@ -10,11 +10,11 @@ import logging
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from threading import Lock
 from typing import Any, Generic, TypeVar
 
 from tacit.errors import InvalidInput
+from tacit.frozen import frozen
 from tacit.library.conversation import Conversation, Placement
 from tacit.library.message_formats import ROLE_CONTENT, MessageFacts, MessageFormat, ToolOutcome
 
@@ -28,7 +28,7 @@ END_CHARS = 4000
 RESULT_CHARS = 4000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Prepared(Generic[M]):
     """What to send to the model in place of a request's messages.
 

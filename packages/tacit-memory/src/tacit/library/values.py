@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+from tacit.frozen import frozen
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@frozen
 class MemoryRecord:
     """One memory as it is stored, or as it was in an earlier version.
 
@@ -57,7 +58,7 @@ class MemoryRecord:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class MemoryPage:
     """One page of a list of memories. Supports iteration, `len()` and indexing.
 
@@ -84,7 +85,7 @@ class MemoryPage:
         return html_table(("id", "kind", "content", "status"), rows, caption=caption)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Found:
     """One memory in the answer to a recall.
 
@@ -120,7 +121,7 @@ class Found:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Recollection:
     """The answer to a recall; empty if nothing was found.
 
@@ -147,7 +148,7 @@ class Recollection:
         return html_table(("id", "kind", "content", "relevance"), rows, caption=caption)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Stored:
     """What one call changed.
 
@@ -176,7 +177,7 @@ class Stored:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Considered:
     """A memory that a recall looked at.
 
@@ -193,7 +194,7 @@ class Considered:
     outcome: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class RecallRecord:
     """One recall: what was asked, what was given, and why not more.
 
@@ -229,7 +230,7 @@ class RecallRecord:
         return html_table(("id", "content", "relevance", "outcome"), rows, caption=caption)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class FoundItem:
     """An item of a program, as it is stored.
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from tacit.app.queries.agent_tools import AgentStats
 from tacit.app.reasons import reason_text, silence_text
+from tacit.frozen import frozen
 from tacit.model.changes import Change, Contradict, Retire, Rewrite, Skip, Supersede
 from tacit.model.memory import Memory, day
 from tacit.model.trace import Trace
@@ -85,7 +85,7 @@ STATS = _object(
 """JSON schema of an answer with counts of the visible memories, and of the session at work."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ToolAnswer:
     """The answer of a tool: `text` for a model, and the same facts in `data` as JSON values."""
 

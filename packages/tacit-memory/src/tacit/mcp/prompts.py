@@ -6,11 +6,11 @@ Nothing is stored here: the agent is asked to use its tools, with the person's o
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tacit.app.values import Caller
 from tacit.errors import InvalidInput, NotFound
+from tacit.frozen import frozen
 from tacit.mcp import arguments as ask
 from tacit.mcp.resources import read
 from tacit.mcp.tools import search
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tacit.app.engine import Engine
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Prompt:
     """One MCP prompt: the name of its argument ("" = it has none), and the function that makes its message."""
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tacit.app.values import Caller
 from tacit.errors import NotFound
+from tacit.frozen import frozen
 from tacit.mcp import arguments as ask
 from tacit.mcp.texts import framed, memory_line
 from tacit.mcp.tools import nothing_known, profile
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 MOST_TOKENS = 2000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Resource:
     """One MCP resource: its address, its description, and the function that makes its text."""
 

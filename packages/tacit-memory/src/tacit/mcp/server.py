@@ -11,7 +11,6 @@ import logging
 import re
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import unquote
 
@@ -29,6 +28,7 @@ from tacit import __version__
 from tacit.app.values import Caller
 from tacit.config.settings import ToolSet
 from tacit.errors import TacitError
+from tacit.frozen import frozen
 from tacit.mcp.prompts import PROMPTS, Prompt, message
 from tacit.mcp.resources import RESOURCES, read
 from tacit.mcp.tools import BY_NAME, Tool, call, tools_of
@@ -53,7 +53,7 @@ T = TypeVar("T")
 RequestContext = ServerRequestContext[Any, Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class McpApp:
     """The ASGI application of `/mcp`, and the context manager that must be open while it is used."""
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
+
+from tacit.frozen import frozen
 
 
 class ChangeCause(StrEnum):
@@ -149,7 +151,7 @@ class ChangeCause(StrEnum):
     """`detail`: the error."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ChangeReason:
     """Why something was changed or left out.
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from tacit.frozen import frozen
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.kinds import SESSION_NOTES
 from tacit.model.memory import LearnedOn, Memory, Provenance, Sensitivity
@@ -12,7 +13,7 @@ from tacit.model.session import SessionKey
 from tacit.model.trigger import Trigger
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Draft:
     """A captured statement before reconciliation. `importance` None = the kind's base importance.
 
@@ -64,7 +65,7 @@ NEW, DUPLICATE, NEWER, CONTRADICTS, EDITED, FORGOTTEN = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Add:
     """The decision to store `memory` as a new memory."""
 
@@ -72,7 +73,7 @@ class Add:
     reason: ChangeReason = NEW
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Merge:
     """The decision for a draft that says the same as a stored memory: write `memory`, the stored one with raised frequency and added evidence."""
 
@@ -80,7 +81,7 @@ class Merge:
     reason: ChangeReason = DUPLICATE
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Supersede:
     """The decision to store `memory` in place of the memory `old_id`, which stops holding at `at_ms`.
 
@@ -95,7 +96,7 @@ class Supersede:
     contested: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Contradict:
     """The decision to store `memory` and to mark it for review as a possible contradiction of `other_id` and of each id in `further`."""
 
@@ -105,7 +106,7 @@ class Contradict:
     further: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Rewrite:
     """The decision to write `memory` as a new version of the stored memory with the same id, changed by the user or by a comparison."""
 
@@ -113,7 +114,7 @@ class Rewrite:
     reason: ChangeReason = EDITED
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Retire:
     """The decision to end the memory `memory_id` at `at_ms`: it is no longer recalled, but stays in the history."""
 
@@ -122,7 +123,7 @@ class Retire:
     reason: ChangeReason = FORGOTTEN
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Skip:
     """The decision not to store a draft, with the reason. `memory` = the memory that already says it; None = none does."""
 
@@ -139,7 +140,7 @@ class Skip:
 Change = Add | Merge | Supersede | Contradict | Rewrite | Retire | Skip
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Removal:
     """What to remove for good: memories, sessions, project records and named values, with everything that is stored about them.
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
 
+from tacit.frozen import frozen
 from tacit.model.kinds import BUILTIN_KINDS, KindRegistry
 from tacit.model.memory import Memory, Relation
 
@@ -36,7 +37,7 @@ class Hit(NamedTuple):
     whole: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Background:
     """The usual score in a scope, which shows how far a hit stands out: mean and standard deviation over a sample of `count` of its `total` memories."""
 
@@ -46,7 +47,7 @@ class Background:
     total: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Ranking:
     """The result of one space's search: the hits (memory id and score) with the best first. Ties are broken by id, the newest first.
 
@@ -65,7 +66,7 @@ class Ranking:
     background: Background | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class WordTable:
     """The scores of a text's words one by one, for each memory found.
 
@@ -86,7 +87,7 @@ Freshness = Literal["", "changed", "moved", "gone"]
 """Whether the files that a memory speaks of are still as they were: "" = unchanged or not known; see `recall.freshness`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Candidate:
     """A memory that a recall considers, with its evidence: one score per space, and what later stages decide from them.
 
@@ -153,7 +154,7 @@ class CosineReference(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Shortlist:
     """The memories that the costly spaces measure, with what the pipeline read for them.
 

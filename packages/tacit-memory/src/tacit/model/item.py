@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, cast
 from urllib.parse import quote
 
 from tacit.errors import InvalidInput
+from tacit.frozen import frozen
 
 MAX_DEPTH = 100
 MOST_ITEMS = 1000
@@ -18,7 +18,7 @@ AGENT_PREFIX = "store/"
 MAX_AGENT_CHARS = 200
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Item:
     """A JSON object under a key in a namespace.
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import lru_cache
 
 from tacit.errors import InvalidInput, UnknownKind
+from tacit.frozen import frozen
 
 _NOT_PLAIN = re.compile(r"[^\w .-]")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Kind:
     """The kind of a memory. What Tacit does differently for a kind, presets aside, is declared here; presets weigh and list kinds in their folders.
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import UTC, datetime
 from enum import Enum, IntEnum
 from functools import lru_cache
 from typing import Literal
 
 from tacit.errors import InvalidInput
+from tacit.frozen import frozen
 from tacit.model.ids import content_hash, newest_id_first
 from tacit.model.kinds import RULES, SESSION_NOTES
 from tacit.model.scope import Lent, Scope, ScopeKind
@@ -109,7 +110,7 @@ RelationType = Literal["related_to", "updates", "contradicts", "caused_by", "res
 MemoryStatus = Literal["active", "quarantined", "superseded", "retired"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Provenance:
     """Who said a statement, where, and who vouches for it.
 
@@ -193,7 +194,7 @@ def _day(number: int) -> str:
     return datetime.fromtimestamp(number * 86_400, tz=UTC).strftime("%Y-%m-%d")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Validity:
     """The time in which the statement holds in the world, in milliseconds since the Unix epoch. Transaction time stands on the memory.
 
@@ -217,7 +218,7 @@ class Validity:
         return self.valid_from_ms <= at_ms and (self.valid_to_ms is None or at_ms < self.valid_to_ms)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class LearnedOn:
     """The unmerged branch that a statement about the code was learned on.
 
@@ -234,7 +235,7 @@ class LearnedOn:
     gone: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Entity:
     """A thing a memory names: kind is file, symbol, package, command or error; `moment` stands for a call that its words name."""
 
@@ -242,7 +243,7 @@ class Entity:
     key: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Memory:
     """An atomic, self-contained, durable statement.
 
@@ -375,7 +376,7 @@ class Memory:
         return content_hash(self.content)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Relation:
     """A typed, weighted edge from one memory to another.
 

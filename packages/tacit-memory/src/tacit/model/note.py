@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from tacit.frozen import frozen
 
 
 class NoteCause(StrEnum):
@@ -67,7 +68,7 @@ class NoteCause(StrEnum):
     """It does not read the language of some memories; `detail`: the language; `count`: memories of the list."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Note:
     """One fact about how a recall went, as a value.
 

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from typing import Literal
 
+from tacit.frozen import frozen
 from tacit.model.evidence import Candidate
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class DivergenceAlert:
     """A warning that the current words are far from all recent memories in one space.
 
@@ -31,7 +32,7 @@ class DivergenceAlert:
     summary: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Sections:
     """The parts of a block that hold no memory: alerts of a change of topic, and time hints (`badges`). `tokens` = what they cost together."""
 
@@ -62,7 +63,7 @@ class Surface(StrEnum):
     """Not ours: the host itself put the text (a rule file) into context. Used in the ledger only."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class PackItem:
     """A memory as it will stand in the block; `text` = its words there, perhaps shortened at a sentence end.
 
@@ -76,7 +77,7 @@ class PackItem:
     category: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Pair:
     """Two memories that may not both hold, by id, with the short ids that the block names them by and the tokens of the line that says so."""
 
@@ -86,7 +87,7 @@ class Pair:
     tokens: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class IndexLine:
     """A line of the index: a memory's headline with its short id.
 
@@ -105,7 +106,7 @@ class IndexLine:
     tokens: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Index:
     """Headlines of memories that a block does not hold, grouped by topic.
 
@@ -140,7 +141,7 @@ def by_size(counts: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
 NO_INDEX = Index()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Pack:
     """The memories chosen for a surface, in rendering order, and the index of the others. Empty = silence.
 
@@ -189,7 +190,7 @@ class Pack:
         return tuple(line.candidate.memory.id for line in self.index.lines if not line.whole)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Block:
     """The rendered text of a pack. The same pack renders to the same bytes. Empty text = silence.
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from tacit.frozen import frozen
 from tacit.model.memory import Entity, Memory
 from tacit.model.pack import Surface
 from tacit.model.scope import ScopeFilter
@@ -12,7 +13,7 @@ from tacit.model.trace import DropCause, DropReason
 from tacit.model.trigger import Situation
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class BranchView:
     """The git branches at hand (`names`), and the ids of memories that memories of these branches replace there (`replaced`).
 
@@ -27,7 +28,7 @@ NO_BRANCH = BranchView()
 """No branch at hand: no memory that is bound to a branch appears unasked."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Query:
     """The query of a recall: everything that the spaces need to find candidates.
 

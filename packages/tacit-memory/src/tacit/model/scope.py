@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import Literal
 
 from tacit.errors import InvalidScope
+from tacit.frozen import frozen
 
 TASK_MARK = ":task:"
 """Between a project's id and a task's name: `project:shop:task:debugging` is seen only where that task is at hand."""
@@ -124,7 +125,7 @@ Lent = Literal["public", "preferences"]
 """What may be seen of other projects: memories of the sensitivity public, the user's preferences. `Memory.lent_as` says which memory is which."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ScopeFilter:
     """The scopes that a caller may see, and what they may see of other projects (`lent`). Every search takes one; an empty filter sees nothing."""
 

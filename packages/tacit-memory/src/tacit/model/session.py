@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from tacit.frozen import frozen
 from tacit.model.pack import Surface
 from tacit.model.trigger import Situation
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SessionKey:
     """The name of a session: its host and the host's session id; written `host/id`."""
 
@@ -19,7 +18,7 @@ class SessionKey:
         return f"{self.host}/{self.session_id}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Exposure:
     """An entry of the ledger: this memory, with this content, was injected at this point.
 
@@ -41,7 +40,7 @@ class Exposure:
     at_ms: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class RenderedBlock:
     """The exact text handed over with one message, kept so that a host that lost it gets the same bytes again."""
 
@@ -50,7 +49,7 @@ class RenderedBlock:
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class PendingFailure:
     """A command or tool that failed and has not succeeded since."""
 
@@ -62,7 +61,7 @@ class PendingFailure:
     edited_files: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class StartPack:
     """When and how a session last got a start pack, even an empty one, or was told what changed since.
 
@@ -81,7 +80,7 @@ class StartPack:
     change: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ArmedMemory:
     """A memory that a model named as likely needed: its id, its content's hash then, and the model's probability."""
 
@@ -90,7 +89,7 @@ class ArmedMemory:
     probability: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Armed:
     """The memories that a model, asked in the pause, named as likely needed in the next steps: evidence for the gate, nothing more.
 
@@ -110,7 +109,7 @@ class Armed:
     listed: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class AgentTask:
     """The task text of a call that starts a subagent of type `agent`, kept until that subagent starts."""
 
@@ -118,7 +117,7 @@ class AgentTask:
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SessionState:
     """The live record of one session: its project, turn, epoch, ledger, recent work and waiting blocks. Replaced as a whole, never changed in place.
 

@@ -7,8 +7,9 @@ read what is shared with it, unlike the logs of a person's own devices.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Literal
+
+from tacit.frozen import frozen
 
 Role = Literal["reader", "writer", "admin"]
 ROLES: tuple[Role, ...] = ("reader", "writer", "admin")
@@ -37,7 +38,7 @@ def organization_of(team: str) -> str:
     return team.partition("/")[0]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SharedStatement:
     """A statement as it is shared.
 
@@ -79,7 +80,7 @@ def why_too_long(statement: SharedStatement) -> str:
     return ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TeamProject:
     """A project, by the canonical name `remote` of its git repository, and the `team` that its memories may be shared with."""
 
@@ -87,7 +88,7 @@ class TeamProject:
     team: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TeamMembership:
     """A team as one of its members sees it.
 
@@ -110,7 +111,7 @@ class TeamMembership:
     until_ms: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class MemberView:
     """A member of a team.
 
@@ -127,7 +128,7 @@ class MemberView:
     until_ms: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class AddedMember:
     """A member who was added or changed.
 
@@ -139,7 +140,7 @@ class AddedMember:
     token: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class NearMemory:
     """A shared memory with a similar meaning; `cosine` is the similarity, from -1 to 1."""
 
@@ -149,7 +150,7 @@ class NearMemory:
     cosine: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ShareRequest:
     """A request to share a statement.
 
@@ -186,7 +187,7 @@ class ShareRequest:
     memory_id: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SharedMemory:
     """A memory that a team shares, as the server sends it.
 
@@ -212,7 +213,7 @@ class SharedMemory:
         return self.id.removeprefix("mem_")[:MARK_CHARS]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TeamChanges:
     """One page of the changes of a team's memories since a cursor.
 
@@ -231,7 +232,7 @@ class TeamChanges:
     anew: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TeamMemory:
     """A shared memory with its team. In search results `score` is set; higher is better."""
 
@@ -240,7 +241,7 @@ class TeamMemory:
     score: float = 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class AuditEntry:
     """An entry of the audit log: who did what, and when. It never holds the words of a memory."""
 
@@ -252,7 +253,7 @@ class AuditEntry:
     subject: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Owned:
     """Everything that the server holds about a principal, except the encrypted logs of their devices.
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Literal
 
+from tacit.frozen import frozen
 from tacit.model.ids import normalize_text
 from tacit.model.session import SessionKey
 
 StartSource = Literal["startup", "resume", "clear", "compact", "fork"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _SignalFields:
     """The fields of every signal.
 
@@ -44,7 +44,7 @@ class _SignalFields:
     uncaptured: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SessionStarted(_SignalFields):
     """What a host sends when a session starts, resumes, clears, forks, or goes on after a compaction.
 
@@ -59,7 +59,7 @@ class SessionStarted(_SignalFields):
     answered: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class PromptSubmitted(_SignalFields):
     """What a host sends when the user sent a prompt. `message_id` = the host's id of it, or empty; `machine` = a program made it, not a person.
 
@@ -74,7 +74,7 @@ class PromptSubmitted(_SignalFields):
     command: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ToolCall:
     """A tool call: host-neutral name (`read`, `edit`, `write`, `bash`, ... else the host's own), and its input.
 
@@ -113,14 +113,14 @@ def mark_of_write(tool: str, argument: Callable[[str], object]) -> str:
     return sha256(parts.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ToolStarting(_SignalFields):
     """What a host sends before a tool runs."""
 
     call: ToolCall
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ToolFinished(_SignalFields):
     """What a host sends when a tool ran and did not fail; `output` is what it printed or returned."""
 
@@ -128,7 +128,7 @@ class ToolFinished(_SignalFields):
     output: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ToolFailed(_SignalFields):
     """What a host sends when a tool or command failed; `error` is what the model will see."""
 
@@ -136,14 +136,14 @@ class ToolFailed(_SignalFields):
     error: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Compacting(_SignalFields):
     """What a host sends when it is about to compact the conversation; `automatic` = not because the user asked for it."""
 
     automatic: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SubagentStarted(_SignalFields):
     """What a host sends when a subagent starts; `task` is its prompt, or empty if not known."""
 
@@ -151,7 +151,7 @@ class SubagentStarted(_SignalFields):
     task: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class RequestUsage:
     """How much of its requests a host could send unchanged (for the model's prompt cache) since the turn before; sizes in bytes of JSON.
 
@@ -173,7 +173,7 @@ class RequestUsage:
     cached_tokens: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class MessageEnded(_SignalFields):
     """What a host sends when the agent finished a message (a turn); `text` is its end. Nothing may be injected.
 
@@ -187,7 +187,7 @@ class MessageEnded(_SignalFields):
     sent: tuple[RequestUsage, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SessionEnded(_SignalFields):
     """What a host sends when the session ended, was cleared or deleted."""
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
+from tacit.frozen import frozen
 from tacit.model.evidence import Parts
 from tacit.model.note import Note
 from tacit.model.pack import Surface
@@ -68,7 +68,7 @@ class NotAsked(StrEnum):
     SEARCHING = "searching"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SilenceReason:
     """Why a recall handed nothing over, as a value. `tacit.app.reasons` puts it into words.
 
@@ -151,7 +151,7 @@ class DropCause(StrEnum):
     """`bound`: most characters that the host takes."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class DropReason:
     """Why a memory was dropped, as a value. `tacit.app.reasons` puts it into words.
 
@@ -168,7 +168,7 @@ class DropReason:
     detail: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Drop:
     """A memory that a stage of a recall dropped, with the reason.
 
@@ -181,7 +181,7 @@ class Drop:
     why: DropReason
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Loss:
     """A space or model that gave a stage nothing or only a part, because it was late or failed.
 
@@ -196,7 +196,7 @@ class Loss:
     detail: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class StageRecord:
     """What one stage of a recall kept, dropped and noted, and how long it took.
 
@@ -217,7 +217,7 @@ class StageRecord:
     facts: tuple[Note, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TracedCandidate:
     """A candidate as the trace keeps it, with a redacted, shortened `content`.
 
@@ -235,7 +235,7 @@ class TracedCandidate:
     parts: Parts = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class AskedWith:
     """The input of a recall besides its surface: enough to ask the same again.
 
@@ -264,7 +264,7 @@ class AskedWith:
     turn: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Trace:
     """The record of a recall from signal to delivery.
 

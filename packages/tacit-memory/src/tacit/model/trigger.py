@@ -5,10 +5,10 @@ The situation read from a signal: probabilities over the action classes that com
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from tacit.errors import InvalidInput
+from tacit.frozen import frozen
 from tacit.model.note import Note
 
 ACTION_PARENTS: dict[str, str] = {
@@ -37,7 +37,7 @@ MAKER_RANK: dict[str, int] = {"local": 0, "model": 1, "agent": 2, "user": 3}
 """A trigger is replaced only by one of a maker of equal or higher rank."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Trigger:
     """The conditions under which a memory applies.
 
@@ -102,7 +102,7 @@ class Trigger:
         return not self.always and not self.actions and not self.empty
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Situation:
     """What the agent is about to do, as read from a signal.
 

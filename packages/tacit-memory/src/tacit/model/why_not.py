@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
+from tacit.frozen import frozen
 from tacit.model.evidence import Parts
 from tacit.model.memory import Memory
 from tacit.model.pack import Surface
 from tacit.model.trace import DropReason, SilenceReason
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Absence:
     """The stage of a recall that left a memory out, and why. Either `why` or `silence` is set.
 
@@ -26,7 +26,7 @@ class Absence:
     silence: SilenceReason | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SpaceRank:
     """The rank and score of one memory in one space.
 
@@ -45,7 +45,7 @@ class SpaceRank:
     score: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class RecallNumbers:
     """What a recall measured of one memory, and the limits that it was held to; None = it was not measured.
 
@@ -94,7 +94,7 @@ class RemedyKind(StrEnum):
     """The prompt without the token in `value`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class RemedyStep:
     """One change of a remedy. What `value` holds is said beside each `RemedyKind`."""
 
@@ -102,7 +102,7 @@ class RemedyStep:
     value: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Remedy:
     """Changes that together let the memory through: the recall was run again with them, and the memory was given.
 
@@ -122,7 +122,7 @@ class Remedy:
         return self.others <= max(2, self.of // 10)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class WhyNot:
     """Why one recall does or does not give one memory, and what would change that.
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, Protocol, runtime_checkable
 
+from tacit.frozen import frozen
 from tacit.model.pack import Block, Surface
 from tacit.model.session import SessionKey
 from tacit.model.signal import Signal
@@ -21,7 +22,7 @@ BESIDE_RESULTS: tuple[tuple[Surface, Arrival], ...] = tuple(
 """The `arrival` of hosts that deliver the block for a tool call only with its result (after the action), and all other blocks in time."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class MemoryFile:
     """A file of the host's own memory. The agent writes it, and the host loads it into every session.
 
@@ -47,7 +48,7 @@ class MemoryFile:
         return f"{path}#{root}" if path and self.form == "codex" else path
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Delivery:
     """Where a block of `surface` arrives with a host, and what keeps it from arriving whole and in time.
 
@@ -64,7 +65,7 @@ class Delivery:
     limit: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class HostCapabilities:
     """What a host can do: where and when its blocks arrive, its size caps, its own memory and rule files. Measured or read in its documentation.
 
@@ -174,7 +175,7 @@ class Host(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ReplayRequest:
     """A host's request for the exact text that these messages got in this epoch, because it lost its copy."""
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
+
+from tacit.frozen import frozen
 
 if TYPE_CHECKING:  # every command would load numpy for nothing
     import numpy as np
@@ -15,7 +16,7 @@ if TYPE_CHECKING:  # every command would load numpy for nothing
 Vectors: TypeAlias = "NDArray[np.float32]"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class EmbedderIdentity:
     """The name of an embedding model and the length of its vectors, stored with every vector. Vectors of different identities are never compared.
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NewType, Protocol
 
 from tacit.config.home import Home
+from tacit.frozen import frozen
 from tacit.model.change_reason import ChangeReason
 from tacit.model.changes import Change, Removal
 from tacit.model.evidence import Hit
@@ -40,7 +40,7 @@ def no_step(name: str) -> None:
     """Do nothing: the default `Step`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class MemoryFilter:
     """The conditions that a memory must meet to be listed. None = any. `as_of_ms` = what the store held, and what was valid, at that time.
 
@@ -95,7 +95,7 @@ class MemoryFilter:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class GivenTimes:
     """How often a memory was given before a prompt, at a start, call or failure, how often an agent fetched it, and when last (0 = never)."""
 
@@ -104,7 +104,7 @@ class GivenTimes:
     last_ms: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class MemoryTally:
     """How many memories have all of these values. `given` and `used` as in `MemoryFilter`."""
 
@@ -118,7 +118,7 @@ class MemoryTally:
     count: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TraceFilter:
     """The conditions that a trace must meet to be found. None = any.
 
@@ -142,7 +142,7 @@ class TraceFilter:
     after: tuple[int, str] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class StoredExposure:
     """An exposure as it is stored, with its session."""
 
@@ -150,7 +150,7 @@ class StoredExposure:
     exposure: Exposure
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Recorded:
     """One entry of the history: a version of a memory, why and when it was written, and the version before it (None = it was added).
 
@@ -164,7 +164,7 @@ class Recorded:
     change_id: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Salvage:
     """The report on the salvage of a damaged store: what was recovered and what was lost.
 
@@ -191,7 +191,7 @@ class Salvage:
         return not (self.at_ms and self.recovered) or bool(self.lost_count) or self.cut
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ProjectRecord:
     """A project that somebody worked in or that was imported, as the store keeps it.
 
@@ -216,7 +216,7 @@ class ProjectRecord:
     apart: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Handover:
     """A transcript that a hook passed on, kept until capture has stored its statements. `key` = unique, so that it is not taken twice."""
 
@@ -228,7 +228,7 @@ class Handover:
     error: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class StoreStats:
     """Counts for `status` and `doctor`."""
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Protocol
+
+from tacit.frozen import frozen
 
 if TYPE_CHECKING:
     from tacit.config.settings import WriterSettings
@@ -21,7 +22,7 @@ def is_headless_folder(cwd: str) -> bool:
     return any(part.startswith(SCRATCH_PREFIX) for part in PurePath(cwd).parts[-2:])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class WriterRequest:
     """A request to a writer's language model: instructions, text, and the form of the answer.
 
@@ -41,7 +42,7 @@ class WriterRequest:
     stable_chars: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class WriterAnswer:
     """The answer of a writer's language model, and the tokens it cost.
 

@@ -9,11 +9,11 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
 
 from tacit.errors import FailureReason, ProviderError
+from tacit.frozen import frozen
 
 if TYPE_CHECKING:
     import httpx2 as httpx
@@ -25,7 +25,7 @@ _SHOWN_CHARS = 200  # of an error reply
 _MOST_BYTES = 64_000_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _RetryableFailure:
     """A failed attempt at a request that may be repeated; `wait_s` = the wait that the server asked for, None = it asked for none."""
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import math
 import threading
-from dataclasses import dataclass
 from pathlib import Path
 
 from tacit.errors import ProviderError
+from tacit.frozen import frozen
 from tacit.providers.embedding.onnx_dir import Encode, find_model, make_encode, read_json
 from tacit.providers.embedding.session import OnnxSession, open_session, run_model
 
@@ -23,7 +23,7 @@ QUESTION_TOKENS = 128
 MOST_TOKENS = 512
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class LoadedModel:
     """A loaded model: its tokenizer and its session."""
 

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
+from tacit.frozen import frozen
 from tacit.reading.marks import (
     bare_mark,
     goes_on,
@@ -169,7 +169,7 @@ _CONFIDENCE = {True: 0.95, False: 0.85}
 _INVISIBLE = re.compile("[\ufeff\u200b\u2060]")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Statement:
     """A lasting statement of the user's, found in a prompt.
 

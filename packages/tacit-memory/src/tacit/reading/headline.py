@@ -26,13 +26,12 @@ _NAME = re.compile(
     r"(?<![\w/.])(?=[\w./@-]*[A-Za-z])(?:[\w@-]+[/._])+[\w-]{2,}(?![\w/])|\b[a-z]+[A-Z]\w+\b|\b[A-Z][a-z]+[A-Z]\w+\b|\B--[a-z][\w-]+"
 )
 _COMMAND = re.compile(r"`[a-z][\w./-]* [^`\n]+`")
-_BLANKS = re.compile(r"\s+")
 
 
 @lru_cache(maxsize=16_384)
 def headline_of(statement: str) -> str:
     """Return the headline of a memory's statement: the same words where they fit into `MAX_CHARS`, else a shorter text with `CUT` in it."""
-    text = _BLANKS.sub(" ", statement).strip()
+    text = " ".join(statement.split())
     if len(text) <= MAX_CHARS:
         return text
     adds = _added(text)
@@ -51,7 +50,7 @@ def _added(text: str) -> str:
 
 def is_whole(headline: str, statement: str) -> bool:
     """Whether a headline says all that the statement says."""
-    return headline == _BLANKS.sub(" ", statement).strip()
+    return headline == " ".join(statement.split())
 
 
 def _split_condition(text: str) -> tuple[str, str]:

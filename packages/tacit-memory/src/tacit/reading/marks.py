@@ -16,12 +16,12 @@ from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from tacit.text.lazy_regex import wording
+from tacit.frozen import frozen
+from tacit.text.lazy_regex import lazy_regex, wording
 from tacit.text.natural_language import ENGLISH, natural_language_of
 from tacit.text.tokens import LATIN_WORD, count_words
 
@@ -47,7 +47,7 @@ _NAMED = re.compile(
 """The name of the person or agent that is addressed."""
 _BREAK = r"[\s,.:;!?\u2026\u3001\u3002\uff0c\uff1a\uff1b\uff01\u2013\u2014-]"
 _MARK = r"\s*[,.:;!\u3001\u3002\uff0c\uff1a\uff01\u2013\u2014]+\s*|\s+-+\s*"
-_ASIAN = re.compile("[\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_ASIAN = lazy_regex("[\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _MENTIONED = re.compile('(?<=["\u201c\u201e\u00ab])\\w+(?=["\u201d\u201c\u00bb])')
 _END = re.compile(r"[\s.!\u3002\uff01]+$")
 _CLAUSE_END = re.compile(
@@ -65,7 +65,7 @@ _REPORTABLE = frozenset({"from_now", "everywhere", "use_not", "denial", "label_l
 """Marks that may follow a reporting clause ("he says"); the others open a clause of the speaker's own."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Marked:
     """A statement that a person marked as lasting.
 
@@ -97,29 +97,49 @@ class _LanguagePatterns:
         self._texts["start"] = (
             rf"(?:^|[,;:.!?\u2026]\s+|[,;:]?\s[\u2013\u2014-]+\s*|[\u3002\uff0c\uff1b]|\s(?:{joined}\s+)+|^(?:{joined}\s+)+)"
         )
+        self._needs = {key: tuple(words.split("|")) for key, words in raw.get("needs", {}).items()}
         self._patterns: dict[str, re.Pattern[str]] = {}
         self.code = code
         self.whole_clause = bool(raw.get("whole_clause", False))
         self.verb_final = bool(raw.get("verb_final", False))
+
+    @cached_property
+    def remember(self) -> re.Pattern[str]:
+        """The pattern of what asks to remember, with what is to be remembered as `rest`."""
         remember, clause = self.source("remember"), self.source("clause")
-        not_clause = self.source("not_clause")
-        self.remember = re.compile(
-            rf"(?:{remember})(?:(?P<clause>{clause})\s*|(?P<mark>{_MARK})|(?P<bare>\s*)(?!{not_clause}))(?P<rest>\S.*)$",
+        return re.compile(
+            rf"(?:{remember})(?:(?P<clause>{clause})\s*|(?P<mark>{_MARK})|(?P<bare>\s*)(?!{self.source('not_clause')}))(?P<rest>\S.*)$",
             re.IGNORECASE | re.DOTALL,
         )
-        self.label = re.compile(
+
+    @cached_property
+    def label(self) -> re.Pattern[str]:
+        """The pattern of what names a rule in front of a colon, with the rule as `rest`."""
+        return re.compile(
             rf"(?:{self.source('label')})(?:\s*[:\uff1a\u2013\u2014-]+|(?<=correction),|(?<=from me),)\s*(?P<rest>\S.*)$",
             re.IGNORECASE | re.DOTALL,
         )
-        self.only_mark = re.compile(
-            rf"(?:(?:{self.source('lead')}){_BREAK}*)*(?:(?:{remember})|(?:{self.source('label')})|(?:{self.source('remember_last')})|(?:{self.source('label_last')})|{self.source('from_now')}){_BREAK}*$",
+
+    @cached_property
+    def only_mark(self) -> re.Pattern[str]:
+        """The pattern of a sentence that marks another one and says nothing itself."""
+        return re.compile(
+            rf"(?:(?:{self.source('lead')}){_BREAK}*)*(?:(?:{self.source('remember')})|(?:{self.source('label')})|(?:{self.source('remember_last')})|(?:{self.source('label_last')})|{self.source('from_now')}){_BREAK}*$",
             re.IGNORECASE,
-        )  # fmt: skip
-        self.denial = re.compile(
+        )
+
+    @cached_property
+    def denial(self) -> re.Pattern[str]:
+        """The pattern of what says that something was wrong, with what holds instead as `rest`."""
+        return re.compile(
             rf"(?:{self.source('denial')})(?:\s*[,.:;!\u2026\u3001\u3002\uff0c\uff01\u2013\u2014-]+\s*|\s+(?=(?:we|our|the|wir|on|nous|usamos)\b))(?P<rest>\S.*)$",
             re.IGNORECASE | re.DOTALL,
         )
-        self.lead = re.compile(
+
+    @cached_property
+    def lead(self) -> re.Pattern[str]:
+        """The pattern of the words at the beginning that have no meaning of their own."""
+        return re.compile(
             rf"(?:{self.source('lead')})(?:[\s,.:;!?\u2026\u3001\u3002\uff0c\uff1a\uff1b\uff01]|[\u2013\u2014-]+(?=\s))+",
             re.IGNORECASE,
         )
@@ -143,7 +163,7 @@ class _LanguagePatterns:
 
     def find(self, key: str, text: str) -> re.Match[str] | None:
         """Return the first match of a key's pattern in `text`; None = none."""
-        return self.of(key).search(text)
+        return self.of(key).search(text) if self._may_hold(key, text) else None
 
     def find_starts(self, text: str) -> list[int]:
         """Return the positions where main clauses begin, without the first one."""
@@ -151,7 +171,15 @@ class _LanguagePatterns:
 
     def opens(self, key: str, text: str) -> bool:
         """Whether `text` begins with a match of the key's pattern."""
-        return self.of(key).match(text) is not None
+        return self._may_hold(key, text) and self.of(key).match(text) is not None
+
+    def _may_hold(self, key: str, text: str) -> bool:
+        """Whether `text` has one of the words without which the key's pattern matches nothing: the longest patterns take a program's first tenths of a second to compile."""
+        needs = self._needs.get(key)
+        if needs is None or key in self._patterns:
+            return True
+        folded = text.casefold()
+        return any(word in folded for word in needs)
 
 
 @cache
@@ -225,7 +253,7 @@ def bare_mark(sentence: str, language: str = "") -> BareMark | None:
     return None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class BareMark:
     """A mark without a statement of its own: its statement is the previous sentence (`before`), else the next."""
 

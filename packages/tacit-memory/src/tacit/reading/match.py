@@ -35,10 +35,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 
 from tacit.fitted import Artifact, FitOrigin, load_fitted
+from tacit.frozen import frozen
 from tacit.model.trigger import Situation, Trigger
 from tacit.reading.commands import command_actions, split_commands
 from tacit.reading.moment_places import glob_pattern
@@ -58,7 +59,7 @@ _UNKNOWN_TRIGGER = float(UNKNOWN_RATE**TRIGGER_POWER)
 Weights = tuple[float, float, float, float]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class MatchModel:
     """The fitted constants of the intent score.
 
@@ -93,7 +94,7 @@ class MatchModel:
         return self._scaled[1].get(name, _UNKNOWN_TRIGGER)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class MatchValues:
     """The values of a `MatchModel` in its fitted file."""
 
@@ -136,7 +137,7 @@ _GUESSED_PLACES = (0.8, 0.7, 0.6)
 _MOST_REASONS = 6
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Match:
     """The result of matching a trigger with a situation: its score (0-1), with reasons for the trace.
 
@@ -148,7 +149,7 @@ class Match:
     reasons: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class MatchParts:
     """The terms of a trigger's score in a situation, before weights.
 
@@ -396,7 +397,7 @@ _CAMEL = lazy_regex(r"(?<=[a-z0-9])(?=[A-Z])")
 _FILE = lazy_regex(r"[^\s/]\.[a-z][a-z0-9]{0,4}$")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TriggerFit:
     """The result of comparing one trigger with one tool call; all numbers but `hits` are 0-1.
 

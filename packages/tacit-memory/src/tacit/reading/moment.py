@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from tacit.frozen import frozen
 from tacit.text.lazy_regex import lazy_regex
 
 Command = tuple[str, ...]
 """A simple command as words, without wrappers, program first: `("git", "push", "origin", "main")`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class CallConditions:
     """The conditions that a tool call must meet to be the moment of a rule.
 
@@ -59,7 +59,7 @@ class CallConditions:
         return not (self.commands or self.acts or self.options or self.paths or self.hosts or self.tools)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Moment:
     """When a rule applies, as its own words say.
 
@@ -87,7 +87,7 @@ RUNNERS: dict[str, str] = {
 """Test programs by programming language, as patterns."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Act:
     """An act that people name by a word (`commit`), with the commands and tools that do it.
 

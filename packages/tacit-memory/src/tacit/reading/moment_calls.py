@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
+from tacit.frozen import frozen
 from tacit.model.memory import Entity
 from tacit.model.signal import ToolCall
 from tacit.reading.commands import PROGRAMS, simple_commands
@@ -58,7 +58,7 @@ _PRECEDED = frozenset({"push"})
 """Acts whose preceding step is known, whatever command carries them out."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class CallFacts:
     """What a tool call does, as facts that a rule's moment is compared with.
 

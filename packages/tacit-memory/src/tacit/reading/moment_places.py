@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from tacit.frozen import frozen
 from tacit.reading.terms import find_paths
 from tacit.text.lazy_regex import lazy_regex, wording
 
@@ -99,7 +99,7 @@ def touches(pattern: str, path: str) -> bool:
     return bool(glob_pattern(pattern).search(plain))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class NamedPlaces:
     """The files and folders that a statement names, as patterns for `touches`.
 

@@ -15,7 +15,7 @@ _EDGE_BEFORE, _EDGE_AFTER = (
     "'`*\"\u201c\u201e\u00ab\u2018([{<",
     "'`*\"\u201d\u201c\u00bb\u2019)]}>,.;:!?\u2026\u3001\u3002\uff0c\uff1b\uff01\uff1f",
 )
-_IDEOGRAPH = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_IDEOGRAPH = lazy_regex("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _BY_THE_WAY = lazy_regex(
     r"\b(?:by the way|btw|please|pls|plz|bitte|s['\u2019]il (?:te|vous) pla\u00eet|stp|svp)\b[,:]?",
     re.IGNORECASE,

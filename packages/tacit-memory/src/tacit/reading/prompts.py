@@ -16,10 +16,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import cast
 
+from tacit.frozen import frozen
 from tacit.text.lazy_regex import lazy_regex, wording
 
 _REPLIES = wording("replies")
@@ -122,7 +122,7 @@ _SHORT_WORDS = 12
 _LONG_END = 2_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ShortReply:
     """What a short reply of the user says, as flags of which several can be true: yes, no, small talk, go on.
 

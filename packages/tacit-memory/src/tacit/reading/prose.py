@@ -15,10 +15,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Literal
 
+from tacit.frozen import frozen
 from tacit.model.ids import normalize_text
 from tacit.reading.marks import speaks_marked_language
 from tacit.reading.sentences import split_sentences
@@ -356,7 +357,7 @@ PASTED_WORDS = 400
 """A prompt with more words and several headings is a pasted document, not speech."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Sentence:
     """A sentence of a prompt; `text` is verbatim.
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 
 _ABBREVIATIONS_TEXT = """
 e.g i.e etc vs cf al approx resp dr mr mrs ms prof st no nos fig eq sec ch vol pp p ed eds inc ltd co
@@ -59,7 +60,8 @@ def shorten_at_word(text: str, most_chars: int) -> str:
     return flat if len(flat) <= most_chars else flat[: most_chars - 3].rsplit(" ", 1)[0] + "..."
 
 
-def _sentence_ends(text: str) -> list[int]:
+@lru_cache(maxsize=4096)
+def _sentence_ends(text: str) -> tuple[int, ...]:
     ends: list[int] = []
     position = 0
     for sentence in split_sentences(text):
@@ -67,7 +69,7 @@ def _sentence_ends(text: str) -> list[int]:
         for word in words:  # a sentence may span line breaks that joining folded into one space
             position = text.index(word, position) + len(word)
         ends.append(position)
-    return ends
+    return tuple(ends)
 
 
 def _split_prose(text: str, sentences: list[str]) -> None:

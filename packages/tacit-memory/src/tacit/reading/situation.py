@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
+from tacit.frozen import frozen
 from tacit.model.note import Note, NoteCause
 from tacit.model.signal import ToolCall
 from tacit.model.trigger import Situation
@@ -71,7 +72,7 @@ _TOOL_PRIOR = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _WordsRead:
     """What the words of a prompt say, without regard to what happened before.
 

@@ -14,11 +14,11 @@ import json
 import math
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from threading import Lock
 from typing import cast
 
 from tacit.errors import ProviderError
+from tacit.frozen import frozen
 from tacit.model.ids import newest_id_first
 from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Memory
@@ -43,7 +43,7 @@ _LISTED_SCOPES = (ScopeKind.UNIVERSAL, ScopeKind.LANGUAGE, ScopeKind.PROJECT, Sc
 """Memories of a path or a session come and go with the files at hand: with them no two lists would be the same."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class PoolList:
     """The numbered list of memories that a language model chooses from.
 
@@ -164,7 +164,7 @@ SCHEMA: dict[str, object] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class NamedMemories:
     """The memories that a model's answer names, most probable first, and how many entries of the answer were ignored."""
 

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from tacit.frozen import frozen
 from tacit.model.evidence import PINNED, Candidate
 from tacit.model.memory import Memory
 from tacit.model.note import Note, NoteCause
@@ -40,7 +41,7 @@ FULL_START, LEAST_START = 2.0, 0.25
 Order = Callable[[Sequence[Candidate]], tuple[Candidate, ...]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Allowance:
     """The limits of a pack: tokens (its frame included), number of memories, and shares for slots.
 
@@ -378,7 +379,7 @@ LEAST_WORDS_CHARS = 40
 """A text cut to fewer characters than this is left out: it would not say what the memory says."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class CategoryEntry:
     """A candidate for a category; the entries of a category are packed by `value`, highest first, then newest, then by text."""
 

@@ -12,8 +12,8 @@ marked unsure.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from tacit.frozen import frozen
 from tacit.model.kinds import DIGEST
 from tacit.model.memory import Memory
 from tacit.model.pack import Surface
@@ -148,7 +148,7 @@ OPEN_STAGES = frozenset({"budget", "deliver"})
 """Stages that drop for want of room: with fewer or more candidates they would decide anew."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Replayed:
     """One recall, decided again with another threshold.
 

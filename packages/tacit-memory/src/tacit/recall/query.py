@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import assert_never
 
 from tacit.config.settings import AgentPolicy, Budgets, RecallSettings
+from tacit.frozen import frozen
 from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Entity
 from tacit.model.note import Note, NoteCause
@@ -167,7 +168,7 @@ _TASKS = {
 """The task of an action, by its own name or that of its parent."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class QueryParts:
     """What was read from a signal, before it becomes a query; `goal` = what the prompt of this turn asks for."""
 

@@ -21,6 +21,7 @@ from tacit.config.settings import JudgeSettings, RecallSettings
 from tacit.errors import InvalidInput
 from tacit.fitted import Artifact, FitOrigin, load_fitted, values_of
 from tacit.fitted.matrices import Int8Matrix, from_int8
+from tacit.frozen import frozen
 from tacit.model.evidence import Candidate, Parts
 from tacit.model.kinds import Kind, KindRegistry
 from tacit.model.memory import Entity, Memory, Relation, TrustTier
@@ -72,7 +73,7 @@ TOLD_FROM = 1.25
 """A factor of so much, or its inverse, is told as a reason."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class UseRates:
     """How often a memory looks used in a session, 0-1: `chance` = if it was not given there, `true` = how much more often if it was."""
 
@@ -155,7 +156,7 @@ LEAST_BESIDE = 0.3
 """Least probability of the memories that come with one of which a model at the prompt is sure."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ArmedWeights:
     """Weights of the formula that combines the gate with what was armed, before a prompt."""
 
@@ -311,7 +312,7 @@ TURN_SHARE = 0.6
 _ARTIFACT = "prompt_transform"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class PromptTransform:
     """The transformation of a prompt's vector, with mean and deviation of its cosines with memories.
 
@@ -347,7 +348,7 @@ class PromptTransform:
         return np.asarray(own, np.float32)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TransformValues:
     """A `PromptTransform` in the form of its fitted file; the matrix has 8 bits for each number."""
 
@@ -620,7 +621,7 @@ class Gate(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class GateModel:
     """The shipped kind of gate: one model for each surface that it judges."""
 
@@ -671,7 +672,7 @@ def _reasons(gains: Sequence[float]) -> tuple[str, ...]:
     return tuple([_EVIDENCE_TEXTS[name] for _, name in best[:_MAX_REASONS]])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class GateValues:
     """A `GateModel` in the form of its fitted file; `evidence` = the names of the columns."""
 
@@ -715,7 +716,7 @@ _NO_NAMES: Mapping[str, str] = {}
 _BY_COSINE = (DropCause.BELOW_SIMILARITY, DropCause.NO_HIT)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class CosineFloor:
     """What a cosine must reach: `ratio` times the best one of the enabled `kinds` (() = all), and at least `cosine`; 0 = no limit."""
 
@@ -870,7 +871,7 @@ def _holders(name: str | Entity, query: Query, search: Search) -> frozenset[str]
     return frozenset(hit.memory_id for hit in hits) if len(hits) <= MOST_HOLDERS else frozenset()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Prompt:
     """Words of a prompt, case folded: all, those with the form of a name, those with a capital within a sentence."""
 
@@ -1008,7 +1009,7 @@ WEIGHT_RECORD = 0.15
 WEIGHT_WORTH = 0.5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Linear:
     """A linear model over standardized evidence; each mapping has a number for each name of `NEED_EVIDENCE`.
 
@@ -1039,7 +1040,7 @@ class Linear:
         return np.asarray(self.bias + (evidence - means) @ (weights / scales), dtype=np.float64)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class NeedModel:
     """The model of need: one for memories whose trigger somebody gave (user, agent, model), one for those with a local trigger."""
 
@@ -1068,7 +1069,7 @@ def _need_age(memory: Memory, kinds: KindRegistry, at_ms: int) -> float:
     return freshness(at_ms=at_ms, since_ms=memory.updated_at_ms, kind=kind) if kind.episodic else 1.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class NeedValues:
     """A `NeedModel` in the form of its fitted file."""
 

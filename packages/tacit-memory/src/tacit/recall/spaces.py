@@ -11,7 +11,7 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Literal
 
@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.fitted import load_fitted, values_of
+from tacit.frozen import frozen
 from tacit.model.evidence import CosineReference, Ranking, Shortlist, TokenMatches
 from tacit.model.ids import newest_id_first
 from tacit.model.kinds import BUILTIN_KINDS, Kind
@@ -43,7 +44,7 @@ COVERED = "covered"
 Family = Literal["meaning", "words", "situation", "things", "time"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SpaceThresholds:
     """The fitted thresholds of one space, with how they were derived; `python -m tacit_evals.fit` reproduces the file byte for byte.
 
@@ -76,7 +77,7 @@ UNFITTED = (0.0, math.inf)
 """(low, high) of a space that is not among them: its scores speak neither for nor against a memory."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SpaceQuery:
     """The arguments of `Space.retrieve`.
 
@@ -93,7 +94,7 @@ class SpaceQuery:
     identity: EmbedderIdentity
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Space:
     """One measure of similarity: data and functions by which a query and memories are compared.
 
@@ -592,7 +593,7 @@ def _around(places: Mapping[str, SessionPosition], weights: Mapping[str, float])
     return scores
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TurnNeighbors:
     """Memories (row numbers) and their neighbors one or two turns away in a session.
 

@@ -13,6 +13,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Generic, Protocol, TypeAlias, TypeVar
 
 from tacit.config.settings import RecallSettings
+from tacit.frozen import frozen
 from tacit.model.evidence import Candidate, CosineReference, Ranking, Shortlist
 from tacit.model.kinds import DIGEST, KindRegistry
 from tacit.model.memory import Memory, Relation
@@ -134,7 +135,7 @@ START_SURFACES = (Surface.START, Surface.COMPACTION)
 Candidates = tuple[Candidate, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Outcome(Generic[T]):
     """What a step returns: its result (`kept`), and for the trace what it dropped, noted and lost (late or failed sources)."""
 
@@ -144,7 +145,7 @@ class Outcome(Generic[T]):
     losses: tuple[Loss, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class UseCounts:
     """Counts over all sessions of a home: memories that were given (`shown`), and those that look used.
 
@@ -157,7 +158,7 @@ class UseCounts:
     control_used: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ToldBefore:
     """What a session that goes on was told of the store.
 
@@ -172,7 +173,7 @@ class ToldBefore:
     shown: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Context:
     """What one recall is given besides its query, settings and preset.
 
@@ -228,7 +229,7 @@ class Context:
     settles: Callable[[Relation], bool] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class JudgeAnswer:
     """What a model at the prompt said: `named` = probability by memory id, None = no answer, so the gate decides; `note` = why."""
 
@@ -246,7 +247,7 @@ class Judge(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Delivered:
     """The block that is handed over, and the pack that it was rendered from, after both were cut to the host's limits."""
 
@@ -438,7 +439,7 @@ Steps: TypeAlias = tuple[tuple[str, Step], ...]
 """Steps in their order, each with the name of its stage."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Tools:
     """The store and the models that steps read from.
 
@@ -455,7 +456,7 @@ class Tools:
     reranker: Reranker | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Kit:
     """What a pipeline binds its steps to: everything that lives longer than one recall.
 
@@ -476,7 +477,7 @@ class Kit:
     reference: CosineReference | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Pipeline:
     """The steps for one recall, in order: `ask`, `find`, `choose`.
 
@@ -517,7 +518,7 @@ PipelineMaker: TypeAlias = Callable[[Kit, RecallState], Pipeline]
 """Function that makes the pipeline of one recall; the state is the one before the first step."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class StartPoolDesign:
     """How the start pool of a preset is made, how long it is used again, and on which settings it depends.
 
@@ -560,7 +561,7 @@ def pair_line(names: tuple[str, str]) -> str:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Layout:
     """The look of a block: functions from memories to text.
 
@@ -595,7 +596,7 @@ class Layout:
         return self.line(item.candidate, item.text, kinds, clean)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Preset:
     """One complete configuration of the pipeline. What a user may change is in the settings, everything else here.
 

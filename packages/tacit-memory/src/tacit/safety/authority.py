@@ -13,12 +13,12 @@ import json
 import secrets
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 from tacit.config.home import TERMINAL_HEADER, Home
 from tacit.errors import InvalidInput, NotFound, RefusedByTrust, StoreReadOnly
+from tacit.frozen import frozen
 from tacit.model.memory import Speaker
 from tacit.system.files import is_private, write_whole
 
@@ -33,7 +33,7 @@ HOW_TO_SPEAK = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TokenInfo:
     """The name of a personal token, and when it was created; never the token itself."""
 

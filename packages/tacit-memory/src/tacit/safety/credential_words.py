@@ -7,19 +7,19 @@ from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from tacit.frozen import frozen
 from tacit.text.lazy_regex import lazy_regex
 
 Form = tuple[str, str]
 """Words and a pattern: one of the words (separated by blanks) is in every lower-case text in which the pattern can match."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Words:
     """The words with which a language announces a secret.
 

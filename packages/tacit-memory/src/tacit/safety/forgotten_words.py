@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
+from tacit.frozen import frozen
 from tacit.model.memory import Memory
 from tacit.text.tokens import CODE_WORD
 
@@ -34,7 +34,7 @@ _Token = tuple[int, int, str]
 _Words = tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Alike:
     """Statements with the same first `HEAD` words, sorted, and their numbers of words, greatest first."""
 

@@ -12,7 +12,6 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol
 
@@ -21,6 +20,7 @@ import numpy.typing as npt
 
 from tacit.config.settings import PrivacySettings
 from tacit.errors import InvalidSetting
+from tacit.frozen import frozen
 from tacit.model.scope import Scope
 from tacit.safety.credentials import ASSIGNMENTS, COMPLEMENTS, CREDENTIALS
 from tacit.safety.secret_shapes import ISSUER_SHAPES, SHAPES, Finder, SecretShape
@@ -123,7 +123,7 @@ _TEST_CARDS = frozenset(_TEST_CARDS_TEXT.split())
 _TEST_IBANS = frozenset({"GB82WEST12345698765432", "DE89370400440532013000", "FR1420041010050500013M02606"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Finding:
     """A kind of secret that was found in a text, and how often; never the value."""
 
@@ -136,7 +136,7 @@ class Finding:
         return self.kind not in PERSONAL
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Redaction:
     """The redacted text, and what was found in it, sorted by kind."""
 

@@ -15,8 +15,8 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 
+from tacit.frozen import frozen
 from tacit.text.lazy_regex import lazy_regex
 
 _PLACEHOLDER = lazy_regex(
@@ -127,7 +127,7 @@ def _low_entropy(value: str) -> bool:
     return is_placeholder(value) or bool(UUID.match(value)) or len(words) >= 3 or entropy(value) < 3.2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SecretShape:
     """A kind of secret that a pattern finds.
 
@@ -158,7 +158,7 @@ class SecretShape:
                 yield match.span(group)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Finder:
     """A kind of secret that takes more than a pattern to find: a function finds it.
 

@@ -7,8 +7,9 @@ OpenCode put a request together themselves; of theirs it is known what the API s
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from tacit.frozen import frozen
 from tacit.model.signal import RequestUsage
 
 DAY_MS = 86_400_000
@@ -17,7 +18,7 @@ Days = Mapping[str, Mapping[str, tuple[int, ...]]]
 """Day since the epoch -> placement -> the sums of `_FIELDS`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class CacheShare:
     """How much of its requests a prompt cache could keep, for one placement of our blocks or one host.
 

@@ -7,11 +7,11 @@ import os
 import posixpath
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from urllib.parse import quote, unquote
 
+from tacit.frozen import frozen
 from tacit.model.scope import USER_FOLDER, user_project_id
 from tacit.ports.store import ProjectRecord
 from tacit.system.git import Repository
@@ -50,7 +50,7 @@ _SERVICE_USERS = frozenset({"git", "gitea", "forgejo", "gitolite", "gitlab", "go
 """Login names of git servers, for which a relative path does not begin in a home folder."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Address:
     """A parsed remote URL. `from_home` = the path is relative to the home folder of `user`; `port` None = the default one."""
 
@@ -203,7 +203,7 @@ _WINDOWS_PATH = re.compile(r"[A-Za-z]:[\\/]|\\\\")
 _DRIVE_OF_A_SHELL = re.compile(r"^/([A-Za-z])(?=/)/")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Checkout:
     """A folder with a `.git`. `own` = its git folder, `common` = the one that worktrees share.
 
@@ -456,7 +456,7 @@ HEAD_S, REFS_S = 0.5, 2.0
 """Seconds that git may take to tell HEAD, or the default branch, while a prompt waits."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class WorkTree:
     """A work tree and the branches of its repository that count as merged.
 

@@ -7,9 +7,10 @@ have it.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Literal
 
+from tacit.frozen import frozen
 from tacit.model.change_reason import ChangeReason
 from tacit.model.memory import LearnedOn
 from tacit.model.scope import Scope
@@ -19,7 +20,7 @@ MOST_COMPARED = 50
 """Most new statements in one request of the statement comparer."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Position:
     """How far a growing file was read.
 
@@ -36,7 +37,7 @@ class Position:
     last: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Failure:
     """Something that failed and has not succeeded since.
 
@@ -62,7 +63,7 @@ class Failure:
     elsewhere: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class UnfixedFailure:
     """A failure that waits for its fix. `session` = the session that it happened in last, as `host/id`."""
 
@@ -74,7 +75,7 @@ Task = tuple[str, str, str]
 """An entry of the agent's task list: (number, text, status)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SessionWork:
     """The work of a session so far; carried from one reading of its transcript to the next.
 
@@ -101,7 +102,7 @@ class SessionWork:
     stuck: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Checkpoint:
     """The checkpoint of one session: how far it was captured, and state for the next reading.
 
@@ -135,7 +136,7 @@ class Checkpoint:
 MessageRole = Literal["user", "assistant", "tool"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Message:
     """A message for the writer: the words of the user or the agent, or the output of a failing command.
 
@@ -152,7 +153,7 @@ class Message:
     at_ms: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class PendingSession:
     """The messages of one session that wait for the writer.
 
@@ -196,7 +197,7 @@ class PendingSession:
         return sum(len(message.text) for message in self.messages)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ComparisonQueue:
     """The statements that wait to be compared.
 
@@ -228,7 +229,7 @@ class ComparisonQueue:
 Fate = Literal["new", "merged", "replaced", "contradicts", "duplicate", "dropped"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class StatementOutcome:
     """What became of one captured statement.
 
@@ -257,7 +258,7 @@ class StatementOutcome:
     why: ChangeReason | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TeamFileState:
     """The state of a team file after its last import. `digest`: one hash over its bytes and its trust tier. `memory_id`: its memory; "" = it became none."""
 
@@ -265,7 +266,7 @@ class TeamFileState:
     memory_id: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TeamState:
     """What this home stores about a team on a server.
 
@@ -288,7 +289,7 @@ class TeamState:
     lost: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class BranchState:
     """What is known about an unmerged branch that memories are bound to.
 
@@ -309,7 +310,7 @@ class BranchState:
     looked: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class RuleFileState:
     """The state of a rule file after its last import.
 

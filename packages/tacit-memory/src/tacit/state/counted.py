@@ -7,12 +7,13 @@ have it. A day is one in universal time.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import UTC, datetime
 from typing import Literal
 
 import msgspec
 
+from tacit.frozen import frozen
 from tacit.model.change_reason import ChangeCause
 
 PAUSE_MS = 10 * 60_000
@@ -25,7 +26,7 @@ MOST_REQUESTS = 50
 """Most requests that are kept for one session, the newest."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SessionUsage:
     """What is known so far of the use of memories in one session.
 
@@ -40,7 +41,7 @@ class SessionUsage:
     counted: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Mark:
     """An event that charts are annotated with: settings were changed, or memories imported.
 
@@ -57,7 +58,7 @@ class Mark:
     count: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Marks:
     """The newest marks of the charts, at most `MOST_MARKS`, and the settings that were last seen, to notice changes.
 
@@ -73,7 +74,7 @@ class Marks:
         return replace(self, marks=tuple(marks)[-MOST_MARKS:])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Totals:
     """Counts over all sessions. A memory counts once a session.
 
@@ -109,7 +110,7 @@ class Totals:
         return self.control_used / self.control_shown if self.control_shown else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class DayTokens:
     """The tokens that a model took on one day."""
 
@@ -118,7 +119,7 @@ class DayTokens:
     tokens_out: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Spending:
     """The account of a model for one purpose: counts since its first use, but `tokens` and `tokens_out` of `day` alone.
 
@@ -179,7 +180,7 @@ class Spending:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class RequestRecord:
     """A request to a model for a session.
 
@@ -204,7 +205,7 @@ class RequestRecord:
     causes: tuple[ChangeCause, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SessionSpending:
     """What a model cost on one session: input tokens of `day`, and the newest requests of any day."""
 
@@ -229,7 +230,7 @@ def day_of(now_ms: int) -> str:
     return datetime.fromtimestamp(now_ms / 1000, UTC).date().isoformat()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Verdict:
     """The owner's verdict on one memory of one recall.
 

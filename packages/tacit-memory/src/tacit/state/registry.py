@@ -8,13 +8,14 @@ import logging
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from threading import Event, Lock
 from typing import Annotated, Any, Final, Generic, TypeVar, TypeVarTuple, cast
 
 import msgspec
 
 from tacit.errors import InvalidScope, ProviderError, StoreError, TacitError
+from tacit.frozen import frozen
 from tacit.model.item import Item
 from tacit.model.scope import Scope, ScopeKind
 from tacit.model.session import SessionKey
@@ -53,7 +54,7 @@ T = TypeVar("T")
 Ks = TypeVarTuple("Ks")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class KeyedBy(Generic[*Ks]):
     """What a value belongs to (`owner`), and the types of its key's parts. `parts` = least number of parts in the stored name."""
 
@@ -61,7 +62,7 @@ class KeyedBy(Generic[*Ks]):
     parts: int = 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Codec(Generic[T]):
     """How a value is turned into text (`write`) and back (`read`); `empty` makes the value for a missing text.
 
@@ -98,7 +99,7 @@ def as_json(kind: type[T], *, empty: Callable[[], T] | None = None) -> Codec[T]:
     return Codec(read=read, write=write, empty=empty or kind)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class NamedValue(Generic[T, *Ks]):
     """The declaration of a named value: its name, owner and codec; reads and writes it in a store.
 

@@ -16,6 +16,7 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any, Literal
 
+from tacit.frozen import frozen
 from tacit.text.natural_language import natural_language_of
 from tacit.text.stemming import wording_stem
 
@@ -55,7 +56,7 @@ _Groups = tuple[frozenset[str], ...]
 _Pattern = re.Pattern[str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Forms:
     """The forms of one language, from `forms.toml`; the type of a field says how its text is parsed (`_READ`)."""
 
@@ -135,7 +136,7 @@ def _tables() -> dict[str, dict[str, Any]]:
     return {language: {**table, **common} for language, table in tables.items()}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Word:
     """A word as it is compared (`key`: its stem, or the word itself for code and names) and as it is written (`raw`)."""
 
@@ -146,7 +147,7 @@ class _Word:
 _Words = tuple[_Word, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Parsed:
     """The clauses of one statement as words, and what limits its claim: whether it asks, hedges, tells of the past or of some of many.
 

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 import msgspec
 
 from tacit.errors import SyncError, UnreadableEntry
+from tacit.frozen import frozen
 from tacit.model.memory import Memory, Relation
 from tacit.sync.keys import AccountKey, DeviceKey, is_signed
 
@@ -26,7 +27,7 @@ _DEVICE, _HASH = re.compile(r"[0-9a-f]{64}"), re.compile(r"[0-9a-f]{32}")
 EntryKind = Literal["state", "purge"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Entry:
     """A signed entry of a device's log with its encrypted body, as it is stored and sent.
 
@@ -56,7 +57,7 @@ class Entry:
         return entry_id(self)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class StateBody:
     """The body of an entry that says the new state of a memory after a change on the device.
 
@@ -73,7 +74,7 @@ class StateBody:
     at_ms: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class PurgeBody:
     """The record that a memory was removed for good, on all devices."""
 
@@ -84,7 +85,7 @@ class PurgeBody:
 Body = StateBody | PurgeBody
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Envelope:
     format: int
     kind: str

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import httpx2 as httpx
 
+from tacit.frozen import frozen
 from tacit.sync.connection import ANSWER_S, CONNECT_S, NoContent, ServerConnection
 from tacit.sync.entry import Entry
 from tacit.sync.views import DeviceView, LoggedIn, SignInBegun, SignInResult
@@ -15,23 +15,23 @@ PREFIX = "/sync/v1"
 SIGN_IN_PREFIX = "/auth/v1"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Heads:
     heads: dict[str, int]
     shared: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Entries:
     entries: tuple[Entry, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Devices:
     devices: tuple[DeviceView, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Invited:
     code: str
 

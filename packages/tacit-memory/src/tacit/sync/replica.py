@@ -11,11 +11,11 @@ import time
 import weakref
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
 from tacit.errors import LogForked, StoreError, SyncError
+from tacit.frozen import frozen
 from tacit.model.memory import Relation, RelationType
 from tacit.sync.entry import Entry, EntryKind, why_invalid
 
@@ -66,7 +66,7 @@ _COLUMNS = "device, number, previous, kind, subject, digest, sealed, signature"
 _OF_ENTRIES = ", ".join(f"entries.{name}" for name in _COLUMNS.split(", "))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Settled:
     """The state of a memory when store and logs last agreed: a digest of it ("" = none), and the ids of the head entries that it was made of."""
 

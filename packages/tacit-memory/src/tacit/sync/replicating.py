@@ -30,12 +30,13 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, get_args
 
 import msgspec
 
 from tacit.errors import Conflict, SyncError, UnreadableEntry
+from tacit.frozen import frozen
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Add, Change, Removal, Rewrite
 from tacit.model.ids import encode_base32
@@ -60,7 +61,7 @@ MAX_EVIDENCE = 20
 _Ends = tuple[str, str, str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Head:
     """A newest state of a memory, which no other known state replaces, and the id of its entry."""
 
@@ -69,7 +70,7 @@ class Head:
     relations: tuple[Relation, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class MergedState:
     """The state that a memory's heads merge to. `others` = conflicting wordings, each as a new memory of its own."""
 
@@ -279,7 +280,7 @@ def is_shared(memory: Memory) -> bool:
     return not memory.is_session_note and memory.sensitivity <= Sensitivity.PROJECT
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Carried:
     """Counts of one pass: entries appended, memories written, memories purged, and memories left for the next time."""
 

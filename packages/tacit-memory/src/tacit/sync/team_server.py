@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from tacit.frozen import frozen
 from tacit.model.memory import Memory
 from tacit.model.shared import (
     AddedMember,
@@ -25,22 +25,22 @@ from tacit.sync.keys import AccountKey
 PREFIX = "/team/v1"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Teams:
     teams: tuple[TeamMembership, ...] | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Members:
     members: tuple[MemberView, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Requests:
     requests: tuple[ShareRequest, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Audit:
     entries: tuple[AuditEntry, ...]
 

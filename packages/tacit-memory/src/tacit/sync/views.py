@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from tacit.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class LoggedIn:
     """The server's answer to a login: the account's name, the device's token, and the name of the device, which no other device of the account has."""
 
@@ -14,7 +14,7 @@ class LoggedIn:
     name: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class DeviceView:
     """A device of the account, as the server lists it.
 
@@ -36,7 +36,7 @@ class DeviceView:
     behind: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Exchanged:
     """The counts of what one exchange with the server did.
 
@@ -61,7 +61,7 @@ class Exchanged:
     renewed: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class LoginResult:
     """A finished login of this home. `phrase` = the recovery phrase if it was created by this login, to be shown once; else ""."""
 
@@ -70,7 +70,7 @@ class LoginResult:
     phrase: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class KnownTeam:
     """A team of the user, as this home knew it at the last exchange.
 
@@ -91,7 +91,7 @@ class KnownTeam:
     lost: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SyncStatus:
     """The state of this home's sync: its login, its waiting entries, its last exchange. Read without asking the server.
 
@@ -122,7 +122,7 @@ class SyncStatus:
     lost: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SignInBegun:
     """A single sign-on that was begun and continues in a browser.
 
@@ -141,7 +141,7 @@ class SignInBegun:
     until_ms: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SignInResult:
     """The result of a single sign-on, or that it is not finished yet.
 

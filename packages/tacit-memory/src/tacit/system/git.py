@@ -14,11 +14,11 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from threading import Timer
 from typing import Literal
 
+from tacit.frozen import frozen
 from tacit.system.processes import group_options
 
 MAX_BYTES = 16_000_000
@@ -63,7 +63,7 @@ _SAFE: dict[Command, tuple[str, ...]] = {
 _FIELDS = "%H%x00%P%x00%ct%x00%ae%x00%B%x00"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Commit:
     """A commit. `at_s` = when it was committed, in seconds since the epoch; `author` = the e-mail address of its author."""
 
@@ -74,7 +74,7 @@ class Commit:
     author: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class LogEntry:
     """An entry of a reference's reflog: `ref` = the reference; `commit` = where it pointed afterwards; `email` = who moved it; `action` = what git did."""
 
@@ -84,7 +84,7 @@ class LogEntry:
     action: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Repository:
     """Runs git in one repository, given by its git folder and its work tree (absolute paths).
 

@@ -25,12 +25,12 @@ READ_CHARS = 2000
 """Characters at the beginning of a text that are read to recognize its language."""
 
 _NOT_PROSE = lazy_regex(r"`[^`\n]*`|[!-~]*(?:[/\\_@=<>{}\[\]0-9]|\w\.\w|\w:\w)[!-~]*")
-_OTHER_SCRIPTS = re.compile("[\u0400-\u052f\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_OTHER_SCRIPTS = lazy_regex("[\u0400-\u052f\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _LATIN_WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
-_HANGUL = re.compile("[\u1100-\u11ff\uac00-\ud7af]")
-_KANA = re.compile("[\u3040-\u30ff]")
-_HAN = re.compile("[\u3400-\u9fff]")
-_CYRILLIC_WORD = re.compile("[\u0400-\u052f]+")
+_HANGUL = lazy_regex("[\u1100-\u11ff\uac00-\ud7af]")
+_KANA = lazy_regex("[\u3040-\u30ff]")
+_HAN = lazy_regex("[\u3400-\u9fff]")
+_CYRILLIC_WORD = lazy_regex("[\u0400-\u052f]+")
 _CHARS_PER_WORD = 2
 """Mean length of a word in Chinese, Japanese and Korean."""
 _LEAST_SHARE = 3

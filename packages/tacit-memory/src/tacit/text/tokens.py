@@ -52,10 +52,10 @@ _PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_a-zA-Z]
 _CODE_SHAPE = re.compile(r"[_/\\]|\w\.\w|::|[a-z][A-Z]|[A-Z]{2}[a-z]|[^\W\d_]\d|\d[^\W\d_]|^--?\w")
 
 
-_CLOSED_UP = re.compile("[\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
-_WITHOUT_BLANKS = re.compile("[\u3040-\u30ff\u3400-\u9fff]+")
+_CLOSED_UP = lazy_regex("[\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
+_WITHOUT_BLANKS = lazy_regex("[\u3040-\u30ff\u3400-\u9fff]+")
 """Chinese and Japanese; Korean has blanks."""
-_GRAMMAR = re.compile("[\u3040-\u309f]|.*[的了吗呢吧们这那我你是也]")
+_GRAMMAR = lazy_regex("[\u3040-\u309f]|.*[的了吗呢吧们这那我你是也]")
 
 
 def segmented(text: str) -> str:

@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
 from tacit.config.home import Home
+from tacit.frozen import frozen
 from tacit.ports.clock import Clock
 
 HOUR_MS = 3_600_000
@@ -25,7 +25,7 @@ _NAME = re.compile(r"tacit-(?P<number>\d{6})-(?P<time>\d{8}T\d{6})\.db$")
 Outcome = Literal["written", "not due", "off", "no space", "interrupted"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class AutomaticBackup:
     """One automatic backup: where it is and when it was made."""
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from tacit.config.home import Home
 from tacit.errors import StoreError
+from tacit.frozen import frozen
 from tacit.model.changes import Removal
 from tacit.ports.store import Store, ValueStore
 from tacit.safety.json_texts import cleaned_json
@@ -27,7 +28,7 @@ Records = Callable[[str, CleanInScope, Removal], str]
 """A function that returns an export's text without the records of removed memories; the other memories keep their words."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Rescan:
     """The result of a rescan: what was cleaned, and what could not be.
 

@@ -23,9 +23,10 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from tacit.config.settings import MOST_TRACES, RetentionSettings
+from tacit.frozen import frozen
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Change, Merge, Retire
 from tacit.model.kinds import DIGEST, KindRegistry
@@ -43,7 +44,7 @@ _HISTORY = frozenset({"updates", "contradicts"})
 """Types of relations that are history: they stay when a memory ends, because undoing needs them."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class DecayCounts:
     """How many memories upkeep retired as faded, merged with equal ones, and retired because their scope had too many (`over`), and how many relations it deleted."""
 
@@ -61,7 +62,7 @@ class DecayCounts:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class DecayPlan:
     """The changes that upkeep should make in one scope, and in `tended` how many of them there are for each reason."""
 
@@ -211,7 +212,7 @@ _SESSIONS = 10_000
 _BATCH = 2_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Statistics:
     """Counts of the memories in a store.
 
@@ -308,7 +309,7 @@ def _ordered(counts: Counter[str]) -> dict[str, int]:
     return dict(sorted(counts.items(), key=lambda entry: (-entry[1], entry[0])))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class RetentionCounts:
     """How many traces and session records a round of retention deleted."""
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -237,13 +238,7 @@ def test_a_purge_reaches_backups_and_quarantine_and_is_repeated_on_what_comes_ba
     """Purge, damage, restore: the statement is in no file of the home."""
     home = Home(tmp_path / "home")
     write_rows(home, 40)
-    secret = memory(99, 0)
-    secret = Memory(
-        **{
-            **{f: getattr(secret, f) for f in secret.__slots__},
-            "content": "The vault opens with quokka marmalade.",
-        }
-    )
+    secret = replace(memory(99, 0), content="The vault opens with quokka marmalade.")
     store = open_sqlite_store(home, clock=CLOCK)
     store.apply([Add(memory=secret)])
     unknown = tmp_path / "elsewhere.db"

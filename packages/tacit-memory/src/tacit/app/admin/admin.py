@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from threading import Lock
 
 from tacit.app.admin.learned import DigestReader, LearnedReader
@@ -22,6 +22,7 @@ from tacit.app.projects import FolderProjects
 from tacit.app.values import OpenStore, Parts
 from tacit.app.visibility import MemorySearch
 from tacit.errors import InvalidInput
+from tacit.frozen import frozen
 from tacit.model.kinds import Kind
 from tacit.model.memory import Memory, Relation, Sensitivity
 from tacit.model.scope import Scope, ScopeFilter, project_scope
@@ -31,7 +32,7 @@ from tacit.state.counted import Mark, Marks, Verdict
 from tacit.state.registry import MARKS, VERDICTS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ProjectCount:
     """A project, and how many active memories its scope holds."""
 

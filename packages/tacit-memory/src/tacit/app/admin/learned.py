@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tacit.app.reasons import ShownRequest, outcome_text, request_in_words
 from tacit.app.values import OpenStore
 from tacit.app.visibility import Visibility
 from tacit.capture.digest import open_tasks
 from tacit.errors import Ambiguous, NotFound
+from tacit.frozen import frozen
 from tacit.model.ids import content_hash
 from tacit.model.kinds import DIGEST
 from tacit.model.memory import Memory, MemoryStatus, TrustTier
@@ -32,7 +33,7 @@ LOOKED_AT = 1000
 _KIND = MemoryFilter(kinds=(DIGEST,))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class DigestLine:
     """One line of a digest: `code` is impl, dec, block, next, done or fix."""
 
@@ -40,7 +41,7 @@ class DigestLine:
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SessionDigest:
     """The digest of one session, or why it has none.
 
@@ -69,7 +70,7 @@ class SessionDigest:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Digests:
     """Digests, newest first. `reason` = why there is none at all, or why the newest session has none yet."""
 
@@ -277,7 +278,7 @@ MAX_STATEMENTS = 500
 _LIVE = ("active", "quarantined")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Evidence:
     """The source of a statement in the session.
 
@@ -294,7 +295,7 @@ class Evidence:
     span: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class LearnedStatement:
     """One statement learned from a session, with its evidence and its fate.
 
@@ -320,7 +321,7 @@ class LearnedStatement:
         return self.memory.status == "quarantined" or bool(self.questions)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TaughtMemory:
     """A memory that holds a statement of a prompt: the recall of that prompt, and the memory as it is now."""
 
@@ -331,7 +332,7 @@ class TaughtMemory:
     status: MemoryStatus
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class DroppedCount:
     """How many statements were not stored for one reason."""
 
@@ -339,7 +340,7 @@ class DroppedCount:
     count: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class StillWaiting:
     """Pending work: statements for the user, messages for the language model, transcripts to be read."""
 
@@ -348,7 +349,7 @@ class StillWaiting:
     transcripts: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Learned:
     """The statements learned from one session, and the work that is pending.
 

@@ -8,7 +8,7 @@ something was handed over, when, and how many tokens it took. Cannot be taken ba
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 
 from tacit.app.maintenance.maintenance import JobRunner
@@ -16,6 +16,7 @@ from tacit.app.transfer.markdown import markdown_without
 from tacit.app.transfer.records import Signer, line_without, versions_of
 from tacit.app.values import OpenStore
 from tacit.errors import NotFound
+from tacit.frozen import frozen
 from tacit.model.changes import Removal
 from tacit.model.memory import Memory
 from tacit.model.scope import ScopeFilter
@@ -32,7 +33,7 @@ MOST_ALIKE = 20
 _ROUNDS = 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class PurgeTarget:
     """The memories, sessions or projects that a purge removes.
 
@@ -49,7 +50,7 @@ class PurgeTarget:
     shown: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class PurgedMemory:
     """One purged memory. `content` is empty after the purge."""
 
@@ -60,7 +61,7 @@ class PurgedMemory:
     content: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Purged:
     """The result of a purge, or with `dry_run` its preview.
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tacit.app.reasons import silence_text
 from tacit.app.visibility import Visibility, first_rows
 from tacit.errors import NotFound
+from tacit.frozen import frozen
 from tacit.model.pack import Surface
 from tacit.model.session import Exposure, PendingFailure, SessionKey, SessionState
 from tacit.model.trace import SilenceCause, Trace
@@ -23,7 +24,7 @@ EXPOSURES_OF_A_SESSION = 2000
 MOST_SESSIONS = 10_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class RecallRow:
     """One recall. `injected` = ids of injected memories; `best_relevance` = relevance of the best candidate, null without one."""
 
@@ -93,7 +94,7 @@ def with_memory_contents(store: Store, traces: Sequence[Trace]) -> tuple[Trace, 
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SessionRow:
     """One session as a row. `title` = its first prompt; `exposures` = number of injected memories, `tokens` = their tokens.
 
@@ -122,7 +123,7 @@ class SessionRow:
     taught: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class InjectedMemory:
     """One injected memory. `used` = null until the session's transcript was assessed."""
 
@@ -136,7 +137,7 @@ class InjectedMemory:
     used: bool | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TurnView:
     """One turn: its recalls, oldest first, and the injected memories."""
 
@@ -147,7 +148,7 @@ class TurnView:
     exposures: tuple[InjectedMemory, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SessionView:
     """One session, turn by turn. `prompts`, `files` and `tools` are the last ones of its live record."""
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 import math
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from threading import Lock
 
 from tacit.app.reasons import cause_text, silence_text
 from tacit.config.settings import MOST_TRACES, RetentionSettings
+from tacit.frozen import frozen
 from tacit.model.pack import Surface
 from tacit.model.trace import SilenceCause, Trace
 from tacit.ports.store import MemoryFilter, Store, TraceFilter
@@ -32,7 +33,7 @@ _ALWAYS = (Surface.START, Surface.COMPACTION, Surface.ON_DEMAND)
 """Surfaces on which something is given whenever there is something."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Bucket:
     """One time interval that begins at `at_ms`. Recall latencies are in milliseconds, 0 without recalls.
 
@@ -52,7 +53,7 @@ class Bucket:
     precision: float | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Latency:
     """Latency of the recalls of one surface, in milliseconds."""
 
@@ -63,7 +64,7 @@ class Latency:
     p99_ms: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SurfaceCount:
     """The recalls of one surface: how many there were, how many injected something, the injected memories and their tokens."""
 
@@ -74,7 +75,7 @@ class SurfaceCount:
     tokens: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Reason:
     """A reason for silence of prompts, calls and failures, in words, and how often; `cause` = null where it was stored without one."""
 
@@ -83,7 +84,7 @@ class Reason:
     count: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class FeedbackCounts:
     """Counts of the owner's verdicts: `precision` = useful / (useful + wrong) of the injected memories, null without a verdict."""
 
@@ -93,7 +94,7 @@ class FeedbackCounts:
     precision: float | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Use:
     """Use of memories injected into the sessions of that time: `used` of the `shown` that were assessed, as `rate`.
 
@@ -106,7 +107,7 @@ class Use:
     baseline: float | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Series:
     """Numbers from `since_ms` to `until_ms` in buckets of `bucket_ms`, oldest first, none left out.
 
@@ -131,7 +132,7 @@ class Series:
     marks: tuple[Mark, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Fact:
     """The numbers of one trace that charts need. `tokens` = tokens of the block, by kind."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from threading import Lock
 from typing import Any, Literal
@@ -32,6 +32,7 @@ from tacit.config.overrides import (
 from tacit.config.preset_files import preset_names
 from tacit.config.settings import LevelName, Settings, WriterSettings
 from tacit.errors import InvalidInput, ProviderError
+from tacit.frozen import frozen
 from tacit.model.pack import Surface
 from tacit.ports.writer import Writer, WriterRequest
 from tacit.providers.writing import key_variable
@@ -42,7 +43,7 @@ INJECTION = "recall."
 """Prefix of the injection settings; the ambient seed calls them `memory_injection`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class LayerValue:
     """The value of one layer, with its place (file and line, or variable)."""
 
@@ -51,7 +52,7 @@ class LayerValue:
     value: Any
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SettingRow:
     """One setting: its allowed values, its effective value, and the value of each layer, lowest first; the last one wins."""
 
@@ -63,7 +64,7 @@ class SettingRow:
     origins: tuple[LayerValue, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class AgentSettings:
     """The settings of one agent.
 
@@ -82,7 +83,7 @@ class AgentSettings:
     last_seen_ms: int | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ProjectSettingsRow:
     """The settings of one project in the user's file. `folder` = the name of its section, else its root."""
 
@@ -93,7 +94,7 @@ class ProjectSettingsRow:
     overridden: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class LevelRow:
     """One level of `recall.level`, with what was measured at it.
 
@@ -116,7 +117,7 @@ class LevelRow:
     tuned: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SettingsView:
     """Everything that a page of settings shows.
 
@@ -359,7 +360,7 @@ _SYSTEM = "You are asked whether you can be reached."
 _QUESTION = "Answer with the one word: ready"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ModelTest:
     """The result of one question to a language model.
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Generator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from threading import Condition, Event, RLock
@@ -17,6 +17,7 @@ from tacit.app.values import OpenStore, Parts
 from tacit.capture.fixes import without_old
 from tacit.capture.importing.safe_files import is_database
 from tacit.errors import InvalidInput, StoreError, StoreFull, StoreReadOnly, TacitError
+from tacit.frozen import frozen
 from tacit.model.memory import Sensitivity
 from tacit.model.scope import Scope
 from tacit.state.counted import Totals
@@ -52,7 +53,7 @@ JobState = Literal["running", "done", "failed"]
 ProgressCallback = Callable[[int, int], None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Job:
     """One piece of long work, with its progress and its result.
 
@@ -205,7 +206,7 @@ def _words_of(name: JobName, error: BaseException) -> tuple[str, str]:
 # Never decides what is injected; never touches a memory that the user stated but to take a secret out of it.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class UpkeepReport:
     """The result of one round of upkeep: deleted records, checked memories, expired pending failures."""
 
@@ -214,7 +215,7 @@ class UpkeepReport:
     pending: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class StoreUse:
     """What is stored, and how much of it was used.
 
@@ -228,7 +229,7 @@ class StoreUse:
     baseline: float | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class StoreCopy:
     """A file that `tacit restore` takes.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from tacit.app.delivery_texts import Nudges
@@ -15,6 +15,7 @@ from tacit.app.values import OpenStore
 from tacit.capture.reconcile import rejected_changes
 from tacit.capture.store import replaced_on_branch, with_amended_digests
 from tacit.errors import Conflict, InvalidInput, NotFound
+from tacit.frozen import frozen
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Add, Change, Merge, Retire, Rewrite, Skip
 from tacit.model.ids import new_id
@@ -141,7 +142,7 @@ ReviewGroup = Literal["kind", "source", "tier", "cause", "scope"]
 GROUPS: tuple[ReviewGroup, ...] = ("kind", "source", "tier", "cause", "scope")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ReviewItem:
     """One entry of the queue, a question to the user.
 
@@ -172,7 +173,7 @@ class ReviewItem:
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ReviewFilter:
     """A filter of entries; an empty field lets all through. `text` = all of these words, in any order."""
 
@@ -184,7 +185,7 @@ class ReviewFilter:
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ReviewPage:
     """One page of the queue, with counts.
 
@@ -403,7 +404,7 @@ DECISIONS = (ChangeCause.ACCEPTED, ChangeCause.REJECTED, ChangeCause.KEPT)
 """Causes of changes that are a decision themselves; other changes only come with one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _DecisionWrites:
     """The writes of one decision: changes, memories to remember as rejected or no longer, and relations."""
 

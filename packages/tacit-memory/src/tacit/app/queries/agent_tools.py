@@ -9,7 +9,7 @@ import re
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from difflib import get_close_matches
 from threading import Lock
 from typing import Literal
@@ -21,6 +21,7 @@ from tacit.app.values import Caller, OpenStore
 from tacit.app.visibility import MemorySearch, Visibility
 from tacit.config.settings import Settings
 from tacit.errors import Ambiguous, InvalidInput, NotFound
+from tacit.frozen import frozen
 from tacit.model.evidence import Candidate
 from tacit.model.kinds import DIGEST
 from tacit.model.memory import Memory, Speaker, TrustTier
@@ -52,7 +53,7 @@ MIN_WORD_SIMILARITY = 0.75
 """Similarity of two words, 0 to 1, from which one may be a slip of the other."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class MemoryListing:
     """Memories, newest first, and how many more there are after them."""
 
@@ -60,7 +61,7 @@ class MemoryListing:
     more: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class FetchedMemory:
     """A memory that was asked for by its id, with what a reader needs to weigh it.
 
@@ -77,7 +78,7 @@ class FetchedMemory:
     near: tuple[Memory, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class AgentStats:
     """Counts of the memories that an agent may see, and of the recalls of the session at work.
 

@@ -8,11 +8,12 @@ when the words could not be embedded or the store failed, complete in itself whe
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tacit.app.values import SignalAnswer
 from tacit.config.settings import Settings
+from tacit.frozen import frozen
 from tacit.model.pack import DivergenceAlert, PackItem, Surface
 from tacit.model.session import SessionKey
 from tacit.model.signal import PromptSubmitted
@@ -31,7 +32,7 @@ LIBRARY = HostCapabilities(
 HTTP_STATUS = {"embedding": 500, "store": 500, "timeout": 408}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class InjectionResult:
     """The text to put before a prompt, with facts about it.
 
@@ -58,7 +59,7 @@ class InjectionResult:
     latency_ms: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class InjectionFailed:
     """A failed injection. `reason` is embedding, store or timeout; `http_status` = what an HTTP server answers with.
 

@@ -8,13 +8,14 @@ Source: the on-demand mode of the scoped seed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from tacit.app.delivery_texts import Nudges
 from tacit.app.values import Caller, OpenStore
 from tacit.config.settings import RecallSettings, Settings
 from tacit.errors import InvalidScope
+from tacit.frozen import frozen
 from tacit.model.evidence import Candidate
 from tacit.model.ids import new_id
 from tacit.model.memory import Memory
@@ -55,7 +56,7 @@ MOST_FETCHED = 400
 """Most fetched memories that the record of a session names."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ContextAnswer:
     """An answer for an agent.
 
@@ -77,7 +78,7 @@ class ContextAnswer:
         return len(self.too_long)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class KindSelection:
     """A filter by kind: `only` = names of the kinds wanted (empty = all), `never` = names of those left out."""
 

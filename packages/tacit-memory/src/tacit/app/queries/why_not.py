@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypedDict
 
 from tacit.app.delivery_texts import use_counts
@@ -15,6 +15,7 @@ from tacit.app.reasons import reason_text, silence_reason_text
 from tacit.app.values import OpenStore, Parts, RecallAsked
 from tacit.config.settings import Settings
 from tacit.errors import TacitError
+from tacit.frozen import frozen
 from tacit.model.memory import Memory, Sensitivity
 from tacit.model.pack import Surface
 from tacit.model.query import Query
@@ -56,7 +57,7 @@ _CONDITIONS = (
 """Causes that a better `when` of the memory may remove."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Lost:
     """Facts about a memory that a recall lost, from which the changes to try are made.
 
@@ -178,7 +179,7 @@ RANKED = 10_000
 """How many memories each space ranks when the rank of one memory is looked for."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Inquiry:
     """The recall that is asked about.
 
@@ -210,7 +211,7 @@ class Inquiry:
         return self.session.key if self.session is not None else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Trial:
     """One recall to run: the inquiry with changes, and the version of the memory that is tried."""
 
@@ -221,7 +222,7 @@ class _Trial:
     unmuted: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Run:
     """The result of a trial: where the memory was lost (`absence` None = it was given), the last state of the recall, and its pipeline.
 

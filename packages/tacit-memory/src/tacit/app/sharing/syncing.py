@@ -12,7 +12,7 @@ import random
 import socket
 import sqlite3
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from threading import Event, Lock, Thread
 from typing import TypeVar
@@ -23,6 +23,7 @@ from tacit.app.admin.purging import Purger
 from tacit.app.sharing.shared_teams import SharedTeams, active_lost
 from tacit.app.values import OpenStore
 from tacit.errors import InvalidInput, NotLoggedIn, ProviderError, StoreError, SyncError, TacitError
+from tacit.frozen import frozen
 from tacit.model.memory import Memory
 from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.ports.store import MemoryFilter
@@ -65,7 +66,7 @@ MAX_NAME = 60
 _T = TypeVar("_T")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class HomeLogin:
     """The record of this home's login, stored as JSON in `sync.db`; it holds two secrets.
 
@@ -84,7 +85,7 @@ class HomeLogin:
     name: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Joining:
     """The secret of a login without an answer so far; the server may have the key already."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +21,7 @@ from tacit.capture.bootstrap.team_files import (
 )
 from tacit.capture.prepare import secrets_in, trigger_words
 from tacit.errors import InvalidInput, InvalidPayload, NotFound, RefusedByRedaction, RefusedByTrust
+from tacit.frozen import frozen
 from tacit.model.memory import Memory, Sensitivity, TrustTier
 from tacit.model.scope import project_scope
 from tacit.ports.store import ProjectRecord
@@ -76,7 +76,7 @@ def require_shareable(memory: Memory, *, redactor: TextRedactor, in_repository: 
 SLUG_WORDS, SLUG_CHARS, ENDING = 6, 50, 6
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SharedFile:
     """A file of the team's folder.
 
@@ -99,7 +99,7 @@ class SharedFile:
     waits: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TeamFolder:
     """The team's folder of a project. `problem` = why it cannot be read, or empty."""
 

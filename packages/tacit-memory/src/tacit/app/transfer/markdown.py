@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
 
@@ -21,6 +20,7 @@ from tacit.app.memories import Memories
 from tacit.app.transfer.report import Action, ImportLine, ImportOptions, ImportTally, Owners
 from tacit.capture.importing.items import RefusedEntry
 from tacit.errors import TacitError
+from tacit.frozen import frozen
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.ids import content_hash
 from tacit.model.memory import Memory, MemoryStatus, TrustTier
@@ -40,7 +40,7 @@ MAX_ENTRIES = 50_000
 LIVE: tuple[MemoryStatus, ...] = ("active", "quarantined")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class EditedEntry:
     """One entry of an edited file.
 
@@ -60,7 +60,7 @@ class EditedEntry:
     where: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class EditedMarkdown:
     """The contents of an edited file: its entries, the ids of deleted ones, and the lines that cannot be read."""
 
@@ -221,7 +221,7 @@ def _foot_without(line: str, ids: Collection[str]) -> str:
     return f"{line[: foot.start('ids')]} {remaining_ids} {line[foot.end('ids') :]}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class MarkdownImport:
     """Imports one edited file into `store`, for the project around `cwd`; `tally` counts the results.
 

@@ -20,7 +20,6 @@ import re
 import secrets
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, cast
@@ -30,6 +29,7 @@ import msgspec
 from tacit.app.reasons import change_text
 from tacit.capture.importing.items import RefusedEntry
 from tacit.errors import StoreReadOnly, TacitError
+from tacit.frozen import frozen
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.memory import Memory, Relation
 from tacit.model.scope import ScopeFilter
@@ -118,7 +118,7 @@ FUTURE_MS = 4_102_444_800_000
 """2100-01-01 in milliseconds; a later time in an export is refused as invalid."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class MemoryHistory:
     """One memory with all its versions, oldest first, and how often it was used."""
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from tacit.app.reasons import change_text
+from tacit.frozen import frozen
 from tacit.model.changes import Add, Change, Contradict, Merge, Retire, Rewrite, Skip, Supersede
 from tacit.model.scope import Scope
 from tacit.ports.store import ProjectRecord, ProjectStore
@@ -86,7 +87,7 @@ MOST_LINES = 5_000
 """Most lines of one report; further ones are only counted."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ImportOptions:
     """The options of an import.
 
@@ -111,7 +112,7 @@ class ImportOptions:
     project: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ImportLine:
     """The result of an import for one statement.
 
@@ -132,7 +133,7 @@ class ImportLine:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ImportReport:
     """The result of an import.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
@@ -33,6 +33,7 @@ from tacit.capture.importing.safe_files import head_of, read_lines, read_text
 from tacit.capture.pipeline import CapturePipeline
 from tacit.capture.prepare import clean_terms, clean_trigger, refuse_long
 from tacit.errors import InvalidInput, RefusedByRedaction, TacitError, UnknownKind
+from tacit.frozen import frozen
 from tacit.model.ids import content_hash
 from tacit.model.memory import Memory, Relation, Speaker
 from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter, project_scope
@@ -266,7 +267,7 @@ def _stored(store: ValueStore, name: str) -> Iterator[tuple[str, ...]]:
         number += 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _ImportRun:
     """One import: its owner, its options, and its result so far; `known` = hashes of the earlier memories of each scope."""
 

@@ -21,7 +21,6 @@ import time
 import weakref
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -47,6 +46,7 @@ from tacit.errors import (
     StoreNewer,
     StoreReadOnly,
 )
+from tacit.frozen import frozen
 from tacit.model.memory import Memory
 from tacit.model.scope import ScopeFilter
 from tacit.ports.store import Step, no_step
@@ -55,7 +55,7 @@ from tacit.system.files import open_handle, set_mode
 _BATCH = 500
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class StoredScope:
     """A scope as the store numbers it, with its change counters. What it lends to other projects has a row of its own.
 

@@ -19,7 +19,7 @@ import sqlite3
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, cast
 
@@ -29,6 +29,7 @@ from tacit.backends.changes import resolution_error, searched_name
 from tacit.backends.codec import clean_text, decode, decode_memory, decode_reason, json_list
 from tacit.backends.sqlite.connection import Database, StoredScope, every_scope, numbers_of, visible_numbers
 from tacit.backends.sqlite.memory_index import quoted
+from tacit.frozen import frozen
 from tacit.model.evidence import Hit
 from tacit.model.ids import LEAST_ENDING
 from tacit.model.kinds import SESSION_NOTES
@@ -674,7 +675,7 @@ def _all(connection: sqlite3.Connection, where: MemoryFilter, scope: ScopeFilter
     ).fetchall()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class QueryWord:
     """A word of a search query, with what may match it.
 

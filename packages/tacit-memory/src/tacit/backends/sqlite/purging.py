@@ -22,7 +22,6 @@ import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -32,6 +31,7 @@ import msgspec
 from tacit.backends.codec import clean_text, decode, decode_memory, decode_reason, encode_reason, json_list
 from tacit.backends.sqlite.connection import connect, translate, write_error
 from tacit.backends.sqlite.writing import TEXT_INDEXES, index_memory, next_change
+from tacit.frozen import frozen
 from tacit.model.changes import Removal
 from tacit.model.memory import Memory
 from tacit.model.session import SessionKey
@@ -352,7 +352,7 @@ class _Rewriting:
                 self._connection.execute(f"UPDATE {table} SET {column} = ? WHERE {key} = ?", (after, name))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class LoggedPurge:
     """An entry of the purge log: the time of a purge, and what it removed."""
 

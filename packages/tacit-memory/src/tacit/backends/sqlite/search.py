@@ -19,7 +19,7 @@ import math
 import sqlite3
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 
 import numpy as np
@@ -44,6 +44,7 @@ from tacit.backends.sqlite.memory_index import (
 from tacit.backends.sqlite.vector_index import StoredIdentity, VectorPartitions
 from tacit.backends.sqlite.writing import ALWAYS
 from tacit.errors import EmbedderMismatch, InvalidInput
+from tacit.frozen import frozen
 from tacit.model.evidence import Background, Hit, Ranking, WordTable
 from tacit.model.memory import Entity
 from tacit.model.scope import ScopeFilter
@@ -55,7 +56,7 @@ K1 = 1.2
 B = 0.75
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Postings:
     """For each word that was looked up, an array with the row numbers of the memories that contain it: `numbers[i]` belongs to `words[i]`.
 
@@ -194,7 +195,7 @@ def build_word_table(
     return idf, tables
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _WordMatches:
     """The memories of one partition that contain the words: `positions` of the first word, then the second, ..., shape (n,); `held` = how many per word."""
 
@@ -444,10 +445,10 @@ class SqliteSearch:
         weights = np.zeros(len(words), np.float32)
         weights[[columns[word] for word in postings.words]] = idf
         held = np.zeros((len(asked), len(words)), np.bool_)
-        row_of = {number: row for row, number in enumerate(asked.tolist())}
         for word, holding in zip(postings.words, postings.numbers, strict=True):
-            for number in row_of.keys() & holding.tolist():
-                held[row_of[number], columns[word]] = True
+            if len(holding):  # in ascending order, as FTS5 gives them
+                nearest = holding.take(np.searchsorted(holding, asked), mode="clip")
+                held[:, columns[word]] = nearest == asked
         shares = (held @ weights / float(weights.sum())).round(4).tolist()
         return {name: share for name, share, ok in zip(numbers, shares, usable.tolist(), strict=True) if ok}
 

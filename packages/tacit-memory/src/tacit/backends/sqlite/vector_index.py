@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from tacit.backends.sqlite.connection import StoredScope
 from tacit.backends.sqlite.memory_index import FOREVER, Kinds, Positions, Rows, Scores, kind_number
+from tacit.frozen import frozen
 from tacit.ports.models import Vectors
 
 HalfVectors = NDArray[np.float16]
@@ -184,7 +185,7 @@ VectorRows = ExactVectors | SignBitVectors
 """The vectors of a scope's memories, at the same positions as in `rows`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class StoredIdentity:
     """An embedder as the store numbers it: the number of its row, and the length of its vectors."""
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import cast
 
 from tacit.capture.bootstrap.markdown import RuleLine
 from tacit.errors import InvalidPayload
+from tacit.frozen import frozen
 from tacit.reading.sentences import shorten_at_word
 from tacit.text.lazy_regex import lazy_regex
 
@@ -35,7 +36,7 @@ _QUIET = lazy_regex(r"^[@+-]+[ \t]*")
 _LEAST_ABOUT = 2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Recipe:
     """The steps of one command of a project.
 

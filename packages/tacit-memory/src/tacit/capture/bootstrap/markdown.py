@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from tacit.config.yaml_file import parse_settings
 from tacit.errors import InvalidSetting
+from tacit.frozen import frozen
 from tacit.reading.marks import (
     has_leading_reference,
     is_imperative,
@@ -63,7 +64,7 @@ _SHELL = frozenset({"bash", "sh", "shell", "console", "zsh", "terminal", "shell-
 _NAMED_PATH = lazy_regex(r"^`[\w.@*~/-]*[./][\w.@*~/-]*`\s*(?::|[\u2013\u2014-])\s")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class RuleLine:
     """A self-contained statement from a rule file, and the line where it begins.
 
@@ -80,7 +81,7 @@ class RuleLine:
     command: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class RuleText:
     """The result of `read_rules`: the statements in order, and the path patterns of the front matter."""
 
@@ -91,7 +92,7 @@ class RuleText:
 Kind = Literal["heading", "text", "item", "code", "row"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class MarkdownBlock:
     """A block of a Markdown document, such as a paragraph, a list item or a code block.
 
@@ -158,7 +159,7 @@ def blocks_of(text: str) -> tuple[MarkdownBlock, ...]:
     return tuple(_walk(_nodes(body), _Place(lines=tuple(body.split("\n")))))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Place:
     """The position of a block in a document, and what encloses it; `above` = lines of the document above this part."""
 

@@ -32,6 +32,7 @@ from tacit.capture.bootstrap.sources import (
 from tacit.capture.prepare import Preparer
 from tacit.capture.store import Item, Reconciler
 from tacit.errors import InvalidPayload
+from tacit.frozen import frozen
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Add, Change, Contradict, Draft, Retire, Rewrite, Skip, Supersede
 from tacit.model.ids import content_hash
@@ -55,7 +56,7 @@ _MADE_HERE = lazy_regex(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class AuthoredLines:
     """The lines that the user added to a file, and those that they removed, in the form of `line_key`."""
 
@@ -191,7 +192,7 @@ _MOST = 100_000
 FileStatus = Literal["imported", "unchanged", "changed", "gone", "unreadable"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class RuleFile:
     """What an import did with one file: its path relative to the project root, its memories now, and its status.
 
@@ -204,7 +205,7 @@ class RuleFile:
     left_out: tuple[ChangeReason, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class RulesImport:
     """The result of an import: what happened to each file, and all changes made (planned ones in a dry run)."""
 
@@ -487,7 +488,7 @@ class FileImport:
 _NOTHING = AuthoredLines()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _UserShare:
     """The part of a file that the user wrote.
 

@@ -20,13 +20,14 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
 from tacit.capture.bootstrap.manifests import MANIFESTS, read_manifest
 from tacit.capture.bootstrap.markdown import MarkdownBlock, RuleLine, blocks_of, read_rules
 from tacit.errors import InvalidPayload
+from tacit.frozen import frozen
 from tacit.model.changes import Draft
 from tacit.model.memory import Provenance, TrustTier
 from tacit.model.scope import project_scope
@@ -202,7 +203,7 @@ MAX_FILES = 200
 """Most files of one project; further ones are not read, and their memories are not retired."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Source:
     """A file, or the git history, whose statements can be imported.
 

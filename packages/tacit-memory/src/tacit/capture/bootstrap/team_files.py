@@ -22,7 +22,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import cast
@@ -33,6 +33,7 @@ from tacit.capture.prepare import Preparer, secrets_in
 from tacit.capture.store import Item, Reconciler
 from tacit.config.yaml_file import parse_settings
 from tacit.errors import InvalidInput, InvalidPayload, InvalidSetting
+from tacit.frozen import frozen
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Change, Draft, Retire, Rewrite, Skip, Supersede
 from tacit.model.kinds import SESSION_NOTES, KindRegistry
@@ -66,7 +67,7 @@ NAME = re.compile(r"[^\W_][\w .'\u2019-]{0,39}")
 """Allowed names of persons, which agents are shown: no punctuation that could end the name and begin an order."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TeamStatement:
     """The statement of a team file, with its front matter.
 
@@ -253,7 +254,7 @@ def import_team_files(
     return RulesImport(files=tuple(run.files), changes=changes)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TeamFile:
     """A team file as found: its bytes, the tier of its statement, and why it cannot be used ("" = it can)."""
 

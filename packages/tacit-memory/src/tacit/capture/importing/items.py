@@ -15,12 +15,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
 
 from tacit.capture.bootstrap.sources import kind_of_rule
+from tacit.frozen import frozen
 from tacit.model.changes import Draft
 from tacit.model.memory import Memory, Provenance, Sensitivity, TrustTier
 from tacit.model.scope import Scope
@@ -28,7 +29,7 @@ from tacit.reading.marks import kind_of
 from tacit.reading.trigger import make_trigger
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ForeignStatement:
     """A statement read from another tool's store or export.
 
@@ -63,7 +64,7 @@ class ForeignStatement:
     original: Memory | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class RefusedEntry:
     """An entry that was not imported, and why; `meant` = the other tool itself had deleted it."""
 
@@ -72,7 +73,7 @@ class RefusedEntry:
     meant: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class FormatReader:
     """A format that can be imported: how it is recognized and read.
 

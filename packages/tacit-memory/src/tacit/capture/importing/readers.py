@@ -21,7 +21,6 @@ import json
 import re
 import sqlite3
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import cast
@@ -52,6 +51,7 @@ from tacit.capture.importing.safe_files import (
     read_text,
 )
 from tacit.errors import InvalidInput, NotFound
+from tacit.frozen import frozen
 
 MAX_ROWS = 50_000
 """Most rows that are read of one table, newest first."""
@@ -195,7 +195,7 @@ def _load(path: Path) -> object:
         raise InvalidInput(f"{path.name} is no JSON: {error}.") from error
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _BadLine:
     """Takes the place of a line that could not be read, with the reason."""
 

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from tacit.frozen import frozen
 from tacit.hosts.transcripts import ToolUse, Turn
 from tacit.reading.sentences import split_sentences
 from tacit.state.captured import Message, PendingSession
@@ -112,7 +113,7 @@ GIST_CHARS = 700
 _FENCE = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Numbered:
     """A message as it is sent: its number among all waiting messages, from 1, and its text, which may be shortened."""
 
@@ -121,7 +122,7 @@ class Numbered:
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Variant:
     """A form in which a message can be sent. Lower ranks are chosen first, then newer messages."""
 

@@ -14,12 +14,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, cast, get_args
 
 from tacit.capture.reconcile import Judgment, judge_by_words
 from tacit.capture.write_up.messages import Numbered
 from tacit.errors import ProviderError
+from tacit.frozen import frozen
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Merge, Skip
 from tacit.model.kinds import BUILTIN_KINDS
@@ -77,7 +78,7 @@ _WHEN_CHARS = 80
 Fate = Literal["merge", "supersede", "contradict", "keep"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class MemoryFate:
     """The writer's decision about one near memory; `memory` = its short id in the request."""
 
@@ -86,7 +87,7 @@ class MemoryFate:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class AnswerStatement:
     """A statement from the writer's answer, not yet checked.
 
@@ -278,7 +279,7 @@ SHARED_STEMS, SHARED_PART = 2, 1 / 3
 _UNRELATED = Judgment(relation="apart")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class MemoryDecision:
     """A near memory with the fate that the writer gave it."""
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import PurePath
 
 from tacit.capture.store import Item, Reconciler
@@ -38,6 +38,7 @@ from tacit.capture.write_up.request import (
 from tacit.capture.write_up.trust import AnswerContext, QuoteCheck, make_draft
 from tacit.config.settings import WriterSettings
 from tacit.errors import EmbedderMismatch, ProviderError
+from tacit.frozen import frozen
 from tacit.hosts.transcripts import Turn
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Change, Draft, Skip
@@ -127,7 +128,7 @@ TELLING_PROMPTS = 3
 """From this number of prompts on, a session is written up however short it is."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class WriterAccess:
     """What a request to a model needs: the model, redaction, token counts and limits.
 
@@ -148,7 +149,7 @@ class WriterAccess:
     may_send: Callable[[str], bool] = lambda _root: True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class PreparedRequest:
     """A request that is ready to be sent.
 
@@ -177,7 +178,7 @@ class PreparedRequest:
         return self.waiting.root
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class WriterResult:
     """The result of one request to the writer: the changes, which are stored already, or the error.
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Literal, get_args
 
@@ -35,6 +35,7 @@ from tacit.capture.write_up.request import (
 )
 from tacit.capture.write_up.session_writer import QUIET_MS, WriterAccess, WriterResult
 from tacit.errors import ProviderError
+from tacit.frozen import frozen
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Change, Contradict, Merge, Rewrite, Supersede
 from tacit.model.kinds import SESSION_NOTES
@@ -74,7 +75,7 @@ _BY = {"assistant": "agent", "import": "file"}
 """Names of speakers in a request that differ from ours."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class NearStatements:
     """A statement, and the older ones near to it, nearest first."""
 
@@ -82,7 +83,7 @@ class NearStatements:
     older: tuple[Memory, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class PairDecision:
     """The model's fate for a pair, by short ids; `better` = whose words a merge keeps."""
 
@@ -93,7 +94,7 @@ class PairDecision:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class PairDecisions:
     """The decisions that an answer makes on the pairs asked about, by short ids.
 
@@ -222,7 +223,7 @@ _LOOKED_AT = 24
 _PAGE = 200
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class PreparedComparison:
     """A request that is ready to be sent, the statements it concerns, and its estimated tokens."""
 

@@ -12,12 +12,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tacit.capture.usage import EchoDetector
 from tacit.capture.write_up.messages import Numbered
 from tacit.capture.write_up.request import AnswerStatement
 from tacit.errors import InvalidInput
+from tacit.frozen import frozen
 from tacit.model.change_reason import ChangeCause
 from tacit.model.changes import Draft
 from tacit.model.ids import normalize_text
@@ -154,7 +155,7 @@ much.
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class AnswerContext:
     """The data of a session against which the statements of one answer are checked.
 
@@ -254,7 +255,7 @@ def _further(statement: AnswerStatement, reading: AnswerContext) -> list[tuple[N
     ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Attribution:
     tier: TrustTier
     confirmed: bool = False

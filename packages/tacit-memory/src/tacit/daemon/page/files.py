@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from tacit.frozen import frozen
 
 STATIC: Final = Path(__file__).parents[1] / "static"
 INDEX: Final = "index.html"
@@ -34,7 +35,7 @@ REVALIDATE: Final = "no-cache"
 _HASHED = re.compile(r"^assets/.+-[A-Za-z0-9_-]{8,}\.[a-z0-9]+$")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class PageFile:
     """One file of the page: its name below the folder, its path, its content type, and its Cache-Control header `keep`."""
 

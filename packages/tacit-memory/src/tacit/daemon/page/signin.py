@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Final
 
+from tacit.frozen import frozen
 from tacit.model.memory import Speaker
 
 COOKIE: Final = "tacit_page"
@@ -29,7 +30,7 @@ MOST_CODES: Final = 16
 READING = ("GET", "HEAD")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SignedIn:
     """The two secrets of a browser that signed in: the cookie, and the page key that its scripts send."""
 

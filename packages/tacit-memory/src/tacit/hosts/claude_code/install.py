@@ -8,12 +8,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import cast
 
 from tacit.errors import HostError
+from tacit.frozen import frozen
 from tacit.hosts.install import jsonc, toml_tables
 from tacit.hosts.install.files import (
     STAMP,
@@ -137,7 +138,7 @@ def local_rules(path: Path, *, rules: Sequence[str], earlier: Sequence[str]) -> 
     return replace(settings, why=settings.told, unread=partial(not_plain_json, reader="Claude Code"))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ClaudeSettings(HookSettings):
     """The target for our hooks in Claude Code's settings, and for rules by which it calls our tools without asking.
 

@@ -11,12 +11,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Literal, cast
 
 from tacit.errors import HostError
+from tacit.frozen import frozen
 from tacit.hosts.install import jsonc, toml_tables
 from tacit.hosts.install.files import (
     STAMP,
@@ -122,7 +123,7 @@ def hooks_in(path: Path, launcher: Path) -> CodexHooks:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class CodexHooks(HookSettings):
     """The target for our hooks in Codex' `hooks.json`; also gives the hashes by which Codex identifies them."""
 
@@ -158,7 +159,7 @@ def _hash(event: str, group: Mapping[str, object]) -> str:
     return f"sha256:{hashlib.sha256(text.encode('utf-8')).hexdigest()}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ConfigToml:
     """The target in a `config.toml`: the MCP server, and in the user's own file the approval of the hooks.
 
@@ -202,7 +203,7 @@ class ConfigToml:
         return {"command": str(self.launcher), "args": ["mcp", "--host", "codex"]}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Approvals(OfUser):
     """The target in the user's `config.toml` that approves the hooks of a project. Codex reads approvals only there."""
 

@@ -6,10 +6,10 @@ In: folders and the launcher. Out: targets. The files and events follow cursor.c
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import cast
 
 from tacit.errors import HostError
+from tacit.frozen import frozen
 from tacit.hosts.install import jsonc
 from tacit.hosts.install.files import (
     STAMP,
@@ -78,7 +78,7 @@ def targets(place: Place) -> tuple[Target, ...]:
     return tuple(files)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class CursorHooks(HookSettings):
     """The target for our hooks in Cursor's `hooks.json`, which needs a `version`."""
 

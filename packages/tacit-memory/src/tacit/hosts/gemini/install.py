@@ -8,11 +8,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
 from tacit.errors import HostError
+from tacit.frozen import frozen
 from tacit.hosts.install import jsonc, toml_tables
 from tacit.hosts.install.files import (
     STAMP,
@@ -91,7 +91,7 @@ def targets(place: Place) -> tuple[Target, ...]:
     return (GeminiSettings(path=path, launcher=place.launcher),)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class GeminiSettings:
     """The target for our hooks and MCP server in Gemini CLI's settings. It works on the text of the file; reading and writing it is the caller's."""
 

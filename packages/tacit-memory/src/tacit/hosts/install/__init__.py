@@ -13,12 +13,13 @@ import hashlib
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal, cast
 
 from tacit.config.home import Home
 from tacit.errors import HostError, NotFound
+from tacit.frozen import frozen
 from tacit.hosts.install.clients import CLIENTS, targets_of_client
 from tacit.hosts.install.files import (
     INSTALL_VERSION,
@@ -106,7 +107,7 @@ def rulings(
 State = Literal["absent", "installed", "outdated", "partial"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class HostStatus:
     """The state of our entries in the files of one host.
 
@@ -377,7 +378,7 @@ def _state(words: Sequence[str]) -> State:
     return "outdated" if "missing" not in words else "partial"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class OriginalFile:
     """The record of one changed file: its text before the installation (None = no file), its hash after it, and the folders that were made for it.
 

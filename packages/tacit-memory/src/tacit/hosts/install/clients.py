@@ -14,10 +14,11 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from tacit.errors import NotFound
+from tacit.frozen import frozen
 from tacit.hosts.install.files import JsonMember, Place, Target, is_there
 from tacit.hosts.registry import BUILT_IN, BuiltInHost
 
@@ -25,7 +26,7 @@ _VERSION = re.compile(r"\d+\.\d+\.\d+(?:[-+.\w]*)?")
 _TIMEOUT_S = 10.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class DetectedHost:
     """A host whose program was found. `version` "" = unknown."""
 
@@ -99,7 +100,7 @@ _CONFIG_FOLDERS = {"darwin": "Library/Application Support", "win32": "AppData/Ro
 """The folder of applications' data below the user's home, by platform; on others `.config`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class McpClient:
     """A client that supports MCP servers but no hooks, and where it keeps its configuration.
 

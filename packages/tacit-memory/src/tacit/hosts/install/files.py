@@ -22,11 +22,12 @@ from typing import Literal, Protocol, cast, runtime_checkable
 import tacit
 from tacit.config.home import Home
 from tacit.errors import HostError
+from tacit.frozen import frozen
 from tacit.hosts.install import jsonc
 from tacit.system.files import mode_of_new_file, replace, set_mode
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class FileEdit:
     """The planned edit of one file: `before` None = it does not exist yet, `after` None = it is deleted. `why` explains the edit to the user.
 
@@ -47,7 +48,7 @@ class FileEdit:
         return self.before != self.after
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class InstallPlan:
     """All edits of one installation or removal. No edits = nothing to do.
 
@@ -281,7 +282,7 @@ class Target(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class OwnFile:
     """A target that is a whole file of ours. `mark` is a text that every version of it contains, and no other file."""
 
@@ -316,7 +317,7 @@ class OwnFile:
         return None if self.present(text) else text
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class JsonMember:
     """A target that is one member of a JSON file, such as `mcp.tacit`. `opening` is the content of a new file."""
 
@@ -370,7 +371,7 @@ def plugin_text(*segments: str) -> str:
 LAUNCHER_NAMES = ("tacit-hook", "tacit-hook.exe")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class HookSettings:
     """A target for the `hooks` of a settings file: one entry of ours for each event, after those of others.
 
@@ -535,7 +536,7 @@ Word = Literal["allow", "ask", "deny"]
 Rule = tuple[Word, str, Path | None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Ruling:
     """What a host does at a call of `tool`, and which rule in the file `path` says so; rule "" = none does, so the host asks."""
 
@@ -549,7 +550,7 @@ class Ruling:
         return f"{does} {self.tool}" + (f" ({self.rule} in {self.path})" if self.path else "")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Permission:
     """The rules by which a host calls memory tools without asking, as the user decided.
 

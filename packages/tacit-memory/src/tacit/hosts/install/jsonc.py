@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from tacit.errors import HostError
+from tacit.frozen import frozen
 
 MAX_DEPTH = 200
 _SCALAR = re.compile(r"[^\s,\]}:/\"\[{]+")
@@ -21,7 +21,7 @@ _STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"', re.DOTALL)
 _GAP = re.compile(r"(?:[ \t\r\n]+|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class JsonNode:
     """A JSON value and its place in the text, `text[start:end]`. `value` is the plain Python value."""
 
@@ -37,7 +37,7 @@ class JsonNode:
         return next((member for member in reversed(self.members) if member.key == key), None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Member:
     """One `"key": value` of an object; `start` is the index at which the key begins."""
 

@@ -10,18 +10,18 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
 from tacit.errors import HostError
+from tacit.frozen import frozen
 
 Keys = tuple[str, ...]
 _HEADER = re.compile(r"^[ \t]*\[.*$", re.MULTILINE)
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _TomlTable:
     """The place of a table that has a header: `text[start:end]` is the header and the lines down to the last key."""
 

@@ -14,13 +14,13 @@ import tempfile
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, cast
 
 from tacit.config.home import chosen_transport
 from tacit.errors import HostError
+from tacit.frozen import frozen
 from tacit.hosts.install import jsonc
 from tacit.hosts.install.files import read_text
 from tacit.hosts.probe.wire import CallTool, as_list, as_mapping, flat_text
@@ -33,7 +33,7 @@ SEARCH_PATH = "/usr/local/bin:/usr/bin:/bin"
 """Where clients find git, node and a shell when the caller names no other folders."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Finished:
     """A client process that ended: exit code, output, and how long it ran. `code` None = it was killed after the timeout."""
 
@@ -104,7 +104,7 @@ def run_client(
     return Finished(code=code, out=out, err=err, took_ms=(time.monotonic() - started) * 1000)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ProofJob:
     """The input of a host's `prove`.
 
@@ -137,7 +137,7 @@ class ProofJob:
         return next(path for path in self.files if path.name in names)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ProbeResult:
     """The result of a probe: whether injected text reached a model request of a real host, and what to do if not.
 
@@ -160,7 +160,7 @@ class ProbeResult:
     output_end: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Scratch:
     """The throw-away surroundings of a client in a probe: a running stub model, an empty home folder and an empty project folder."""
 

@@ -11,11 +11,11 @@ import json
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Literal, Self, cast
 
+from tacit.frozen import frozen
 from tacit.hosts.probe import wire
 from tacit.hosts.probe.wire import (
     DEFAULT_USAGE_TOKENS,
@@ -38,7 +38,7 @@ _SECRET_HEADERS = frozenset({"authorization", "x-api-key", "x-goog-api-key"})
 _MAX_BODY_BYTES = 64 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class StubRequest:
     """One request that the stub model received and recorded.
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, cast
+
+from tacit.frozen import frozen
 
 Role = Literal["system", "user", "assistant", "tool"]
 
@@ -31,7 +33,7 @@ _REMINDER = re.compile(
 """Matches what hosts add to a user message beside the user's words."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class WireTurn:
     """One entry of a conversation: who spoke, and the text. The text of a `tool` turn is the result that the model reads."""
 
@@ -141,14 +143,14 @@ def _gemini_turns(content: object) -> Iterator[WireTurn]:
 DEFAULT_USAGE_TOKENS = 1000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Say:
     """An answer in which the model says `text` and ends its turn."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class CallTool:
     """An answer in which the model calls a tool, by the host's own name for it.
 
@@ -160,7 +162,7 @@ class CallTool:
     namespace: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Refuse:
     """An answer that is an HTTP error with this status."""
 

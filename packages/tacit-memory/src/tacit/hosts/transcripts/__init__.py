@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Literal, cast
 
+from tacit.frozen import frozen
 from tacit.reading.commands import refused_by_shell
 from tacit.reading.prompts import machine_made
 from tacit.safety.escape import strip_blocks
@@ -27,7 +28,7 @@ from tacit.text.terminal_codes import strip_terminal_codes
 Role = Literal["user", "assistant"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ToolUse:
     """One tool call of the agent: the tool, its command or files, and whether it finished or failed. Of its output only errors, tasks and commits are kept.
 
@@ -57,7 +58,7 @@ class ToolUse:
     commit: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ModelRequest:
     """The token counts of one request to the model, as the API reported them.
 
@@ -74,7 +75,7 @@ class ModelRequest:
     mark: str = field(default="", compare=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Turn:
     """What one side said in one go, with the tools that it used.
 
@@ -99,7 +100,7 @@ class Turn:
     requests: tuple[ModelRequest, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Transcript:
     """What was read of one session, from a position on.
 

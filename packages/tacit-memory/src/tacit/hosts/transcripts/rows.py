@@ -21,6 +21,7 @@ from typing import BinaryIO, Protocol, TypeVar, cast
 
 import msgspec
 
+from tacit.frozen import frozen
 from tacit.hosts.transcripts import Transcript, TurnBuilder, text_of, time_of
 from tacit.state.captured import Position
 from tacit.text.decoding import decode_text, utf_16_of
@@ -357,7 +358,7 @@ Readers = Mapping[str, Reader]
 """The reader of each format of a host, by the format's name."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class DetectedFormat:
     """The format of a transcript file, with what its beginning says about the session.
 
@@ -376,7 +377,7 @@ class DetectedFormat:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TranscriptInfo:
     """What is known of a file of past sessions before it is read.
 

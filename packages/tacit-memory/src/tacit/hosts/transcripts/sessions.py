@@ -11,11 +11,12 @@ import hashlib
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from tacit.errors import InvalidPayload, NotFound
+from tacit.frozen import frozen
 from tacit.hosts.opencode.transcript import opencode_sessions, read_opencode
 from tacit.hosts.registry import BuiltInHost, HostFolders, readable_hosts
 from tacit.hosts.transcripts import Transcript
@@ -241,7 +242,7 @@ Since = Callable[[str, str], Position]
 """Returns where reading of a session stopped: (host, session id) -> position."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class FileSession:
     """A session of a file: host, id, and what was said after the position from which it was read."""
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import TypeVar
 
 from tacit.errors import ProviderError
+from tacit.frozen import frozen
 from tacit.model.evidence import Candidate
 from tacit.model.kinds import DIGEST, Kind, KindRegistry
 from tacit.model.memory import Memory, Provenance, TrustTier, Validity, day
@@ -283,7 +284,7 @@ _DAY_PARTS = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class LocalTime:
     """The user's local clock: a moment (`at_ms`), and a function for the offset from UTC at any moment."""
 

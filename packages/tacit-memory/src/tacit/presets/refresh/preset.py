@@ -6,11 +6,12 @@ import logging
 import math
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from tacit.config.settings import RecallSettings
 from tacit.errors import TacitError
+from tacit.frozen import frozen
 from tacit.model.evidence import Candidate
 from tacit.model.kinds import DIGEST, Kind, KindRegistry
 from tacit.model.memory import Memory, day
@@ -377,7 +378,7 @@ _SEARCHED = (Surface.PROMPT, Surface.SUBAGENT)
 """Surfaces whose words may refresh the section."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class LowInformation:
     """What was read from a prompt, to decide whether it says enough to refresh the section."""
 

@@ -20,10 +20,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from tacit.config.settings import RecallSettings
+from tacit.frozen import frozen
 from tacit.model.evidence import Candidate
 from tacit.model.kinds import DIGEST, Kind, KindRegistry
 from tacit.model.memory import Memory
@@ -259,7 +260,7 @@ MOST_MEMORY_TOKENS = 1500
 """Most tokens of memories at the start, with what other parts leave. Source: scenario 3 of the seed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class CodeLine:
     """One line of a digest: `code` is impl, dec, block, next, done or fix."""
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from tacit.config.settings import RecallSettings
+from tacit.frozen import frozen
 from tacit.model.evidence import Candidate
 from tacit.model.kinds import BUILTIN_KINDS, DIGEST, RULES, Kind, KindRegistry
 from tacit.model.memory import Memory
@@ -340,7 +341,7 @@ MOST_READ = 400
 """Most memories of one list that are read, newest first."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _List:
     name: str
     kinds: tuple[str, ...]

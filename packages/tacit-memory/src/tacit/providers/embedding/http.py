@@ -6,17 +6,17 @@ In: texts, an API. Out: unit vectors. Every text goes through `prepare` (redacti
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
 
 from tacit.errors import ProviderError
+from tacit.frozen import frozen
 from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.providers.json_client import JsonClient
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class EmbeddingApi:
     """The API of one kind of embedding server: how a request is made and a reply read. The functions are pure.
 

@@ -25,7 +25,6 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
 from pathlib import Path
@@ -36,6 +35,7 @@ from numpy.typing import NDArray
 
 from tacit.errors import InvalidInput, ProviderError
 from tacit.fitted import load_fitted, values_of
+from tacit.frozen import frozen
 from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.providers.embedding.session import open_session
 from tacit.providers.embedding.wordpiece import WordPiece, read_vocabulary
@@ -238,7 +238,7 @@ KEPT_TEXTS = 4096
 _LEAST_LENGTH = np.float32(1e-6)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TableInModel:
     """Where the table of input embeddings is in the model's file: the offset of its first byte, and its shape (tokens, dimensions)."""
 
@@ -246,7 +246,7 @@ class TableInModel:
     shape: tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TokenAxes:
     """The fitted constants that turn rows of the shipped model's token table into vectors: scale, mean, and the common direction to remove.
 

@@ -14,6 +14,8 @@ from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 
+from tacit.text.lazy_regex import lazy_regex
+
 CHARS_PER_TOKEN = 64
 """How many characters are read per wanted token, which bounds the work. English has about four per token, so only a text of mostly blanks or very long words could give more tokens."""
 
@@ -22,7 +24,7 @@ _CACHED_WORDS = 8192
 
 _ASCII_WORD = re.compile(r"[a-z0-9]+|[!-/:-@\[-`{-~]")
 _ASCII_CLEAN = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 127))  # control characters vanish
-_CJK = re.compile(
+_CJK = lazy_regex(
     "(["
     "\u4e00-\u9fff\u3400-\u4dbf\U00020000-\U0002a6df\U0002a700-\U0002b73f\U0002b740-\U0002b81f"
     "\U0002b920-\U0002ceaf\uf900-\ufaff\U0002f800-\U0002fa1f"

@@ -16,11 +16,12 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Literal
 
 from tacit.errors import ProviderError
+from tacit.frozen import frozen
 from tacit.ports.writer import HEADLESS, SCRATCH_PREFIX, WriterAnswer, WriterRequest
 from tacit.providers.writing import guard
 from tacit.providers.writing.answers import checked_text
@@ -36,7 +37,7 @@ USUAL_FOLDERS = (
 _COMMANDS = ("/", "!", "#")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class CommandRequest:
     """One request to a coding agent's command line, with the folders and variables that the run uses.
 
@@ -71,7 +72,7 @@ class CommandRequest:
         return str(path)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Invocation:
     """The command line of one run of a client: its arguments, and environment variables to set besides the inherited ones."""
 
@@ -79,7 +80,7 @@ class Invocation:
     environ: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ClientRun:
     """The result of running a client: how it ended and what it printed. `code` is None unless the client ended by itself."""
 
@@ -89,7 +90,7 @@ class ClientRun:
     err: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Client:
     """The recipe for the command line of a coding agent: how it is called, and how its answer is read.
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Literal
 
 from tacit.errors import ProviderError
+from tacit.frozen import frozen
 from tacit.ports.writer import WriterAnswer, WriterRequest
 from tacit.providers.json_client import JsonClient, bearer
 from tacit.providers.writing.answers import checked_text, count_of, items_of, object_of
@@ -15,7 +15,7 @@ from tacit.providers.writing.answers import checked_text, count_of, items_of, ob
 SCHEMA_NAME = "answer"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ServerReply:
     """The content of a server's reply, the same for all APIs. `text` is JSON if the request has a schema; `ended` = why it is incomplete, "" = it is whole."""
 
@@ -25,7 +25,7 @@ class ServerReply:
     ended: Literal["", "refused", "cut off"] = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class CompletionApi:
     """The API of one kind of model server: how a request is made and a reply read. The functions are pure."""
 

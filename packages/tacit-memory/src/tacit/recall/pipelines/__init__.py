@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache, partial
 from types import MappingProxyType
 
+from tacit.frozen import frozen
 from tacit.model.evidence import Candidate
 from tacit.model.ids import short_ids
 from tacit.model.memory import Memory
@@ -73,7 +74,7 @@ _NO_TOPIC = frozenset(_GENERIC.split())
 """Words of many statements about software that name no topic."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Topic:
     """A word that several texts share, and the indexes of these texts in the list."""
 

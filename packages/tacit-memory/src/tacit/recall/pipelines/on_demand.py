@@ -27,12 +27,13 @@ middle ships (ADR 50).
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.frozen import frozen
 from tacit.model.evidence import Candidate, Ranking, TokenMatches, WordTable
 from tacit.model.memory import Memory
 from tacit.model.note import Note, NoteCause
@@ -165,7 +166,7 @@ def _ask_first(kit: Kit) -> Steps:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class WeighedAnswer:
     """The memories that a question found, with their scores.
 
@@ -182,7 +183,7 @@ class WeighedAnswer:
     scores: Mapping[str, dict[str, float]] = field(default_factory=dict[str, dict[str, float]])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class AskedWords:
     """A question with its content words; of a long text also the first line (`heading`, else "") and the places of its words."""
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Collection, Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from threading import Lock
 
 import numpy as np
 
 from tacit.config.settings import RecallSettings
+from tacit.frozen import frozen
 from tacit.model.evidence import Candidate
 from tacit.model.ids import newest_id_first
 from tacit.model.kinds import DIGEST, KindRegistry
@@ -88,7 +89,7 @@ def _rank(memory: Memory) -> _Rank:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Listing:
     """The first memories of `kinds` (with `rest`: of all other kinds) by rank, of scopes seen everywhere or of the project's own.
 
@@ -134,7 +135,7 @@ class _Listing:
         return replace(self, ranks=tuple(ranks[:room]), whole=self.whole and len(ranks) <= room)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class StartPool:
     """The memories that a start pack is chosen from, most needed first, and notes for the trace.
 

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from tacit.fitted import load_fitted, values_of
+from tacit.frozen import frozen
 from tacit.model.evidence import Candidate, Parts
 from tacit.model.kinds import Kind
 from tacit.recall.pipelines import search
@@ -75,7 +75,7 @@ def _reasons(gains: Mapping[str, float]) -> tuple[str, ...]:
     return tuple(REASONS[name] for _, name in best[:3])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class FittedWeights:
     """One logistic model of relevance: its bias, and a weight by name of evidence."""
 
