@@ -12923,8 +12923,7 @@ export interface operations {
                      *           "modified_ms": 1767603600000,
                      *           "sessions": 1,
                      *           "session_ids": [],
-                     *           "cwd": "",
-                     *           "server": ""
+                     *           "cwd": ""
                      *         }
                      *       ],
                      *       "next_cursor": null
