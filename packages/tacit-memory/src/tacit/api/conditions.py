@@ -31,7 +31,7 @@ _changing = Lock()
 """Held by every request with `If-Match` from the check of the version until the change is written."""
 
 
-def _sent(headers: Mapping[str, str], name: str) -> str:
+def _header(headers: Mapping[str, str], name: str) -> str:
     """Return the value of a header; "" = it was not sent.
 
     Raises:
@@ -50,15 +50,15 @@ def _sent(headers: Mapping[str, str], name: str) -> str:
 
 
 @contextmanager
-def matching(
+def precondition(
     endpoint: Endpoint, engine: Service, at: Parameters, headers: Mapping[str, str]
 ) -> Generator[None]:
-    """Run the block if `If-Match` names the present version, or the request has no such header.
+    """Return a context manager that runs its block if `If-Match` names the present version, or the request has no such header.
 
     Raises:
         RequestRefused: 412 where it names another version; the present one is in `ETag`.
     """
-    if_match = _sent(headers, "If-Match") if endpoint.matched else ""
+    if_match = _header(headers, "If-Match") if endpoint.matched else ""
     if not if_match:
         yield
         return
@@ -100,7 +100,7 @@ class IdempotencyCache:
         Raises:
             RequestRefused: if the key is too long, or came with another request.
         """
-        key = _sent(request.headers, "Idempotency-Key") if endpoint.once else ""
+        key = _header(request.headers, "Idempotency-Key") if endpoint.once else ""
         if not key:
             return work()
         digest = hashlib.sha256(f"{request.method} {request.url.path}\n".encode() + body).hexdigest()

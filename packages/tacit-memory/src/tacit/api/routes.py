@@ -24,7 +24,7 @@ from starlette.routing import BaseRoute, Route
 
 from tacit.api.answering import Answer, Parameters, Service, to_bytes
 from tacit.api.asking import answer_of, checked_body, checked_values, encoded, refuse_path_fields
-from tacit.api.conditions import IdempotencyCache, matching
+from tacit.api.conditions import IdempotencyCache, precondition
 from tacit.api.endpoints import ENDPOINTS, Endpoint
 from tacit.api.openapi import openapi_document
 from tacit.api.problems import RequestRefused, UnknownPath, problem, problem_of
@@ -101,7 +101,7 @@ def _serve(
         at = replace(process, values=values, caller=caller)
         if gone is not None:
             at = replace(at, waits=lambda: not gone.done())
-        with matching(endpoint, engine, at, request.headers):
+        with precondition(endpoint, engine, at, request.headers):
             return encoded(answer_of(endpoint, engine, at, checked), endpoint)
 
     async def serve(request: Request) -> Response:

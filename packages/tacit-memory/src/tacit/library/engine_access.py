@@ -44,7 +44,10 @@ class EngineAccess(Protocol):
     def inject(
         self, text: str, *, session_id: str, cwd: str, deadline_ms: float | None
     ) -> InjectionResult | InjectionFailed:
-        """Return the text to put before a prompt."""
+        """Return the text to put before a prompt; it counts as given to the conversation `session_id`.
+
+        `cwd` "" = in no project; `deadline_ms` None = as the settings say. Never raises for a failure: see `InjectionFailed`.
+        """
         ...
 
     def flush(self) -> None:
