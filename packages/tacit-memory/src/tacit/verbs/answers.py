@@ -255,43 +255,23 @@ class Skipped(Shape):
 ChangeView = Written | Superseded | Contradicted | Retired | Skipped
 
 
+_CHANGES: Mapping[type[Change], tuple[str, Any]] = {
+    Add: ("add", Written),
+    Merge: ("merge", Written),
+    Rewrite: ("edit", Written),
+    Supersede: ("supersede", Superseded),
+    Contradict: ("contradict", Contradicted),
+    Retire: ("retire", Retired),
+    Skip: ("skip", Skipped),
+}
+
+
 def _change_view(change: Change) -> ChangeView:
-    reason, cause = change_text(change.reason), change.reason.cause
-    match change:
-        case Skip():
-            return Skipped(
-                change="skip", reason=reason, cause=cause, content=change.content, memory=change.memory
-            )
-        case Retire():
-            return Retired(
-                change="retire", reason=reason, cause=cause, memory_id=change.memory_id, at_ms=change.at_ms
-            )
-        case Supersede():
-            return Superseded(
-                change="supersede",
-                reason=reason,
-                cause=cause,
-                memory=change.memory,
-                old_id=change.old_id,
-                at_ms=change.at_ms,
-                further=change.further,
-                contested=change.contested,
-            )
-        case Contradict():
-            return Contradicted(
-                change="contradict",
-                reason=reason,
-                cause=cause,
-                memory=change.memory,
-                other_id=change.other_id,
-                further=change.further,
-            )
-        case Add():
-            return Written(change="add", reason=reason, cause=cause, memory=change.memory)
-        case Merge():
-            return Written(change="merge", reason=reason, cause=cause, memory=change.memory)
-        case Rewrite():
-            return Written(change="edit", reason=reason, cause=cause, memory=change.memory)
+    name, shape = _CHANGES[type(change)]
+    told = {"change": name, "reason": change_text(change.reason), "cause": change.reason.cause}
+    return shape(
+        **{field: getattr(change, field) for field in shape.model_fields if field not in told}, **told
+    )
 
 
 ChangeAnswer = Annotated[Change, SentAs(_change_view, ChangeView)]
