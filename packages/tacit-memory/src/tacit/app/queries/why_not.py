@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypedDict
 
@@ -815,51 +815,29 @@ def _without_remedy(absence: Absence, answer: WhyNot) -> str:
     return f"{f'If it should have come: {pin}. ' if pin else ''}The agent also finds it when it searches."
 
 
+_STEPS: Mapping[RemedyKind, tuple[str, str]] = {
+    RemedyKind.ACCEPT: ("accept it in review", "tacit review accept {id}"),
+    RemedyKind.CONFIRM: ("confirm it by an edit, so that it counts as yours", ""),
+    RemedyKind.SCOPE: ("give it the scope {value}", "tacit edit {id} --scope {value}"),
+    RemedyKind.SENSITIVITY: ("give it the sensitivity {value}", "tacit edit {id} --sensitivity {value}"),
+    RemedyKind.ALL_BRANCHES: ("let it hold on all branches", "tacit edit {id} --all-branches"),
+    RemedyKind.WHEN: ("say when it applies: {value}", "tacit edit {id} --when {quoted}"),
+    RemedyKind.PIN: ("pin it", "tacit edit {id} --pin"),
+    RemedyKind.NEW_SESSION: ("ask in a new session, or after a compaction", ""),
+    RemedyKind.UNMUTE: ("unmute the session", "tacit sessions --unmute"),
+    RemedyKind.OPT_IN: ("leave {value} out of the prompt", ""),
+}
+"""What a step changes, and the command that does it; "" = there is none."""
+
+
 def step_text(step: RemedyStep) -> str:
     """Return what a step changes, in the imperative and without a period."""
-    match step.kind:
-        case RemedyKind.ACCEPT:
-            return "accept it in review"
-        case RemedyKind.CONFIRM:
-            return "confirm it by an edit, so that it counts as yours"
-        case RemedyKind.SCOPE:
-            return f"give it the scope {step.value}"
-        case RemedyKind.SENSITIVITY:
-            return f"give it the sensitivity {step.value}"
-        case RemedyKind.ALL_BRANCHES:
-            return "let it hold on all branches"
-        case RemedyKind.WHEN:
-            return f"say when it applies: {step.value}"
-        case RemedyKind.PIN:
-            return "pin it"
-        case RemedyKind.NEW_SESSION:
-            return "ask in a new session, or after a compaction"
-        case RemedyKind.UNMUTE:
-            return "unmute the session"
-        case RemedyKind.OPT_IN:
-            return f"leave {step.value} out of the prompt"
+    return _STEPS[step.kind][0].format(value=step.value)
 
 
 def step_command(step: RemedyStep, memory_id: str) -> str:
     """Return the command that does what a step says; "" = there is none."""
-    edit = f"tacit edit {memory_id}"
-    match step.kind:
-        case RemedyKind.ACCEPT:
-            return f"tacit review accept {memory_id}"
-        case RemedyKind.SCOPE:
-            return f"{edit} --scope {step.value}"
-        case RemedyKind.SENSITIVITY:
-            return f"{edit} --sensitivity {step.value}"
-        case RemedyKind.ALL_BRANCHES:
-            return f"{edit} --all-branches"
-        case RemedyKind.WHEN:
-            return f"{edit} --when {shlex.quote(step.value)}"
-        case RemedyKind.PIN:
-            return f"{edit} --pin"
-        case RemedyKind.UNMUTE:
-            return "tacit sessions --unmute"
-        case RemedyKind.CONFIRM | RemedyKind.NEW_SESSION | RemedyKind.OPT_IN:
-            return ""
+    return _STEPS[step.kind][1].format(id=memory_id, value=step.value, quoted=shlex.quote(step.value))
 
 
 def remedy_text(remedy: Remedy) -> str:
