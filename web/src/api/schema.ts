@@ -4228,7 +4228,7 @@ export interface components {
             cost: number | null;
         };
         /**
-         * ModelTest
+         * ModelTrial
          * @description The result of one question to a language model.
          *
          *     Attributes:
@@ -4240,7 +4240,7 @@ export interface components {
          *         tokens_in, tokens_out: what it cost; 0 = not told.
          *         problem, hint: what is wrong, and what to do; "" = nothing is.
          */
-        ModelTest: {
+        ModelTrial: {
             /** Works */
             works: boolean;
             /**
@@ -15191,7 +15191,7 @@ export interface operations {
                      *       "hint": "Set capture.extractor.provider first."
                      *     }
                      */
-                    "application/json": components["schemas"]["ModelTest"];
+                    "application/json": components["schemas"]["ModelTrial"];
                 };
             };
             400: components["responses"]["Status400"];

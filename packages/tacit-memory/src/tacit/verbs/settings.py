@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self, cast
 
 from pydantic import Field, model_validator
 
-from tacit.app.admin.settings import ModelSection, ModelTest
+from tacit.app.admin.settings import ModelSection, ModelTrial
 from tacit.app.engine import Engine
 from tacit.app.values import Caller
 from tacit.config.describe import describe_settings
@@ -139,7 +139,7 @@ def _parted(values: Mapping[str, Any], prefix: str = "") -> tuple[dict[str, Any]
     return written, reset_keys
 
 
-def try_model(engine: Engine, caller: Caller, request: TryModel) -> ModelTest:
+def try_model(engine: Engine, caller: Caller, request: TryModel) -> ModelTrial:
     """Ask an optional language model one question, to see whether it can be used.
 
     It tells what was sent, what came, the seconds and the tokens; or what is wrong and what to do. The settings on file are used, also those that

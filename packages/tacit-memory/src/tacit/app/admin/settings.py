@@ -232,7 +232,7 @@ class SettingsAdmin:
 
         return adjust
 
-    def try_model(self, section: ModelSection) -> ModelTest:
+    def try_model(self, section: ModelSection) -> ModelTrial:
         """Ask the optional model of `section` one question, with the settings on file. Blocks, at most 30 seconds."""
         settings = model_settings(self._parts.settings.current(), section)
         name = key_variable(settings)
@@ -361,7 +361,7 @@ _QUESTION = "Answer with the one word: ready"
 
 
 @frozen
-class ModelTest:
+class ModelTrial:
     """The result of one question to a language model.
 
     Attributes:
@@ -404,7 +404,7 @@ def ask_model(
     *,
     key: str,
     key_name: str,
-) -> ModelTest:
+) -> ModelTrial:
     """Ask the model of `section` one question. Blocks, at most 30 seconds; an expected failure is part of the result.
 
     Args:
@@ -421,7 +421,7 @@ def ask_model(
     try:
         writer = make(section, settings)
         if writer is None:
-            return ModelTest(
+            return ModelTrial(
                 works=False, problem="No model is set here.", hint=f"Set {section}.provider first."
             )
         name = writer.name
@@ -430,9 +430,9 @@ def ask_model(
         hint = error.hint
         if key_name and not key:
             hint = f"The variable {key_name} is not set where the daemon runs. Set it there, then `tacit stop`. {hint}".strip()
-        told = ModelTest(works=False, model=name, sent=sent, problem=str(error), hint=hint)
+        told = ModelTrial(works=False, model=name, sent=sent, problem=str(error), hint=hint)
     else:
-        told = ModelTest(
+        told = ModelTrial(
             works=True,
             model=name,
             sent=sent,
