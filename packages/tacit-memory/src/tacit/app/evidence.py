@@ -139,7 +139,8 @@ def trace_sentence(trace: Trace, silence: str) -> str:
     looked = _plural(looked_at(trace), "memory", "memories")
     if trace.injected and trace.surface in START_SURFACES:
         return f"Given: {_plural(len(trace.injected), 'memory', 'memories')}, {trace.tokens} of {trace.budget_tokens} tokens."
-    best = max(trace.candidates, key=lambda candidate: candidate.relevance, default=None)
+    told = [one for one in trace.candidates if not trace.injected or one.memory_id in trace.injected]
+    best = max(told, key=lambda candidate: candidate.relevance, default=None)
     if trace.injected:
         given = f"Given: {len(trace.injected)} of {looked} looked at"
         if best is None or best.relevance < trace.threshold or not trace.threshold:  # 0 = it was named

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from agent import Agent
@@ -98,6 +100,10 @@ def test_what_adds_up_to_the_relevance_for_a_task_is_told_in_points(parent):
     assert {part.name for part in shown[FACT].evidence} == set(REASONS)
     assert "meaning +" in terms_text(shown[FACT].evidence)
     assert "near in meaning" in shown[FACT].reasons
+    best = max(sum_of(one.evidence) for one in shown.values() if one.memory_id in trace.injected)
+    assert f"reached {best} points" in in_words(trace).sentence
+    known = replace(trace, injected=(shown[FACT].memory_id,))  # the context held the other one
+    assert f"it reached {sum_of(shown[FACT].evidence)} points" in in_words(known).sentence
 
 
 LONG = (
