@@ -220,7 +220,7 @@ def test_why_nothing_came_is_read_in_three_clicks_as_one_sentence_with_its_numbe
     trace = web_home.api(f"/v1/traces/{row['id']}")["trace"]
     best = max(trace["candidates"], key=lambda candidate: candidate["relevance"])
     points = sum(part["points"] for part in best["evidence"])
-    expect(said).to_contain_text(f"reached {points} of the 100 points that are needed")
+    expect(said).to_contain_text(f"reached {points} points, and 100 are needed")
     projects = [one["project"] for one in web_home.api("/v1/projects")["projects"]]
     place = next(one["name"] for one in projects if one["id"] == trace["project_id"])
     page.get_by_role("link", name="Try this prompt").click()

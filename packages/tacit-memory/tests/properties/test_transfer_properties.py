@@ -148,6 +148,12 @@ def test_an_unedited_markdown_says_what_was_written(given):
         assert entry.hash == memory.content_hash[:12]
 
 
+def test_a_line_that_a_user_adds_without_a_dash_is_refused_with_its_number():
+    edited = read_markdown("## universal\n\n### fact\n\n- One. <!-- mem_a 0123456789ab -->\n\nTwo.\n")
+    assert [entry.text for entry in edited.entries] == ["One."]
+    assert [entry.where for entry in edited.refused] == ["line 7"]
+
+
 @given(lines=st.lists(st.binary(max_size=60), max_size=6))
 def test_whatever_a_line_holds_it_is_read_or_refused(lines):
     list(read_signed_lines(lines, verified=lambda _: False))

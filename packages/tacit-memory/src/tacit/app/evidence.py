@@ -25,7 +25,7 @@ _WORDS: dict[str, tuple[str, str, str]] = {
     "character": ("similar letters", "it is spelled alike", "it is spelled differently"),
     "rare": ("rare words in common", "it shares a rare word with the prompt", "it shares no rare word with the prompt"),
     "covered": ("words in common", "it holds many of the prompt's words", "it holds few of the prompt's words"),
-    "nearness": ("about this project", "the prompt is about this project", "the prompt is not about this project"),
+    "nearness": ("near to this project", "the prompt is near to what is known of this project", "the prompt is far from what is known of this project"),
     "intent": ("for what comes now", "it is for what comes now", "it is for something else"),
     "semantic": ("meaning", "it is near in meaning", "its meaning is far"),
     "lexical": ("words in common", "it shares words with the task", "it shares no words with the task"),
@@ -39,7 +39,14 @@ _WORDS: dict[str, tuple[str, str, str]] = {
     OTHER: ("age and use", "it was used before", "it is old or was seldom used"),
 }  # fmt: skip
 """By part: its name for people, and what is said where it speaks for a memory, and where it speaks against it."""
-_AGAINST = {_ALONE: "worse than the others", "nearness": "not about this project"}
+_AGAINST = {
+    "cosine": "far in meaning",
+    "character": "spelled differently",
+    "rare": "no rare word in common",
+    "covered": "few words in common",
+    "nearness": "far from this project",
+    _ALONE: "worse than the others",
+}
 """By part: its name for people where it speaks against a memory, if it has another one there."""
 _LEAST_TOLD = 12
 """Points from which a part is told in a sentence."""
@@ -112,23 +119,16 @@ def common_text(evidence: Iterable[EvidencePart]) -> str:
     bad = [part.name for part in reversed(ordered) if part.points <= -_LEAST_TOLD][:_MOST_TOLD]
     plus = " and ".join(_WORDS[name][1] for name in good)
     minus = ", and ".join(_WORDS[name][2] for name in bad)
-    if minus and good == [_ALONE]:  # no praise: the others are further still
-        return f"it is only better than the others: {minus}"
     return ", but ".join(told for told in (plus, minus) if told)
 
 
 def reached_text(relevance: float, threshold: float, evidence: Iterable[EvidencePart] = ()) -> str:
-    """Return how far a memory came, in points if there are any: "reached 12 of the 100 points that are needed", or "reached 0.61, and 0.26 is needed"."""
+    """Return how far a memory came, in points if there are any: "reached 12 points, and 100 are needed", or "reached 0.61, and 0.26 is needed"."""
     parts = tuple(evidence)
-    if parts and relevance >= threshold:
-        return f"reached {sum_of(parts)} points, and {NEEDED} are needed"
     if parts:
-        return f"reached {sum_of(parts)} of the {NEEDED} points that are needed"
+        return f"reached {sum_of(parts)} points, and {NEEDED} are needed"
     places = 2 if f"{relevance:.2f}" != f"{threshold:.2f}" or relevance == threshold else 4
-    reached, needed = f"{relevance:.{places}f}", f"{threshold:.{places}f}"
-    if relevance >= threshold:
-        return f"reached {reached}, and {needed} is needed"
-    return f"reached {reached} of the {needed} that are needed"
+    return f"reached {relevance:.{places}f}, and {threshold:.{places}f} is needed"
 
 
 def trace_sentence(trace: Trace, silence: str) -> str:

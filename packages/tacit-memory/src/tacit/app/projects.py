@@ -303,7 +303,10 @@ class ProjectRegistry:
         return membership.notice if membership else ""
 
     def register(self, project: ProjectRecord) -> ProjectRecord:
-        """Store `project` if the store does not know it in this form; return the record that its folder belongs to now."""
+        """Store the project of the folder `project.root` if its id, its root or one of its folders is not stored yet; return the record that the folder belongs to now.
+
+        Other changed fields are not stored.
+        """
         self._note_commits(project)
         stored = self._stored(project.id)
         if stored and stored.root == project.root and set(project.folders) <= set(stored.folders):

@@ -260,7 +260,10 @@ MAX_LIVE = 256
 
 
 class HoldoutCounter:
-    """Counts sessions with and without memory, and the reuse of prompt caches, in one store. Safe to use from several threads."""
+    """Counts turns, calls, failures and tokens of each session while a holdout is set, to compare those with and without memory; and, always, the reuse of prompt caches.
+
+    The counts are kept in one store. Safe to use from several threads.
+    """
 
     def __init__(self, store: ValueStore, tokens: TokenCounter) -> None:
         """Keep the counts in `store`; `tokens` estimates the tokens of texts."""

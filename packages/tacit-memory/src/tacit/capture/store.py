@@ -88,7 +88,7 @@ def _memories_ended(changes: Sequence[Change], store: MemoryStore) -> tuple[Memo
 
 
 def _amended(change: Change, ended: Sequence[Memory], store: MemoryStore) -> Change:
-    """Return `change`; if it writes a digest, its quotes of decisions that have ended or are hidden are removed."""
+    """Return `change`; if it writes a digest, without its quotes of decisions that have ended or are hidden. A digest of nothing else stays as it is."""
     if not isinstance(change, Add | Rewrite) or not _is_digest(change.memory):
         return change
     memory = change.memory

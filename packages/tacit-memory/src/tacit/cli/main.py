@@ -102,7 +102,7 @@ app = typer.Typer(
     epilog="All take --json and --help, which ends with an example. Further commands: "
     "backup, restore, stop, mcp, token, login, logout, devices, get, proxy, eval. "
     "Silence: `#notacit` in a prompt; `tacit sessions --mute`; `tacit config set recall.enabled false --project`. "
-    "No learning: `capture.enabled false`.",
+    "No learning: `tacit config set capture.enabled false`.",
     no_args_is_help=True,
     rich_markup_mode=None,  # rich help costs 700 ms
     pretty_exceptions_enable=False,

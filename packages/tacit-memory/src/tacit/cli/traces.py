@@ -191,12 +191,12 @@ def print_trace(trace: dict[str, Any], *, stages: bool, learned: Sequence[dict[s
 
 
 def _print_candidates(trace: dict[str, Any], chosen: set[str], *, stages: bool) -> None:
-    """Print the best candidates, each with its points, or with its relevance where nothing was summed; with `stages` with both."""
+    """Print the best candidates, the given ones with "+", each with its points, or with its relevance where nothing was summed; with `stages` with both."""
     drops = {drop["memory_id"]: drop for stage in trace["stages"] for drop in stage["drops"]}
     for candidate in trace["candidates"][:SHOWN_CANDIDATES]:
         name, evidence = candidate["memory_id"], candidate["evidence"]
         total, terms = points_of(evidence)
-        mark = "+" if name in chosen else "-"
+        mark = "+" if name in chosen else " "
         relevance = f"{candidate['relevance']:.2f}"
         level = f"{total:>4} points" if evidence else relevance
         print_line(f"   {mark} {level}  {name} {shorten_line(candidate['content'], 80)}")

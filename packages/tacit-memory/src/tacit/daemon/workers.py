@@ -70,7 +70,7 @@ class WorkerPool:
         return self._rest.count + self._ahead.count
 
     async def run(self, work: Callable[[], T], *, until_s: float | None = None, ahead: bool = False) -> T:
-        """Run `work` on a thread and return its result.
+        """Run `work` on a thread, and return its result to the event loop that awaits it.
 
         Args:
             work: may block; must limit its own time, because it cannot be stopped once it runs.
@@ -78,7 +78,7 @@ class WorkerPool:
             ahead: urgent: it uses a pool of its own, which other work cannot fill.
 
         Raises:
-            Busy: the queue is full.
+            Busy: the queue is full, or the pool is closed.
             TimeoutError: `until_s` has passed.
         """
         import asyncio  # noqa: PLC0415 - whoever waits this way has it loaded; the hook listener's threads do not need it

@@ -293,7 +293,7 @@ class HookHost:
         return arguments.loose_text(self.agent_type) or self.default_agent if tool == "task" else ""
 
     def writes(self, name: str, arguments: Fields) -> str:
-        """Return the mark (see `mark_of_write`) that links this hook to the MCP call that it is about, if it calls one of our own memory tools; "" = it is another tool.
+        """Return the mark (see `mark_of_write`) that links this hook to the MCP call that it is about; "" = the call is of none of our tools that name a session (`SESSION_TOOLS`).
 
         `name` is the host's name of the tool.
         """

@@ -67,7 +67,9 @@ class Conversation:
     _start_text: str = ""
 
     def advance(self, messages: Sequence[MessageFacts], *, whole: bool = True) -> Placement:
-        """Send the events for the new messages, and return the block of every message.
+        """Send the events for what came after the assistant's last message (tool results and the newest prompt), and return the block of every message.
+
+        Older messages get no event of their own: they keep the blocks that they had, also those of an earlier process.
 
         Args:
             messages: the messages of a request, oldest first.

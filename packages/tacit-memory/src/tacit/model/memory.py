@@ -180,7 +180,7 @@ class Provenance:
 
     @property
     def vouched(self) -> bool:
-        """Whether an agent handed the statement in and proved it with a quotation of the user that says the same, so that it has the user's tier."""
+        """Whether an agent handed the statement in and it has the user's tier: the agent quoted the user for it, or the user confirmed or edited it later."""
         return self.tier is TrustTier.USER and self.source in AGENT_SOURCES
 
 

@@ -70,8 +70,8 @@ class HostCapabilities:
     """What a host can do: where and when its blocks arrive, its size caps, its own memory and rule files. Measured or read in its documentation.
 
     Attributes:
-        arrival: per surface, whether the block reaches the model before the action it is for.
-        cap_chars: most characters of one block.
+        arrival: per surface, when the block reaches the model: `before` or `after` the action that it is for, or `never`.
+        cap_chars: most characters of one block; 0 = no such cap.
         cap_bytes: most bytes of one block in UTF-8, if the host counts bytes; 0 = no such cap.
         stored: whether handed-over text stays in the host's history (then the ledger sends only what is new).
         post_compaction: whether a signal comes after a compaction.

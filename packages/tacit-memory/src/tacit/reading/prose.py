@@ -214,7 +214,7 @@ def own_text(prompt: str) -> str:
 
 
 def _without_quotation(match: re.Match[str]) -> str:
-    """Return the quotation if it is short and closed (it belongs to its sentence), else a paragraph break."""
+    """Return the quotation if it is closed and on one line (it belongs to its sentence), else a paragraph break."""
     closed = len(match[0]) > 1 and match[0][-1] in "\"'\u201c\u201d\u00bb\u300d\u300f"
     return match[0] if closed and "\n" not in match[0] else "\n\n"
 

@@ -314,13 +314,13 @@ _ARTIFACT = "prompt_transform"
 
 @frozen
 class PromptTransform:
-    """The transformation of a prompt's vector, with mean and deviation of its cosines with memories.
+    """What changes a prompt's vector before it is compared with memories: a multiple of the mean prompt is subtracted, then a share of the vector's product with a matrix is added.
 
     Attributes:
         embedder: identity of the embedder that it was fitted for.
         vector: the mean prompt, float32, shape (dimensions,).
-        turn: W, float32, shape (dimensions, dimensions); None = centering alone.
-        mean, deviation: of v' . m, over prompts and memories of one project.
+        turn: the matrix whose product is added, float32, shape (dimensions, dimensions); None = nothing is added.
+        mean, deviation: of the cosines of transformed prompts with memories of one project.
         origin: data, command, date.
     """
 

@@ -195,7 +195,7 @@ def standardize(
 def domain_similarity_z(rankings: Sequence[Ranking], *, mean: float, deviation: float) -> float | None:
     """Return how near the prompt is to the scope: the mean of its `DOMAIN_NEAREST` best cosines, in deviations above `mean`.
 
-    None without a ranking of this space. A prompt of another project is far from everything, which `make_similarity_z` cannot tell.
+    None if the ranking of the space `semantic` is missing or empty. A prompt of another project is far from everything, which `make_similarity_z` cannot tell.
     """
     hits = next((ranking.hits for ranking in rankings if ranking.space == "semantic"), ())[:DOMAIN_NEAREST]
     return (sum(hit.score for hit in hits) / len(hits) - mean) / deviation if hits else None
@@ -781,7 +781,7 @@ def reach_by_graph(store: MemoryStore, query: Query, ids: Sequence[str]) -> tupl
 def read_relations(
     tools: Tools, query: Query, shortlist: Shortlist, remaining_ms: Callable[[], float]
 ) -> Outcome[Shortlist]:
-    """Add to the short list the relations that touch it, read from the store."""
+    """Put the relations that touch memories of the short list, within the query's scope, into it. It does not look at the deadline (`remaining_ms`)."""
     del remaining_ms
     ids = [memory.id for memory in shortlist.memories]
     return Outcome(kept=replace(shortlist, relations=tools.store.relations(ids, scope=query.scope)))
@@ -891,9 +891,9 @@ def token_agreement(query: Query, shortlist: Shortlist) -> dict[str, float]:
 
 
 def idf_weighted_mean(best: Matches, own: Matches) -> Matches:
-    """Return the mean of each row of `best`, weighted by how rare each token is in `own`; shape (texts,).
+    """Return the mean of each row of `best`, weighted by how few texts hold each token in `own` (a cosine of at least `SAME_TOKEN_COSINE`); shape (texts,).
 
-    Both have shape (texts, asked tokens); `own` tells what each text holds itself, `best` what counts as its match.
+    Both have shape (texts, asked tokens), with at least one token; `own` tells what each text holds itself, `best` what counts as its match.
     """
     total = len(own)
     holding = (own >= SAME_TOKEN_COSINE).sum(axis=0)

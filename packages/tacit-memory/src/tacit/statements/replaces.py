@@ -480,7 +480,10 @@ class _Comparison:
             yield _keys(turned[bool(turned) and turned[0].key == "use" :])
 
     def _fronted(self, words: _Words) -> Iterator[_Words]:
-        """Yield the words in normal order, if a part was moved to the front: "for tests we use X" gives "use X for tests"."""
+        """Yield the orders that the words may have had before a part was moved to the front, one for each possible end of that part; at most one is right.
+
+        "for tests we use X" gives "use X for tests" among others.
+        """
         forms = self.forms
         if words and words[0].key in forms.limits | forms.links:
             for at in range(2, min(len(words) - 1, MOST_VALUE_WORDS + 2)):

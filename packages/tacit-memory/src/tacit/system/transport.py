@@ -266,7 +266,11 @@ def _proof(key: bytes, side: bytes, client_nonce: bytes, daemon_nonce: bytes) ->
 
 
 def _read(connection: socket.socket, read: bytearray, wanted: int, until: float) -> bytes:
-    """Receive into `read` until it has `wanted` bytes, and return them; fewer if the other side closes or sends another first line. Blocks until `until`."""
+    """Receive into `read` until it has `wanted` bytes, and return them; fewer if the other side closes, or if a greeting is read and begins otherwise.
+
+    Raises:
+        TimeoutError: `until` has passed.
+    """
     while len(read) < wanted:
         connection.settimeout(_left(until))
         part = connection.recv(wanted - len(read))

@@ -92,7 +92,7 @@ def _plain(message: str) -> str:
 
 
 def _name_of(place: Sequence[int | str]) -> str:
-    """Return the name of a field with the places in it, without the names of types that pydantic adds where several are allowed."""
+    """Return the dotted path of a field, such as `items.2.name`; it ends before the first part that is no plain lower-case name, such as the name of a type that pydantic adds."""
     parts = [str(place[0])] if place else []
     for part in place[1:]:
         if isinstance(part, str) and (part in _TYPE_NAMES or not (part.isidentifier() and part.islower())):

@@ -48,16 +48,17 @@ def test_where_rules_decide_or_nothing_is_needed_nothing_is_summed():
 def test_the_sum_is_told_in_one_line_the_greatest_first():
     summed = evidence(rare=-0.1, cosine=1.0, covered=0.0, alone=0.5)
     assert sum_of(summed) == 70
-    assert terms_text(summed) == "meaning +50, better than the others +25, rare words in common -5"
+    assert terms_text(summed) == "meaning +50, better than the others +25, no rare word in common -5"
 
 
 def test_a_part_that_compares_is_named_by_its_outcome():
     assert (
         terms_text(evidence(alone=-0.5, nearness=-0.2))
-        == "not about this project -10, worse than the others -25"
+        == "far from this project -10, worse than the others -25"
     )
     assert (
-        terms_text(evidence(alone=0.5, nearness=0.2)) == "better than the others +25, about this project +10"
+        terms_text(evidence(alone=0.5, nearness=0.2))
+        == "better than the others +25, near to this project +10"
     )
 
 
@@ -71,11 +72,11 @@ def test_a_part_that_compares_is_named_by_its_outcome():
         ),
         (
             {"cosine": -1.0, "nearness": -0.5, "alone": 0.9},
-            "it is only better than the others: its meaning is far, and the prompt is not about this project",
+            "it is better than the others, but its meaning is far, and the prompt is far from what is known of this project",
         ),
         (
             {"rare": 0.5, "nearness": -0.5, "alone": 0.9},
-            "it is better than the others and it shares a rare word with the prompt, but the prompt is not about this project",
+            "it is better than the others and it shares a rare word with the prompt, but the prompt is far from what is known of this project",
         ),
         ({"cosine": 0.1, "alone": -0.1}, ""),
     ],
@@ -85,16 +86,15 @@ def test_what_speaks_for_and_against_a_memory_is_told_in_words(parts, text):
 
 
 def test_numbers_that_look_alike_get_more_places():
-    assert reached_text(0.121, 0.26) == "reached 0.12 of the 0.26 that are needed"
-    assert reached_text(0.2571, 0.2604) == "reached 0.2571 of the 0.2604 that are needed"
+    assert reached_text(0.121, 0.26) == "reached 0.12, and 0.26 is needed"
+    assert reached_text(0.2571, 0.2604) == "reached 0.2571, and 0.2604 is needed"
     assert reached_text(1.0, 0.5) == "reached 1.00, and 0.50 is needed"
 
 
 def test_where_there_are_points_they_alone_tell_how_far_a_memory_came():
     low, high = {"cosine": -1.0, "alone": 0.5}, {"cosine": 2.0, "alone": 0.5}
     assert (
-        reached_text(odds(*low.values()), NEEDED, evidence(**low))
-        == "reached -25 of the 100 points that are needed"
+        reached_text(odds(*low.values()), NEEDED, evidence(**low)) == "reached -25 points, and 100 are needed"
     )
     assert (
         reached_text(odds(*high.values()), NEEDED, evidence(**high))

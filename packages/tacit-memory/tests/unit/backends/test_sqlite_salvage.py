@@ -271,6 +271,11 @@ def test_a_purge_reaches_backups_and_quarantine_and_is_repeated_on_what_comes_ba
     assert len(store.list_memories(MemoryFilter(), scope=EVERYONE, limit=1000)) == 40
     store.close()
 
+    home.purge_log.unlink()
+    home.purge_log.mkdir()
+    with pytest.raises(StoreError, match="names what was purged, cannot be read"):
+        SqliteBackend().restore(unknown, home, clock=CLOCK)
+
 
 def holding(home: Home, needle: bytes) -> list[str]:
     return [path.name for path in home.root.rglob("*") if path.is_file() and needle in path.read_bytes()]

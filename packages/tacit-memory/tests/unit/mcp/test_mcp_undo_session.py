@@ -7,6 +7,7 @@ import pytest
 from tacit.errors import NotFound
 from tacit.model.session import SessionKey
 from tacit.ports.store import MemoryFilter
+from tacit.state.registry import REJECTED
 from unit.mcp.test_mcp_server import opened
 
 HERE = SessionKey(host="claude-code", session_id="s1")
@@ -64,9 +65,8 @@ def test_what_was_taken_back_is_not_learned_again_unasked_and_other_sessions_sta
     desk.engine.review.undo_session(HERE)
     assert {KEPT, PORT} < contents(desk)
     assert any("yard" in content for content in contents(desk))
-    rejected = desk.engine.review._rejected
     (scope,) = {m.scope for m in desk.engine.list_memories(MemoryFilter()) if m.content == PORT}
-    assert any("Trucks" in text for text in rejected.texts(scope))
+    assert any("Trucks" in text for text in REJECTED.read(desk.engine.store, scope))
     with pytest.raises(NotFound, match="Nothing that holds"):
         desk.engine.review.undo_session(HERE)
 

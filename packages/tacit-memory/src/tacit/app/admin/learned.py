@@ -109,7 +109,7 @@ class DigestReader:
         memories = self._store.list_memories(where, scope=scope, limit=LOOKED_AT)
         states = {state.key: state for state in self._states(project)}
         ranked = sorted(
-            memories, key=lambda memory: (-_heard(memory, states.get(_key_of(memory))), memory.id)
+            memories, key=lambda memory: (-_last_heard_ms(memory, states.get(_key_of(memory))), memory.id)
         )
         digests: dict[SessionKey, SessionDigest] = {}
         for memory in ranked:
@@ -127,7 +127,7 @@ class DigestReader:
         if not states:
             return "" if ranked else "no session has been recorded here yet"
         newest = next(iter(states.values()))
-        if newest.key in digested or (ranked and _heard(ranked[0], None) > newest.last_signal_at_ms):
+        if newest.key in digested or (ranked and _last_heard_ms(ranked[0], None) > newest.last_signal_at_ms):
             return ""
         return f"{newest.key} has none: {self._reason(newest.key, newest, visibility)}"
 
@@ -154,7 +154,7 @@ class DigestReader:
                 *(visible_scope for visible_scope in scope.scopes if visible_scope.project_id == project.id)
             )
         heard = {
-            _key_of(memory): _heard(memory, None)
+            _key_of(memory): _last_heard_ms(memory, None)
             for memory in self._store.list_memories(_KIND, scope=scope, limit=LOOKED_AT)
         }
         heard |= {state.key: state.last_signal_at_ms for state in self._states(project)}
@@ -226,7 +226,7 @@ class DigestReader:
             files=work.files,
             open_tasks=open_tasks(work.tasks),
             commits=work.commits,
-            at_ms=_heard(memory, state),
+            at_ms=_last_heard_ms(memory, state),
             running=running,
         )
 
@@ -262,8 +262,8 @@ def _key_of(memory: Memory) -> SessionKey:
     return SessionKey(host=memory.provenance.host, session_id=memory.provenance.session_id)
 
 
-def _heard(memory: Memory, state: SessionState | None) -> int:
-    """Return when the session of a digest was heard of last, in milliseconds; a digest may be written long after it."""
+def _last_heard_ms(memory: Memory, state: SessionState | None) -> int:
+    """Return when the session of a digest was last heard of, in milliseconds: its last signal, or `valid_from_ms` of the digest if that is later or `state` is None."""
     return max(memory.validity.valid_from_ms, state.last_signal_at_ms if state else 0)
 
 
@@ -579,7 +579,7 @@ def believed_in_words(memory: Memory) -> str:
     """Return a phrase that says whose word a memory is, such as "your word"."""
     provenance = memory.provenance
     if provenance.tier is TrustTier.USER:
-        word = "your words, quoted by the agent" if provenance.vouched else "your word"
+        word = "your word, noted by the agent" if provenance.vouched else "your word"
     elif provenance.tier is TrustTier.TEAMMATE:
         word = f"the word of {provenance.author or 'a teammate'}"
     elif memory.proven:

@@ -253,9 +253,10 @@ class SettingsAdmin:
         self._settle()
 
     def revert(self, place: SettingsTarget, *, key: str = "") -> bool:
-        """Remove what one place sets, all of it or one dotted name, from its file; return False if there was nothing.
+        """Remove what one place sets from its file: one dotted name, or all of it but the sections of agents and projects (`key` ""). Return False if there was nothing.
 
         Raises:
+            InvalidInput: if `place` names no agent or no project.
             InvalidSetting: if the file cannot be read; nothing is written.
         """
         with self._lock:

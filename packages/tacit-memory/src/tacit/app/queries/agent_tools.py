@@ -275,7 +275,10 @@ class AgentTools:
         return self._clean(caller, open_ones)
 
     def profile(self, caller: Caller) -> MemoryListing:
-        """Return confirmed preferences and standing rules of the user, the most important first."""
+        """Return the active memories of the kinds of a profile (such as identity, preferences, corrections) that the caller may see, without agents' own notes and imports.
+
+        They are the newest `MAX_LISTED`, the most important first.
+        """
         kinds = [kind.name for kind in self._parts.kinds if kind.in_profile]
         listing = self.listing(caller, kinds=kinds, unconfirmed=False, limit=MAX_LISTED)
         trusted = [

@@ -62,7 +62,7 @@ class EditedEntry:
 
 @frozen
 class EditedMarkdown:
-    """The contents of an edited file: its entries, the ids of deleted ones, and the lines that cannot be read."""
+    """The contents of an edited file: its entries, the ids of deleted ones, and what is refused, with its line."""
 
     entries: tuple[EditedEntry, ...]
     removed: tuple[str, ...]
@@ -112,7 +112,7 @@ def is_markdown(head: bytes) -> bool:
 
 
 def read_markdown(text: str) -> EditedMarkdown:
-    """Parse an edited file. It never raises: an unreadable line is refused by its number."""
+    """Parse an edited file into entries, the ids of deleted entries, and what is refused: entries that cannot be read, and lines below a heading that belong to no entry. Never raises."""
     foot = _FOOT.search(text)
     entries: list[EditedEntry] = []
     refused: list[RefusedEntry] = []
@@ -148,6 +148,10 @@ def read_markdown(text: str) -> EditedMarkdown:
             open_lines.append(line.strip() if not line.startswith("  ") else line[2:])
         elif line.strip() or (open_lines and _MARK.search(open_lines[-1])):
             close()
+            if scope and line.strip() and not line.startswith("<!--"):
+                refused.append(
+                    RefusedEntry(where=f"line {number}", reason='no entry; an entry begins with "- "')
+                )
     close()
     listed_ids = foot["ids"].split() if foot else []
     kept_ids = {entry.memory_id for entry in entries}

@@ -31,6 +31,7 @@ import msgspec
 from tacit.backends.codec import clean_text, decode, decode_memory, decode_reason, encode_reason, json_list
 from tacit.backends.sqlite.connection import connect, translate, write_error
 from tacit.backends.sqlite.writing import TEXT_INDEXES, index_memory, next_change
+from tacit.errors import StoreError
 from tacit.frozen import frozen
 from tacit.model.changes import Removal
 from tacit.model.memory import Memory
@@ -389,11 +390,20 @@ def note_purge(path: Path, gone: Removal, *, at_ms: int) -> None:
 
 
 def read_purges(path: Path) -> tuple[LoggedPurge, ...]:
-    """Return the purges in the log file `path`, oldest first; unreadable lines are skipped, and without a file there are none."""
+    """Return the purges in the log file `path`, oldest first; a line that cannot be decoded is skipped, and a missing file has none.
+
+    Raises:
+        StoreError: if the file is there but cannot be read: nobody may bring back what it names.
+    """
     try:
         lines = path.read_bytes().splitlines()
-    except OSError:
+    except FileNotFoundError:
         return ()
+    except OSError as error:
+        raise StoreError(
+            f"{path}, which names what was purged, cannot be read: {error.strerror or error}.",
+            hint="Make the file readable, then try again.",
+        ) from error
     purges: list[LoggedPurge] = []
     for line in lines:
         with suppress(msgspec.MsgspecError, ValueError):

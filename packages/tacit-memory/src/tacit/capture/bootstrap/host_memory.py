@@ -142,7 +142,7 @@ def memory_is_on(config: Path) -> bool:
 
 
 def codex_notes_on(text: str, root: str) -> str:
-    """Return Codex's memory file with only what it learned about the folder `root` and folders below it.
+    """Return Codex's memory file with only the sections of learned things, of the parts that apply to the folder `root` or one below it; marks such as `[Task 3]` are cut off.
 
     All other lines, headings too, become empty, so that line numbers stay. "" as `root` keeps nothing.
     """

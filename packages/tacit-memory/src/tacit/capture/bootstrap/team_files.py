@@ -210,14 +210,14 @@ def import_team_files(
     joined: bool,
     left: bool = False,
 ) -> RulesImport:
-    """Import the team's files below `root`: add, supersede and retire memories, all in one transaction.
+    """Import the team's files below `root`: add, supersede and retire memories, all in one transaction. If the default branch cannot be read, nothing changes and the result is empty.
 
     Args:
         root: the project root.
         project: whose memories these become.
         preparer: redacts them.
         reconciler: reconciles and writes.
-        joined: the user joined the team in this folder.
+        joined: the user joined the team in this folder: files of the default branch get the tier of a teammate; else all get that of an import.
         left: the user left it: all of them end.
 
     Raises:

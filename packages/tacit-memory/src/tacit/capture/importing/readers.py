@@ -234,7 +234,9 @@ def _listed(value: object, *names: str) -> list[object]:
         return cast(list[object], value)
     whole = fields_of(value)
     lists = (whole.get(name) for name in names or ("results", "memories", "observations", "entries", "data"))
-    return next((cast(list[object], entries) for entries in lists if isinstance(entries, list)), [])
+    return next(
+        (cast(list[object], entries) for entries in lists if isinstance(entries, list)), list[object]()
+    )
 
 
 def _knows(tool: str) -> Callable[[Path], bool]:

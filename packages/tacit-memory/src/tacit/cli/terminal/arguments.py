@@ -136,9 +136,10 @@ def memory_path(memory: str) -> str:
 
 
 def memory_name(memory: str) -> str:
-    """Return the id of a memory, or the beginning or end of it, as a user typed it.
+    """Return what a user typed for a memory (its id, or the beginning or end of it) without blanks around it. Checks only the form; looks nothing up.
 
     Raises:
+        typer.BadParameter: if it is empty.
         NotFound: if `memory` cannot be an id.
     """
     name = memory.strip()

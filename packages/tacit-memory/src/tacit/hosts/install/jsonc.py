@@ -209,7 +209,13 @@ def append(text: str, keys: Sequence[str], value: object, *, path: Path) -> str:
 
 
 def cut(text: str, keys: Sequence[str], *, path: Path, index: int | None = None) -> str:
-    """Return the text without the member at `keys`, or with `index` without that element of the array there; unchanged if there is none."""
+    """Return the text without the member at `keys`, or with `index` without that element of the array at `keys`; unchanged if the member or the array is missing.
+
+    `index` must be the position of an element.
+
+    Raises:
+        HostError: if the text is no JSON object.
+    """
     root = read(text, path=path)
     parent = find(root, keys if index is not None else keys[:-1])
     if parent is None:

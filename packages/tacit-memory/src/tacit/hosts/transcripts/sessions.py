@@ -143,7 +143,7 @@ MAX_FILES = 100_000
 
 
 def kept_transcript(folders: HostFolders, host: str, session_id: str) -> Path | None:
-    """Return the file in which `host` keeps a session, if it can be found by the session's id alone; else None."""
+    """Return the file that should hold a session of `host`; None = the host cannot tell it by the session's id alone, or there is none. Whether the session is in it is not checked."""
     known = next((each for each in readable_hosts() if each.name == host), None)
     keeps = known.offered("transcript", "file_of_session") if known else None
     return keeps(folders.of(host), session_id) if keeps is not None else None

@@ -686,7 +686,7 @@ def _with_recent_work(tools: Tools, state: RecallState) -> RecallState:
 
 
 def _turns(query: Query, turn_texts: Sequence[str], near: Vectors) -> tuple[Candidate, ...]:
-    """Return turns as candidates, with scores of the spaces that can measure plain words."""
+    """Return turns of the present session as candidates, with scores of `semantic`, `lexical` and `code`; `near` = the cosine of each turn with the query."""
     query_stems = stems(query.text)
     query_entities = {entity for entity in query.entities if entity.kind in ("file", "symbol")}
     return tuple(

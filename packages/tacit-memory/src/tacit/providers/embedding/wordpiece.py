@@ -42,9 +42,10 @@ def read_vocabulary(path: Path) -> dict[str, int]:
 
 
 class WordPiece:
-    """A tokenizer of BERT models: turns a text into token ids. Safe to share between threads."""
+    """The tokenizer of uncased BERT models: turns a text, in lower case and without accents, into token ids. Safe to share between threads."""
 
     def __init__(self, vocabulary: Mapping[str, int]) -> None:
+        """Use a vocabulary, which must hold `[CLS]`, `[SEP]` and `[UNK]` (else KeyError)."""
         self._vocabulary = vocabulary
         self._first = vocabulary["[CLS]"]
         self._last = vocabulary["[SEP]"]
