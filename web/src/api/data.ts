@@ -119,7 +119,7 @@ export const usePastSessions = (tell: (done: number, whole: number) => void) => 
       for (const [done, file] of files.entries()) {
         if (stopped.current) break;
         tell(done, files.length);
-        const { data } = await api.POST("/v1/transcripts", { body: { cwd: "", named: true, paths: [file.path], since_ms, subagents, dry_run, write_up: false, server: "" } });
+        const { data } = await api.POST("/v1/transcripts", { body: { cwd: "", named: true, paths: [file.path], since_ms, subagents, dry_run, write_up: false } });
         report.learned += data!.added + data!.superseded;
         report.known += data!.merged;
         for (const { host, sessions, prompts, bad_lines, error } of data!.files) {
