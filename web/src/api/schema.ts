@@ -11498,7 +11498,7 @@ export interface operations {
                      *               },
                      *               {
                      *                 "name": "cosine",
-                     *                 "text": "meaning",
+                     *                 "text": "far in meaning",
                      *                 "points": -47
                      *               }
                      *             ]
@@ -11773,18 +11773,18 @@ export interface operations {
                      *       "recorded_given": null,
                      *       "recorded": null,
                      *       "sentences": [
-                     *         "It is not given before this prompt: it reached -155 of the 100 points that are needed; its meaning is far, and others come nearer.",
+                     *         "It is not given before this prompt: it reached -155 points, and 100 are needed; its meaning is far, and others come nearer.",
                      *         "If the prompt has nothing to do with it, this silence is right."
                      *       ],
                      *       "evidence": [
                      *         {
                      *           "name": "character",
-                     *           "text": "similar letters",
+                     *           "text": "spelled differently",
                      *           "points": -26
                      *         },
                      *         {
                      *           "name": "cosine",
-                     *           "text": "meaning",
+                     *           "text": "far in meaning",
                      *           "points": -58
                      *         }
                      *       ],
@@ -12199,7 +12199,7 @@ export interface operations {
                      *               },
                      *               {
                      *                 "name": "cosine",
-                     *                 "text": "meaning",
+                     *                 "text": "far in meaning",
                      *                 "points": -47
                      *               }
                      *             ]
@@ -16058,7 +16058,7 @@ export interface operations {
                      *         "handovers_pending": 0,
                      *         "vectors": 10,
                      *         "vectors_missing": 0,
-                     *         "size_bytes": 2533808,
+                     *         "size_bytes": 2504968,
                      *         "schema_version": 1
                      *       },
                      *       "embedder": "all-minilm-l6-v2-int8@1/384",
