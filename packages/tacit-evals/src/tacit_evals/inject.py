@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
+import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -37,6 +38,7 @@ class Lexical:
 
     def __init__(self, texts: Mapping[str, str]) -> None:
         self._base = sqlite3.connect(":memory:")
+        weakref.finalize(self, self._base.close)
         self._base.execute(
             "CREATE VIRTUAL TABLE pool USING fts5(id UNINDEXED, content, tokenize='porter unicode61')"
         )

@@ -99,7 +99,7 @@ app = typer.Typer(
     name="tacit",
     cls=GroupedCommands,
     help="Tacit gives a coding agent a memory that works without being asked.",
-    epilog="All take --json and --help, which ends with an example. Further commands: "
+    epilog="All take --json and --help. Further commands: "
     "backup, restore, stop, mcp, token, login, logout, devices, get, proxy, eval. "
     "Silence: `#notacit` in a prompt; `tacit sessions --mute`; `tacit config set recall.enabled false --project`. "
     "No learning: `tacit config set capture.enabled false`.",

@@ -84,7 +84,10 @@ class Replica:
             StoreError: if it cannot be opened, or a newer version wrote it.
         """
         try:
-            self._base = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=WAIT_S)
+            # Several threads ask at once. From Python 3.12 on, they would share a kept statement, and one would get the answer to the other's question.
+            self._base = sqlite3.connect(
+                path, isolation_level=None, check_same_thread=False, timeout=WAIT_S, cached_statements=0
+            )
             weakref.finalize(self, self._base.close)
             self._base.execute("PRAGMA journal_mode = WAL")
             self._base.execute("PRAGMA synchronous = FULL")
