@@ -30,6 +30,7 @@ def test_every_example_of_the_guide_runs(tmp_path: Path, monkeypatch: pytest.Mon
     home.mkdir(mode=0o700)
     (home / "config.yaml").write_text("recall:\n  deadline_ms: 10000\n")
     monkeypatch.setenv("TACIT_HOME", str(home))
+    monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # nothing is asked of the network
     monkeypatch.chdir(tmp_path)
     named = dict(VERSION.findall(GUIDE.read_text("utf-8")))
     assert len(named) == 6
