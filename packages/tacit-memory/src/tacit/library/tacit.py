@@ -109,9 +109,12 @@ class Tacit:
             user: as for `for_user`: everything is for this user of your program alone.
 
         Raises:
-            InvalidSetting, UnknownSetting: for wrong `settings`.
+            InvalidInput, InvalidSetting, UnknownSetting: for wrong `settings`.
             StoreError: if the store cannot be opened; the message says what to do.
         """
+        # Programs without types: see `_text`.
+        if not isinstance(settings, Mapping | None):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise InvalidInput(f"`settings` is {settings!r}; expected a mapping.")
         place = None if home is None else Path(home)
         way = open_in_process(place, settings, log_no_answer, token=token, cwd=_folder(cwd))
         return cls(way, cwd=cwd, user=user)

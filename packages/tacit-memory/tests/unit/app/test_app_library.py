@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Thread
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -364,3 +364,9 @@ def test_an_injection_without_a_folder_is_about_the_folder_of_its_memory(home: P
     elsewhere = memory.injection.inject_context(ASK, "asks-elsewhere", cwd=str(home))
     assert isinstance(elsewhere, InjectionResult)
     assert RULE not in elsewhere.formatted_context
+
+
+def test_settings_that_are_no_mapping_are_named(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="`settings` is 5; expected a mapping"):
+        Tacit.open(tmp_path / "home", settings=cast("dict[str, object]", 5))
+    assert not (tmp_path / "home").exists()
