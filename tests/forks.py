@@ -111,7 +111,8 @@ def _load() -> None:
         for module in pkgutil.walk_packages(import_module(package).__path__, f"{package}."):
             if not module.name.endswith("__main__"):
                 import_module(module.name)
-    compile_all()
+    for _ in compile_all():
+        pass
     assert len(list(Path("/proc/self/task").iterdir())) == 1, "a fork has one thread"
     gc.collect()
     gc.freeze()

@@ -47,6 +47,8 @@ def test_every_example_of_the_guide_runs(tmp_path: Path, monkeypatch: pytest.Mon
             for code in examples:
                 if "Tacit.open()" in code:
                     DaemonClient(home).stop()  # one process writes
+                else:
+                    memory.context_for("Hello?")  # the daemon has its model before an example waits
                 exec(compile(code, str(GUIDE), "exec"), known)
             requests = [json.dumps(request.body) for request in model.model_requests]
     finally:

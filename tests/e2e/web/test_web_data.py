@@ -285,7 +285,6 @@ def test_a_backup_is_written_and_restored_while_tacit_goes_on(own, own_home, tmp
 
 def test_the_comparison_with_and_without_memory_says_what_is_clear(own, axe_source):
     page = own("/ui/sessions/comparison")
-    page.wait_for_url("**/sessions/comparison")
     page.get_by_text("30 sessions with memory, 30 sessions without.").wait_for()
     row = page.get_by_role("row").filter(has_text="repeated failures")
     expect(row.get_by_role("cell")).to_have_text(

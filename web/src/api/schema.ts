@@ -7481,7 +7481,7 @@ export interface components {
         };
         /**
          * TaughtMemory
-         * @description A memory that holds a statement of a prompt: the recall of that prompt, and the memory as it is now.
+         * @description A memory that was learned from a prompt: `trace_id` = the recall for that prompt, the rest is the memory as it is now.
          */
         TaughtMemory: {
             /** Trace Id */

@@ -24,13 +24,14 @@ export const mayManage = (teams: readonly Team[], team: string): boolean =>
 const LOGIN_MS = 60_000;
 
 /** The home's login at a server, where there is one. Taken from the status that other parts ask for; new recalls do not renew it. */
+/** The login of this home; null = it has none, undefined = not known yet. */
 export const useLogin = () => {
   const sync = useQuery({
     queryKey: ["login"],
     queryFn: async () => (await queryClient.fetchQuery({ ...statusOptions, staleTime: LOGIN_MS })).sync,
     staleTime: LOGIN_MS,
   }).data;
-  return sync?.logged_in === true ? sync : undefined;
+  return sync === undefined ? undefined : sync?.logged_in ? sync : null;
 };
 
 export const useSync = () => useQuery({ queryKey: ["sync"], queryFn: async () => (await body(api.GET("/v1/sync"))).sync, refetchInterval: 15_000 });
@@ -46,7 +47,7 @@ export const useKnownTeams = (enabled = true) =>
 /** Requests that the user may decide. Where the server could not be reached last, it is not asked for them. */
 export const useWaitingRequests = (): number => {
   const login = useLogin();
-  const teams = useTeams(login !== undefined && login.error === "");
+  const teams = useTeams(login != null && login.error === "");
   return teams.data?.reduce((sum, one) => sum + one.waiting, 0) ?? 0;
 };
 

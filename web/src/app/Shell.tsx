@@ -88,7 +88,7 @@ function Brand() {
 }
 
 function Places() {
-  const joined = useLogin() !== undefined;
+  const joined = useLogin() != null;
   const waiting: Record<string, number> = { "/review": useReviewCount(), "/team": useWaitingRequests() };
   return (
     <nav aria-label="Pages">

@@ -2,7 +2,7 @@ import type { ReactNode } from "react";
 import { Link } from "react-router";
 import type { Trace } from "../api/types";
 import { SurfaceMark } from "../ui/SurfaceMark";
-import { percentOf, startOf, whenOf, wordsOf } from "../ui/words";
+import { askedOf, percentOf, whenOf, wordsOf } from "../ui/words";
 
 /** What was asked and, folded, what was read in it. */
 export function Asked({ trace, aside }: { trace: Trace; aside?: ReactNode }) {
@@ -25,7 +25,7 @@ export function Asked({ trace, aside }: { trace: Trace; aside?: ReactNode }) {
           <span title="A preset decides what is given when; Settings names the others.">preset {trace.preset}</span>
         </span>
       </div>
-      <blockquote className="asked-text">{trace.surface === "start" ? <span className="faint">{startOf(trace.text)}</span> : trace.text}</blockquote>
+      <blockquote className="asked-text">{askedOf(trace.surface, trace.text)}</blockquote>
       {(situation.actions.length > 0 || chips.length > 0) && (
         <details className="fold">
           <summary>

@@ -13,13 +13,15 @@ interface Props extends ButtonProps {
   /** What stands on the button that does it; left out = `name`. */
   does?: string;
   bad?: boolean;
+  /** Whether all that it needs was given. */
+  ready?: boolean;
   act: () => Promise<unknown>;
   onOpen?: () => void;
   children?: ReactNode;
 }
 
 /** A button that asks before it does what it says; a refusal stands where it was asked. */
-export function Confirm({ name, label = name, title, text, does = name, bad = false, act, onOpen, children, ...button }: Props) {
+export function Confirm({ name, label = name, title, text, does = name, bad = false, ready = true, act, onOpen, children, ...button }: Props) {
   const [opened, setOpened] = useState(false);
   const work = useMutation({ mutationFn: act, onSuccess: () => setOpened(false), meta: { quiet: true } });
   const open = () => {
@@ -38,7 +40,7 @@ export function Confirm({ name, label = name, title, text, does = name, bad = fa
           {children}
           {work.error !== null && <ProblemBox error={work.error} />}
           <Group gap={8}>
-            <Button {...(bad && { color: "red" })} loading={work.isPending} onClick={() => work.mutate()} data-autofocus>
+            <Button {...(bad && { color: "red" })} loading={work.isPending} disabled={!ready} onClick={() => work.mutate()} data-autofocus>
               {does}
             </Button>
             <Button variant="default" onClick={() => setOpened(false)}>

@@ -4,7 +4,7 @@ import { Link, useNavigate } from "react-router";
 import { isWriting } from "../app/shortcuts";
 import type { RecallRow } from "../api/types";
 import { SurfaceMark } from "./SurfaceMark";
-import { dayOf, msOf, startOf, timeOf } from "./words";
+import { askedOf, dayOf, msOf, timeOf } from "./words";
 
 /** Recalls, newest first, a heading per day; `j` and `k` move, Enter opens. */
 export function RecallList({ rows, days = true }: { rows: RecallRow[]; days?: boolean }) {
@@ -42,7 +42,7 @@ export function RecallList({ rows, days = true }: { rows: RecallRow[]; days?: bo
             <Link to={`/traces/${row.id}`} className="recall" data-kept={row.injected.length > 0 || undefined} onKeyDown={(event) => onKey(event, row.id)}>
               <time className="num">{timeOf(row.at_ms)}</time>
               <SurfaceMark surface={row.surface} />
-              <span className="recall-text">{row.surface === "start" ? <span className="faint">{startOf(row.text)}</span> : row.text}</span>
+              <span className="recall-text">{askedOf(row.surface, row.text)}</span>
               <Outcome row={row} />
               <span className="recall-best" title={row.best_relevance === null ? "no candidate" : `best ${row.best_relevance.toFixed(2)}, threshold ${row.threshold.toFixed(2)}`} aria-hidden>
                 {row.best_relevance !== null && (

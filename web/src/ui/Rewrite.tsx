@@ -10,6 +10,8 @@ interface Props {
   name: string;
   busy: boolean;
   optional?: boolean;
+  /** The words as they are given are nothing to be done with. */
+  changed?: boolean;
   /** Show below what was changed. */
   differs?: boolean;
   error?: unknown;
@@ -18,9 +20,9 @@ interface Props {
 }
 
 /** A text to write or to change; Ctrl+Enter is done, Escape cancels. */
-export function Rewrite({ label, given, name, busy, optional = false, differs = false, error = null, done, cancel }: Props) {
+export function Rewrite({ label, given, name, busy, optional = false, changed = false, differs = false, error = null, done, cancel }: Props) {
   const [words, setWords] = useState(given);
-  const ready = optional || words.trim() !== "";
+  const ready = (optional || words.trim() !== "") && !(changed && words.trim() === given.trim());
   return (
     <form
       className="form"

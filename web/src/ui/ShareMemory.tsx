@@ -95,16 +95,17 @@ function ShareByFile({ memory }: { memory: Memory }) {
   const [by, setBy] = useState(localStorage.getItem(NAME) ?? "");
   const share = useShareByFile();
   const project = useProjects().data?.find((one) => one.scope === memory.scope)?.project;
-  if (project === undefined || memory.status !== "active") return null;
+  if (!project?.root || memory.status !== "active") return null; // an imported project has no folder here
   return (
     <Confirm
       name="Share"
       title={`Share with the team of ${project.name}`}
       text="Writes a file below .tacit/team of the repository. Nothing is sent: you commit it, and teammates get it once it is merged."
       does="Write the file"
+      ready={by.trim() !== ""}
       act={async () => {
-        localStorage.setItem(NAME, by);
         const path = await share.mutateAsync({ id: memory.id, cwd: project.root, by });
+        localStorage.setItem(NAME, by);
         say(`Wrote ${path}`, "Commit it and open a pull request; it counts once it is merged.");
       }}
     >
@@ -116,10 +117,10 @@ function ShareByFile({ memory }: { memory: Memory }) {
 /** What can be done about a memory and teams: those of a server, or, where this home is not logged in, that of its repository. */
 export function Sharing({ memory }: { memory: Memory }) {
   const login = useLogin();
-  const known = useKnownTeams(login !== undefined);
+  const known = useKnownTeams(login != null);
   const [asking, setAsking] = useState(false);
-  if (login === undefined) return <ShareByFile memory={memory} />;
-  if (known.data === undefined) return null;
+  if (login === null) return <ShareByFile memory={memory} />;
+  if (login === undefined || known.data === undefined) return null;
   const shared = sharedWith(memory, known.data);
   if (shared !== undefined) {
     const own = teamOf(memory) === "";

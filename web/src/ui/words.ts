@@ -40,10 +40,10 @@ export function plural(count: number, one: string, many = `${one}s`): string {
   return `${countOf(count)} ${count === 1 ? one : many}`;
 }
 
-const STARTS: Record<string, string> = { resume: "a session goes on", clear: "after the conversation was cleared", compact: "after the conversation was compacted", fork: "a session branches off" };
+const STARTS: Record<string, string> = { "": "a session starts", startup: "a session starts", resume: "a session goes on", clear: "after the conversation was cleared", compact: "after the conversation was compacted", fork: "a session branches off" };
 
-/** How a session started, in words. */
-export const startOf = (source: string): string => STARTS[source] ?? "a session starts";
+/** What a recall was asked with: its text, or in words how the session started. */
+export const askedOf = (surface: string, text: string): string => (surface === "start" || surface === "compaction" ? (STARTS[text] ?? text) : text);
 
 /** `project:shop-4fb2…` -> `shop`; the rest as it is. */
 export function scopeOf(scope: string): string {

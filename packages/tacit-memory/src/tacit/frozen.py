@@ -87,14 +87,14 @@ def _first_init(cls: type) -> Callable[..., None]:
 
 def _compiled_init(cls: type) -> Callable[..., None]:
     """Return an `__init__` that takes the fields by name and puts each into its slot."""
-    known: dict[str, Any] = {"MISSING": MISSING}
+    known: dict[str, Any] = {"__MISSING": MISSING}
     takes, does = list[str](), list[str]()
     for one in fields(cls):
         name = one.name
-        known[f"set_{name}"] = getattr(cls, name).__set__
+        known[f"__set_{name}"] = getattr(cls, name).__set__
         if not one.init and one.default is MISSING and one.default_factory is MISSING:
             continue  # `__post_init__` sets it
-        does.append(f"set_{name}(self, {_value(one, known)})")
+        does.append(f"__set_{name}(self, {_value(one, known)})")
         if one.init:
             takes.append(f"{name}{_default(one)}")
     if hasattr(cls, "__post_init__"):
@@ -108,17 +108,17 @@ def _compiled_init(cls: type) -> Callable[..., None]:
 
 def _default(one: Field[Any]) -> str:
     if one.default is not MISSING:
-        return f"=default_{one.name}"
-    return "=MISSING" if one.default_factory is not MISSING else ""
+        return f"=__default_{one.name}"
+    return "=__MISSING" if one.default_factory is not MISSING else ""
 
 
 def _value(one: Field[Any], known: dict[str, Any]) -> str:
     """Return the expression for what a field gets, and put what it names into `known`."""
     name = one.name
     if one.default is not MISSING:
-        known[f"default_{name}"] = one.default
-        return name if one.init else f"default_{name}"
+        known[f"__default_{name}"] = one.default
+        return name if one.init else f"__default_{name}"
     if one.default_factory is not MISSING:
-        known[f"make_{name}"] = one.default_factory
-        return f"make_{name}() if {name} is MISSING else {name}" if one.init else f"make_{name}()"
+        known[f"__make_{name}"] = one.default_factory
+        return f"__make_{name}() if {name} is __MISSING else {name}" if one.init else f"__make_{name}()"
     return name

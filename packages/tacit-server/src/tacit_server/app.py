@@ -220,7 +220,7 @@ class _SyncEndpoints:
         server stops.
         """
         wait_s = min(read_number(request, "wait", 0), MAX_WAIT_S)
-        who = await self._service.device(request, known=self._device if wait_s > 0 else None)
+        who = await self._service.device(request, known=self._waiting_device if wait_s > 0 else None)
         known = read_number(request, "known", -1, least=-1)
         seen = read_number(request, "shared", -1, least=-1)
         until = time.monotonic() + wait_s
@@ -243,7 +243,7 @@ class _SyncEndpoints:
                 _, heads, shared = await run_in_threadpool(self._read, who, wait_s > 0)
         return as_json({"heads": heads, "shared": shared})
 
-    def _device(self, token: str) -> Principal:
+    def _waiting_device(self, token: str) -> Principal:
         """Return the device that waits with a token."""
 
         def read(token: str) -> Principal:

@@ -112,7 +112,7 @@ function Queue({ entries, total, pairs, filter, filtered, more, shareAfter }: Qu
   const [every, setEvery] = useState(false);
   const decide = useDecide();
   const decideAll = useDecideAll();
-  const shares = useLogin() !== undefined;
+  const shares = useLogin() != null;
   const index = Math.min(at, entries.length - 1);
   const entry = entries[index];
   const list = useRef<HTMLUListElement>(null);

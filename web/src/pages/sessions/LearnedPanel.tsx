@@ -180,5 +180,5 @@ function Better({ one, done }: { one: LearnedStatement; done: () => void }) {
     if (waits) decide.mutate({ id: memory.id, action: "accept", content: words }, { onSuccess });
     else edit.mutate({ memory, parts: { content: words } }, { onSuccess });
   };
-  return <Rewrite label="Better words" given={memory.content} name={waits ? "Accept these words" : "Save"} busy={decide.isPending || edit.isPending} error={edit.error} done={save} cancel={done} />;
+  return <Rewrite label="Better words" given={memory.content} name={waits ? "Accept these words" : "Save"} changed={!waits} busy={decide.isPending || edit.isPending} error={edit.error} done={save} cancel={done} />;
 }

@@ -10,6 +10,7 @@ import asyncio
 import json
 import logging
 import traceback
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -197,10 +198,10 @@ def _refuse_repeated_names(body: bytes) -> None:
     """Raise InvalidInput if an object of a JSON body has a name twice: parsers differ in which of the two counts. Other faults are left to the check."""
 
     def check(pairs: list[tuple[str, Any]]) -> None:
-        names = [name for name, _ in pairs]
-        if len(set(names)) < len(names):
-            name = next(name for name in names if names.count(name) > 1)
-            raise InvalidInput(f"`{name[:80]}` is given {names.count(name)} times.", hint="Give it once.")
+        names = Counter(name for name, _ in pairs)
+        if len(names) < len(pairs):
+            name, times = names.most_common(1)[0]
+            raise InvalidInput(f"`{name[:80]}` is given {times} times.", hint="Give it once.")
 
     with suppress(ValueError, RecursionError):
         json.loads(body, object_pairs_hook=check)

@@ -22,7 +22,7 @@ from tacit.model.signal import PromptSubmitted, SessionStarted, Signal
 from tacit.model.trace import SilenceCause, Trace
 from tacit.ports.store import MemoryFilter, ProjectRecord, Salvage, Store, ValueChanges, ValueName
 from tacit.recall.budget import adjusted_budget
-from tacit.recall.render import frame_text
+from tacit.recall.render import delimiters
 from tacit.recall.stage import Outcome, Preset, UseCounts
 from tacit.safety.trust import visible_levels
 from tacit.session import ledger
@@ -402,8 +402,7 @@ class Nudges:
         """
         carried = self.with_line(block, sentence)
         if block.empty and sentence == NOT_KEPT:
-            first, last = frame_text(block.surface)
-            tag = first.partition("\n")[0]
+            tag, last = delimiters(block.surface)
             carried = replace(
                 block, text=f"{tag}\n{sentence}\n{last}", tokens=self.cost(f"{tag}\n{sentence}\n{last}")
             )

@@ -917,10 +917,10 @@ class Engine:
         """Whether damage was found in the store since it was opened; opening it again moves the damaged file aside."""
         return self._parts.suspect()
 
-    def warm(self) -> None:
-        """Load the model, the vectors of the last session's project, the fitted values, patterns and the write side, so that no prompt waits for them.
+    def warm(self, *, give_way: Callable[[], object] = bool) -> None:
+        """Load the model, the vectors of the last session's project, the fitted values, the patterns and the write side, so that no prompt waits for them.
 
-        The patterns of the write side stay uncompiled until they are used: no prompt needs them.
+        Calls `give_way` between the parts and after each pattern: it may block while a prompt needs the processor.
         """
         (vector,) = self._parts.embedder.embed(["warm"])
         for state in self.store.list_sessions(limit=1):
@@ -930,9 +930,12 @@ class Engine:
         matches = token_matches_of(self._parts.embedder)
         if matches is not None:
             matches("warm", ["warm"])
+        give_way()
         self._pipeline.warm()
-        compile_all()
+        for _ in compile_all():
+            give_way()
         self._writing()
+        give_way()
 
     def flush(self) -> None:
         """Wait until the writes and captures that run in the background are in the store."""

@@ -112,7 +112,7 @@ class _Handling:
     files: tuple[str, ...] = ()
 
     def of_another(self, log: StageLog) -> _Handling:
-        """Return what a signal is handled with that is handled before this one; its answer waits for the reply to this one."""
+        """Return the same for another signal of the session, which is handled first; its block waits for the reply to this one."""
         return replace(self, log=log, carries=False, hand_over=None)
 
 

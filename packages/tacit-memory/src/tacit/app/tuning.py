@@ -35,7 +35,7 @@ from tacit.presets import preset_of
 from tacit.reading.terms import find_entities
 from tacit.recall.finished import Replayed, replay
 from tacit.recall.pipeline import RecallPipeline
-from tacit.recall.render import frame_text, line_text
+from tacit.recall.render import frame_lines, line_text
 from tacit.recall.retrieve import QUERY_CHARS
 from tacit.recall.stage import Context
 from tacit.state.counted import Verdict
@@ -413,7 +413,7 @@ def _tuned(
 def _mean_tokens(parts: Parts, replayed: Sequence[Replayed]) -> float:
     """Return the mean tokens of the block over all prompts; a memory that is gone costs nothing."""
     scope = parts.store.scopes()
-    frame = parts.tokens.count("\n".join(frame_text(Surface.PROMPT)))
+    frame = parts.tokens.count(frame_lines(Surface.PROMPT))
 
     def cost(memory: Memory) -> int:
         empty = line_text(Candidate(memory=memory, scores=(), fused=0.0), "", parts.kinds)

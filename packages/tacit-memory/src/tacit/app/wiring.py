@@ -251,7 +251,7 @@ def _back_up_before_migration(backend: StoreBackend, home: Home, clock: Clock, *
 def examine_backup(home: Home, source: Path) -> int | None:
     """Check whether `source` can become the store of `home`, before anything is stopped for it.
 
-    Returns None for a sound backup, else how many memories can be read of the damaged file.
+    Returns None if the backup is sound; if it is damaged, how many of its memories can be read.
 
     Raises:
         NotFound, StoreError: if it cannot.

@@ -135,7 +135,7 @@ STRESS = ("important", "critical", "always", "never", "must", "!", "essential", 
 def importance_of(draft: Draft, kind: Kind, settings: CaptureSettings) -> float:
     """Return the importance (0-1) that `draft` states, else that of its kind: by the settings, else the kind's own.
 
-    Beside the patterns of the preset `typed` it is more for what was stated outright, names several files or is stressed.
+    With `capture.patterns: typed` a statement that is marked outright, names several files or is stressed gets more.
     """
     if draft.importance is not None:
         return draft.importance

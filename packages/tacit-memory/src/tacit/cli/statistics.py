@@ -94,7 +94,7 @@ def _print_over_time(series: dict[str, Any]) -> None:
     print_line(_feedback_text(series["feedback"]))
     if not series["complete"] and buckets:
         print_line(
-            f"There are no records from before {rows[0][0]} (retention.trace_days, at most 2,000 records)."
+            f"There are no records from before {rows[0][0]} (retention.trace_days; of very many the oldest go earlier)."
         )
 
 

@@ -253,8 +253,8 @@ def devices(
 ) -> None:
     """The devices that share this memory.
 
-    With a new recovery phrase your account, roles and teams stay. The server deletes what was encrypted with the old phrase, and refuses your other
-    devices until they log in again with the new one. This device sends everything once more.
+    `rotate` makes a new recovery phrase. Your account, roles and teams stay, but the server deletes what was encrypted with the old phrase, and refuses
+    your other devices until they log in again with the new one. This device sends everything once more.
     """
     from tacit.model.memory import day
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from tacit.cli.connection import ask
+from tacit.cli.sessions import STATES
 from tacit.cli.terminal.arguments import (
     AsJson,
     CalledTool,
@@ -26,12 +27,6 @@ from tacit.cli.terminal.output import format_count, format_moment, print_json, p
 from tacit.errors import InvalidInput, NotFound
 
 SHOWN_CANDIDATES = 8
-STATES = {
-    "quarantined": " (waits for you: `tacit review`)",
-    "superseded": " (replaced since)",
-    "retired": " (forgotten since)",
-}
-"""By status: what is said of a memory that was learned and does not hold."""
 
 
 def why(
@@ -181,7 +176,7 @@ def print_trace(trace: dict[str, Any], *, stages: bool, learned: Sequence[dict[s
         print_line(f"  {trace['sentence']}", style="green")
         print_line(f"  injected  {trace['summary']}, {trace['tokens']} tokens")
     for memory in learned:
-        state = STATES.get(memory["status"], "")
+        state = f" ({STATES[memory['status']]})" if memory["status"] in STATES else ""
         print_line(
             f"  learned   {memory['memory_id']} {shorten_line(memory['content'], 160)}{state}", style="green"
         )

@@ -386,7 +386,9 @@ class RetentionSettings(Section):
     """How long session records are kept. Your statements are kept until you forget them."""
 
     trace_days: float = Field(
-        default=30.0, gt=0.0, description="days a trace is kept; only the newest 2,000 are kept"
+        default=30.0,
+        gt=0.0,
+        description=f"days a trace is kept; of more than {MOST_TRACES:,} traces the oldest go earlier",
     )
 
 

@@ -136,7 +136,10 @@ class _HookConnection:
 
 
 class HookListener:
-    """The threads that accept connections on the daemon's socket, answer hooks and `GET /health`, and pass other connections on."""
+    """The threads that accept connections on the daemon's socket, answer hooks and `GET /health`, and pass other connections on.
+
+    `busy` is the number of connections that are being answered.
+    """
 
     def __init__(
         self,
@@ -154,7 +157,7 @@ class HookListener:
         self._hand_over = hand_over
         self._over = Event()
         self._lock = Lock()
-        self._busy = 0
+        self.busy = 0
         self._slow = Semaphore(MAX_SLOW)
         self._threads = [
             Thread(target=self._run, name=f"tacit-hook-{number}", daemon=True) for number in range(threads)
@@ -172,9 +175,9 @@ class HookListener:
         with contextlib.suppress(OSError):
             self._bound.shutdown(socket.SHUT_RDWR)
         until = time.monotonic() + timeout_s
-        while self._busy and time.monotonic() < until:
+        while self.busy and time.monotonic() < until:
             time.sleep(0.01)
-        return not self._busy
+        return not self.busy
 
     def _run(self) -> None:
         while not self._over.is_set():
@@ -200,7 +203,7 @@ class HookListener:
 
     def _count(self, change: int) -> None:
         with self._lock:
-            self._busy += change
+            self.busy += change
 
     def _serve(self, connection: socket.socket) -> None:
         """Read a request and answer it. A slow client gets a thread of its own, so that no other waits; beyond `MAX_SLOW` its connection is closed."""

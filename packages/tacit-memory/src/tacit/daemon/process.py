@@ -289,7 +289,7 @@ class DaemonProcess:
         """Do the first work with a newly opened engine: warm it up, handle spooled events and pending handovers, start sync."""
         gc.enable()  # `python -m tacit.daemon` starts without
         refresh_launcher(self._home)
-        engine.warm()  # first what prompts need
+        engine.warm(give_way=self._give_way)  # first what prompts need
         self._wanted.set()
         # What is loaded by now stays; a collection that walked all of it would stop a prompt for tens of milliseconds.
         gc.freeze()
@@ -297,6 +297,11 @@ class DaemonProcess:
         self._drain(engine)
         engine.learning.capture_pending()
         engine.start_sync()
+
+    def _give_way(self) -> None:
+        """Wait until no hook is being answered: a prompt that shares the processor with other work would take twice as long."""
+        while self._listener is not None and self._listener.busy and not self._over.wait(0.002):
+            pass
 
     def _should_leave(self) -> bool:
         if not self._claim.holds():

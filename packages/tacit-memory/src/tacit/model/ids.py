@@ -94,7 +94,7 @@ def normalize_text(text: str) -> str:
 
 
 _END = re.compile(r"(?P<last>[^\x00-!#-&(*-/:-=?@\[\\^{|~-\u00a9\u00ab-\u00ad])[.!\u3002\uff01\u0964]+$")
-"""Punctuation that ends a sentence, behind a letter, a digit, a closing bracket, a quotation mark or any sign beyond Latin-1's first half. Behind a blank or an operator it is a path or code: `pytest .`, `cd ..`."""
+"""Punctuation that ends a sentence, behind a letter, a digit, `_`, a closing bracket, a quotation mark, or any character from U+00AE on. Behind a blank or an operator it is a path or code: `pytest .`, `cd ..`. Written as what may not stand there, which compiles faster."""
 _PLAIN_FIRST_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*(?=[\s,:;]|$)")
 """The first word, if it is no name in code: `Config.yaml` and `config.yaml`, `FooBar` and `fooBar` are different things."""
 

@@ -52,7 +52,7 @@ NEAR_SENTENCES = 4
 _REMARK_WORDS = 4
 """Most words of a remark that mocks the sentence before it."""
 _QUOTED = lazy_regex(
-    r"^[\"\u201c\u201e\u00ab].*[\"\u201d\u201c\u00bb]\W*$|^\W*(?:[\w-]+-bot|speaker \d+|notice(?: to [\w ]+)?):\s",
+    r"^[\"\u201c\u201e\u00ab].*[\"\u201d\u201c\u00bb]\W*$|^\W*+(?:\w[\w-]*-bot|speaker \d+|notice(?: to [\w ]+)?):\s",
     re.DOTALL | re.IGNORECASE,
 )
 """A sentence in quotation marks, or behind the name of its speaker."""

@@ -27,6 +27,7 @@ from tacit.model.scope import ScopeFilter, ScopeKind
 from tacit.model.session import ArmedMemory, SessionState
 from tacit.ports.store import SearchableStore
 from tacit.ports.writer import WriterRequest
+from tacit.reading.sentences import shorten_at_word
 from tacit.recall.stage import Outcome, RecallState
 from tacit.safety.trust import may_leave, why_not_on
 
@@ -91,7 +92,7 @@ class PoolLists:
             return cached[1]
         memories = self._listed(scope, kinds, at_ms)
         lines = (
-            f"{number}. [{self._kinds.of_stored(memory.kind).label.lower()}] {_line(prepare(memory.content))}\n"
+            f"{number}. [{self._kinds.of_stored(memory.kind).label.lower()}] {shorten_at_word(prepare(memory.content), LINE_CHARS)}\n"
             for number, memory in enumerate(memories, start=1)
         )
         pool_list = PoolList(memories=memories, text="".join(lines), at_ms=at_ms)
@@ -117,12 +118,6 @@ def _may_be_named(memory: Memory) -> bool:
         and may_leave(memory)
         and any(why_not_on(memory, surface) is None for surface in _SURFACES)
     )
-
-
-def _line(text: str) -> str:
-    """Return the text as one line; one of more than `LINE_CHARS` characters is cut at a word and ends in "..."."""
-    line = " ".join(text.split())
-    return line if len(line) <= LINE_CHARS else line[:LINE_CHARS].rsplit(" ", 1)[0] + " ..."
 
 
 # --- the request and its answer

@@ -181,7 +181,7 @@ class QueryParts:
 
 
 def clip(text: str, limit: int = MAX_TEXT_CHARS) -> str:
-    """Return a text cut to `limit` characters and a line break: as many of its beginning as three quarters of `limit`, the rest from its end, where a question usually stands."""
+    """Return `text`; of one longer than `limit`, the first three quarters of `limit` characters, a line break, and the rest of `limit` from its end, where a question usually stands."""
     if len(text) <= limit:
         return text
     head = limit * 3 // 4

@@ -73,8 +73,8 @@ SPACE_THRESHOLDS = {
     name: (thresholds.low, thresholds.high) for name, thresholds in shipped_thresholds().items()
 }
 """The shipped (low, high) by space."""
-UNFITTED = (0.0, math.inf)
-"""(low, high) of a space that is not among them: its scores speak neither for nor against a memory."""
+UNFITTED = (0.0, 1.0)
+"""(low, high) of a space that is not among them: the ends of a scale from 0 to 1."""
 
 
 @frozen

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any, cast
@@ -37,12 +38,11 @@ class _LazyRegex:
             self.__dict__[attribute] = getattr(compiled, attribute)
         return getattr(compiled, name)
 
-    def compile_rest(self) -> int:
-        """Compile the pattern unless it is compiled; return 1 if it had to be compiled, else 0."""
-        if "search" in vars(self):
-            return 0
-        _ = self.search
-        return 1
+    def compile_rest(self) -> Iterator[None]:
+        """Compile the pattern unless it is compiled; yield once if it had to be compiled."""
+        if "search" not in vars(self):
+            _ = self.search
+            yield
 
 
 class Wording:
@@ -90,12 +90,12 @@ class Wording:
         raw = self._read()
         return (*(key for key, value in raw.items() if isinstance(value, str)), *raw.get("exact", ()))
 
-    def compile_rest(self) -> int:
-        """Compile all expressions of the table that are not compiled yet; return how many there were."""
-        missing = [key for key in self.expressions() if key not in vars(self)]
-        for key in missing:
-            getattr(self, key)
-        return len(missing)
+    def compile_rest(self) -> Iterator[None]:
+        """Compile the expressions of the table that are not compiled yet; yield after each."""
+        for key in self.expressions():
+            if key not in vars(self):
+                getattr(self, key)
+                yield
 
 
 @cache
@@ -117,9 +117,7 @@ def lazy_regex(pattern: str, flags: int = 0) -> re.Pattern[str]:
     return cast("re.Pattern[str]", _LazyRegex(pattern, flags))
 
 
-def compile_all() -> int:
-    """Compile all lazy expressions and tables of the process that are not compiled yet; return how many there were. Safe while others use them."""
-    count = 0
+def compile_all() -> Iterator[None]:
+    """Compile all lazy expressions and tables of the process that are not compiled yet; yield after each. Safe while others use them."""
     while _waiting:
-        count += _waiting.pop().compile_rest()
-    return count
+        yield from _waiting.pop().compile_rest()

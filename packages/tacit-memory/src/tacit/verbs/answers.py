@@ -255,7 +255,7 @@ class Skipped(Shape):
 ChangeView = Written | Superseded | Contradicted | Retired | Skipped
 
 
-_CHANGES: Mapping[type[Change], tuple[str, Any]] = {
+CHANGE_VIEWS: Mapping[type[Change], tuple[str, Any]] = {
     Add: ("add", Written),
     Merge: ("merge", Written),
     Rewrite: ("edit", Written),
@@ -264,10 +264,11 @@ _CHANGES: Mapping[type[Change], tuple[str, Any]] = {
     Retire: ("retire", Retired),
     Skip: ("skip", Skipped),
 }
+"""By change: what it is called in an answer, and its form there."""
 
 
 def _change_view(change: Change) -> ChangeView:
-    name, shape = _CHANGES[type(change)]
+    name, shape = CHANGE_VIEWS[type(change)]
     told = {"change": name, "reason": change_text(change.reason), "cause": change.reason.cause}
     return shape(
         **{field: getattr(change, field) for field in shape.model_fields if field not in told}, **told

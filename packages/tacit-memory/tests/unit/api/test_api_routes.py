@@ -521,6 +521,13 @@ def test_a_body_that_is_no_json_object_is_refused(client, engine, raw):
     assert engine.calls == []
 
 
+def test_a_name_that_stands_twice_is_refused_however_many_there_are(client, engine):
+    names = ",".join(f'"n{number}":1' for number in range(60_000))
+    raw = f'{{{names},"n59999":2}}'
+    reply = client.post("/v1/recall", content=raw, headers={"content-type": "application/json"})
+    assert (reply.status_code, reply.json()["detail"]) == (422, "`n59999` is given 2 times.")
+
+
 def test_a_field_that_may_be_of_two_types_is_refused_in_one_sentence(client, engine):
     told = problem(client.post("/v1/memories", json={"content": "x", "when": {"a": 1}}), 422, "invalid_input")
     assert told["detail"] == "`when` is {'a': 1}; expected a text or a list."

@@ -137,22 +137,26 @@ def test_a_long_time_is_cut_to_its_end():
 
 def test_charts_read_new_traces_alone_and_know_what_is_gone():
     class Counting(SqliteStore):
-        asked = 0
+        asked = read = 0
 
         def find_traces(self, where, *, limit):
+            found = super().find_traces(where, limit=limit)
             self.asked += 1
-            return super().find_traces(where, limit=limit)
+            self.read += len(found)
+            return found
 
     store = Counting.temporary(clock=FakeClock(now_ms=0))
-    store.save_session(SessionState(key=KEY), traces=[trace(f"trc_{n:04}", at_ms=n) for n in range(200)])
+    store.save_session(SessionState(key=KEY), traces=[trace(f"trc_{n:04}", at_ms=n) for n in range(-30, 200)])
     charts = Charts(store, retention=RetentionSettings)
     when = {"since_ms": 0, "until_ms": DAY_MS, "bucket_ms": DAY_MS}
     assert charts.series(**when).recalls == 200
+    assert store.read < 230, "what lies before the time that is asked for is not read"
     whole, store.asked = store.asked, 0
     store.save_session(SessionState(key=KEY), traces=[trace("trc_new", at_ms=500)])
     assert charts.series(**when).recalls == 201
     assert store.asked < whole
     assert charts.series(**when).complete
+    assert charts.series(since_ms=-DAY_MS, until_ms=DAY_MS, bucket_ms=DAY_MS).recalls == 231
     store.save_session(
         SessionState(key=KEY), traces=[trace(f"trc_more{n:04}", at_ms=n) for n in range(MOST_TRACES)]
     )

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+import samples
 from tacit.app.visibility import Visibility
 from tacit.capture.backfill import BackfillOptions
 from tacit.errors import NotFound
-from tacit.model.memory import Speaker
+from tacit.model.changes import Rewrite
+from tacit.model.memory import Sensitivity, Speaker
+from tacit.model.pack import Surface
 from tacit.model.scope import UNIVERSAL
 from tacit.model.session import SessionKey
 from transcripts import exchange, write_transcript
@@ -51,6 +56,28 @@ def test_it_counts_what_it_taught_as_its_own_page_does(engine, tmp_path, seen: V
     taught = engine.admin.learned.of_session(str(key), visibility=seen).statements
     assert len(taught) == engine.admin.learned.count(key, visibility=seen) == 1
     assert engine.admin.learned.count(SessionKey(host="claude-code", session_id="none"), visibility=seen) == 0
+
+
+def test_a_prompt_is_told_what_it_taught_and_nobody_what_is_hidden_from_them(
+    engine, tmp_path, seen: Visibility
+):
+    key = imported(engine, tmp_path)
+    (one,) = engine.admin.learned.of_session(str(key), visibility=seen).statements
+    turn = one.evidence[0].turn
+    asked = [
+        samples.trace("trc_it", session=str(key), turn=turn),
+        samples.trace("trc_next", session=str(key), turn=turn + 1),
+        samples.trace("trc_call", session=str(key), turn=turn, surface=Surface.ACTION),
+        samples.trace("trc_other", session="claude-code/other", turn=turn),
+    ]
+    (told,) = engine.admin.learned.of_turns(asked, visibility=seen)
+    assert (told.trace_id, told.memory_id) == ("trc_it", one.memory.id)
+    agent = engine.visibility(Speaker.AGENT)
+    assert engine.admin.learned.of_turns(asked, visibility=agent) == (told,)
+    hidden = replace(engine.show(one.memory.id), sensitivity=Sensitivity.RESTRICTED)
+    engine.store.apply([Rewrite(memory=hidden)])
+    assert engine.admin.learned.of_turns(asked, visibility=agent) == ()
+    assert engine.admin.learned.of_turns(asked, visibility=seen) == (told,)
 
 
 def test_no_memory_leads_to_a_session_that_cannot_be_opened(engine, seen: Visibility):

@@ -10,6 +10,7 @@ from tacit.model.session import SessionKey
 from tacit.model.signal import SessionStarted
 from tacit.ports.models import Vectors
 from tacit.providers.embedding import FakeEmbedder
+from tacit.text.lazy_regex import lazy_regex
 
 
 class Recording(FakeEmbedder):
@@ -31,6 +32,13 @@ def test_no_prompt_is_the_first_to_embed_or_to_compare_tokens(make_engine) -> No
     engine.warm()
     assert embedder.texts > 0
     assert embedder.compared > 0
+
+
+def test_other_work_may_come_between_the_parts_of_it(make_engine) -> None:
+    unused, seen = lazy_regex("a"), []
+    make_engine().warm(give_way=lambda: seen.append("search" in vars(unused)))
+    assert seen[0] is False, "before the patterns"
+    assert seen[-1] is True
 
 
 def test_the_vectors_of_the_last_sessions_project_are_read_before_a_prompt(

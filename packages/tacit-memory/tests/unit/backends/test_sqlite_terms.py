@@ -44,7 +44,6 @@ def test_stems_are_those_of_the_porter_stemmer() -> None:
         "...": (),
     }
     assert stemmer.stems(["running"]) == {"running": ("run",)}
-    stemmer.close()
 
 
 @given(
@@ -53,7 +52,8 @@ def test_stems_are_those_of_the_porter_stemmer() -> None:
 def test_every_word_of_a_stored_text_finds_it(text: str) -> None:
     """Whatever was stored: the words that a query would use are words of the index."""
     text = clean_text(text)
-    with closing(sqlite3.connect(":memory:")) as scratch, closing(Stemmer("words")) as stemmer:
+    stemmer = Stemmer("words")
+    with closing(sqlite3.connect(":memory:")) as scratch:
         scratch.execute("CREATE VIRTUAL TABLE t USING fts5 (words, tokenize = 'porter unicode61')")
         scratch.execute("CREATE VIRTUAL TABLE v USING fts5vocab (t, row)")
         scratch.execute("INSERT INTO t (words) VALUES (?)", (text,))

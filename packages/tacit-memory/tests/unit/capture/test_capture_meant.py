@@ -99,5 +99,6 @@ def test_a_sentence_that_begins_with_a_correction_corrects_the_one_before_it_and
 
 def test_a_prompt_that_begins_with_a_line_of_signs_is_read_to_its_end() -> None:
     """A pattern that tries every split of them would never end, and hold the whole process."""
-    for signs in ("-" * 2000, "-/" * 1000):
-        assert find_explicit(f"{signs} always use tabs") is not None
+    for signs in ("-" * 20_000, "-/" * 10_000):
+        said = find_explicit(f"{signs}\n\nalways use tabs")
+        assert [statement.content for statement in said] == ["Always use tabs"]

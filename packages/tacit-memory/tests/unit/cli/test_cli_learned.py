@@ -109,7 +109,7 @@ def test_the_recall_of_a_prompt_tells_what_was_learned_from_it(work, tacit):
     (alone,) = work.engine_asks(f"/v1/traces/{learned['trace_id']}")["learned"]
     assert alone == learned
     assert tacit("forget", learned["memory_id"]).code == 0
-    assert "(forgotten since)" in tacit("why", "-n", "20").out
+    assert "(forgotten)" in tacit("why", "-n", "20").out
 
 
 def test_the_last_session_of_the_folder_is_the_default(work):

@@ -135,6 +135,7 @@ def test_an_unknown_key_names_file_key_and_nearest_name(home, text, key, near):
         ("kinds:\n  Ritual!: {label: R, prefix: RIT}\n", ["Ritual!", "lower-case"]),
         ("kinds:\n  ritual: 3\n", ["kinds.ritual", "mapping"]),
         ("recall:\n  ambient: {pinned_kinds: [preferense]}\n", ["preferense", "preference"]),
+        ("recall:\n  judge: {price: '2'}\n", ["`recall.judge.price`", "'2'", "0.25/2"]),
         ("agents: 3\n", ["`agents`", "mapping"]),
         ("agents: {build: 3}\n", ["`agents.build`", "mapping"]),
         ("agents: {build: {daemon: {http_port: 2}}}\n", ["`daemon`", "one agent"]),

@@ -220,7 +220,13 @@ def test_a_moved_launcher_is_outdated_and_installing_again_moves_it(place: Place
     assert "/old/" not in text
     assert place.state("claude-code") == "installed"
     place.uninstall("claude-code")
-    assert "tacit-hook" not in (place.user / ".claude/settings.json").read_text()
+    text = (place.user / ".claude/settings.json").read_text()
+    assert all(own in text for own in ("say done", "// my own settings", "permissions"))
+    assert all(
+        ours not in left
+        for left in map(str, place.files().values())
+        for ours in ("/old/", str(place.home.launcher), "tacit-hook")
+    )
 
 
 @both

@@ -104,6 +104,7 @@ def test_the_judge_is_silent_unless_it_is_sure_of_one() -> None:
     assert judge_threshold({"a": 0.5, "b": 0.1}, settings) == 0.3
     assert judge_threshold({"a": 0.49}, settings) == 0.5
     assert judge_threshold({}, settings) == 0.5
+    assert judge_threshold({"a": 0.25}, JudgeSettings(sure=0.2)) == 0.2
 
 
 @pytest.mark.parametrize(

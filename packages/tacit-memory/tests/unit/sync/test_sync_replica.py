@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from concurrent.futures import ThreadPoolExecutor
+
+import pytest
 
 from tacit.sync.replica import Replica
 
 
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="before Python 3.12 no statement is shared")
 def test_threads_that_ask_at_once_get_the_answers_to_their_own_questions(tmp_path):
     replica = Replica(tmp_path / "sync.db")
     replica.put_fact("held", b"value")

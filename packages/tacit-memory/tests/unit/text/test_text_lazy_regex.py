@@ -25,10 +25,10 @@ def test_a_late_pattern_does_what_a_compiled_one_does() -> None:
 
 
 def test_it_is_compiled_when_told_or_used() -> None:
-    compile_all()
+    list(compile_all())
     used, _ = lazy_regex("a"), lazy_regex("b")
     assert used.search("a")
-    assert (compile_all(), compile_all()) == (1, 0)
+    assert (len(list(compile_all())), len(list(compile_all()))) == (1, 0)
 
 
 def test_a_wrong_one_says_so_at_its_first_use() -> None:
@@ -36,12 +36,12 @@ def test_a_wrong_one_says_so_at_its_first_use() -> None:
     with pytest.raises(re.error):
         wrong.search("x")
     with pytest.raises(re.error):
-        compile_all()
+        list(compile_all())
 
 
 def test_every_late_pattern_of_the_program_compiles() -> None:
     for found in pkgutil.walk_packages(tacit.__path__, "tacit."):
         if found.name.startswith(("tacit.reading", "tacit.safety", "tacit.recall", "tacit.providers")):
             importlib.import_module(found.name)
-    compile_all()
-    assert compile_all() == 0
+    list(compile_all())
+    assert not list(compile_all())

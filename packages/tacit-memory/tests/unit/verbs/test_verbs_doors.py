@@ -6,7 +6,7 @@ import ast
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from starlette.applications import Starlette
@@ -24,10 +24,12 @@ from tacit.errors import TacitError, error_of
 from tacit.library.engine_access import LocalEngine
 from tacit.library.tacit import Tacit
 from tacit.mcp.tools import TOOLS, call
+from tacit.model.changes import Change
 from tacit.model.memory import BY_TOOL, Memory, Speaker, TrustTier
 from tacit.providers.clock import FakeClock
 from tacit.providers.embedding import FakeEmbedder
 from tacit.safety.trust import NOTING, USERS_ALONE
+from tacit.verbs.answers import CHANGE_VIEWS
 from user_voice import spoken_by, store_as
 
 RULE = "Amounts are integer cents."
@@ -200,3 +202,7 @@ def test_forget_is_defined_by_the_verb_the_library_and_the_command_line_alone() 
         and node.name in ("forget", "forget_memory")
     }
     assert found == {"verbs/forget.py", "library/tacit.py", "cli/memories.py"}
+
+
+def test_every_change_has_its_form_in_answers() -> None:
+    assert set(CHANGE_VIEWS) == set(get_args(Change))

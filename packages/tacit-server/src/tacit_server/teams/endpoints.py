@@ -267,10 +267,10 @@ class Watched:
         news.heard = self._drop
 
     def device(self, token: str, read: Callable[[str], Principal]) -> Principal:
-        """Return the device that `read` finds for the token of a device that waits.
+        """Return the device that `read` finds for a token. Only for requests that wait for changes: any other is checked anew each time.
 
         A device that is revoked, and one of an account that is removed or has a new secret, is refused when the notification arrives. One that did not sync
-        for half a year may go on to wait. It is not for requests that do more than wait.
+        for half a year may go on to wait.
 
         Raises:
             NotLoggedIn: the token does not belong to a device.

@@ -323,7 +323,7 @@ class LearnedStatement:
 
 @frozen
 class TaughtMemory:
-    """A memory that holds a statement of a prompt: the recall of that prompt, and the memory as it is now."""
+    """A memory that was learned from a prompt: `trace_id` = the recall for that prompt, the rest is the memory as it is now."""
 
     trace_id: str
     memory_id: str

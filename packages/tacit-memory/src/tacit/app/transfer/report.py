@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -82,7 +81,6 @@ class Owners:
 Action = Literal[
     "add", "merge", "supersede", "contradict", "edit", "forget", "unchanged", "skip", "removed", "refused"
 ]
-_STORED: Mapping[type[Change], Action] = {Add: "add", Merge: "merge", Rewrite: "edit"}
 MOST_LINES = 5_000
 """Most lines of one report; further ones are only counted."""
 
@@ -175,8 +173,12 @@ class ImportTally:
         """Count a change that capture made, and add its line to the report. `where` = file and place of the statement."""
         before = reason = ""
         match change:
-            case Add() | Merge() | Rewrite():
-                action: Action = _STORED[type(change)]
+            case Add():
+                action: Action = "add"
+            case Merge():
+                action = "merge"
+            case Rewrite():
+                action = "edit"
             case Supersede():
                 action, before, reason = "supersede", change.old_id, change_text(change.reason)
             case Contradict():

@@ -256,7 +256,7 @@ class SqliteBackend:
         """Check whether the file `source` can become the store; changes nothing.
 
         Returns:
-            None for a sound backup, else how many memories can be read of the damaged file.
+            None if the backup is sound; if it is damaged, how many of its memories can be read.
 
         Raises:
             NotFound: if there is no such file.

@@ -262,11 +262,6 @@ class Stemmer:
         self._scratch.execute("ROLLBACK")
         self._known.update({word: tuple(terms.get(number, ())) for number, word in enumerate(words)})
 
-    def close(self) -> None:
-        """Close the scratch index; `stems` must not be called afterwards."""
-        with self._lock:
-            self._scratch.close()
-
 
 @dataclass(frozen=True, slots=True)
 class _Frequencies:
@@ -344,10 +339,6 @@ class QueryTerms:
             frequencies = _Frequencies(documents, dict(rows))
             self._frequencies = frequencies
         return frequencies
-
-    def close(self) -> None:
-        """Release the scratch index."""
-        self._stemmer.close()
 
 
 MAX_PARTITIONS = 512

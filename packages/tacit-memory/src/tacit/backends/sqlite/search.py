@@ -638,10 +638,8 @@ class SqliteSearch:
             yield connection, tuple(stored_scope for stored_scope in stored if stored_scope.active), timed
 
     def close(self) -> None:
-        """Drop the vector indexes from memory and close the scratch indexes; no search may follow."""
+        """Drop the vector indexes from memory; no search may follow."""
         self._vectors.close()
-        for terms in self._terms.values():
-            terms.close()
 
 
 def _numbers_by_id(connection: sqlite3.Connection, ids: Sequence[str]) -> dict[str, int]:

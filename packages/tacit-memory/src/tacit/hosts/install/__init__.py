@@ -22,7 +22,6 @@ from tacit.errors import HostError, NotFound
 from tacit.frozen import frozen
 from tacit.hosts.install.clients import CLIENTS, targets_of_client
 from tacit.hosts.install.files import (
-    INSTALL_VERSION,
     TOOLS,
     TOOLS_TOLD,
     FileEdit,
@@ -320,7 +319,7 @@ def installed(
             word = _word(target, text)
             files.append((target.path, word))
             if word == "outdated" and text is not None:
-                problems.append(f"{target.path} {describe_age(version_in(text) or INSTALL_VERSION)}.")
+                problems.append(f"{target.path} {describe_age(version_in(text))}.")
             problems += _unread(target, text) if word != "missing" else ()
         except HostError as error:
             files.append((target.path, "missing"))

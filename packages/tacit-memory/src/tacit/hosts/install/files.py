@@ -203,11 +203,10 @@ def version_in(text: str) -> int:
 
 
 def describe_age(version: int) -> str:
-    """Say, as the end of a sentence, how an entry with this `version` differs from what this Tacit writes."""
-    if version == INSTALL_VERSION:
+    """Say, as the end of a sentence, how an entry with this `version` (0 = it carries none) differs from what this Tacit writes."""
+    if version in (0, INSTALL_VERSION):
         return "differs from what this Tacit writes"
-    version_text = f"version {version}" if version else "no version"
-    return f"is stale: it carries {version_text}, and this Tacit writes version {INSTALL_VERSION}"
+    return f"is stale: it carries version {version}, and this Tacit writes version {INSTALL_VERSION}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,7 +63,7 @@ def judge_task(candidate: Candidate, kind: Kind) -> tuple[Judgment, Parts]:
         return (1.0, ("always, and pinned",)), ()
     model = shipped_weights()["standing" if kind.standing else "specific"]
     gains = model.gains(evidence_of(candidate))
-    value = relevance_of(model.bias + sum(gains.values()))
+    value = probability_of(model.bias + sum(gains.values()))
     if kind.episodic:
         value *= candidate.score("recent") or 0.0
     reasons = _reasons(gains) if value >= MIN_EXPLAINED_RELEVANCE else ()
@@ -87,7 +87,7 @@ class FittedWeights:
         return {name: self.weights[name] * x for name, x in evidence.items()}
 
 
-def relevance_of(log_odds: float) -> float:
+def probability_of(log_odds: float) -> float:
     """Return the probability of these log odds."""
     return (
         1.0 / (1.0 + math.exp(-log_odds))
