@@ -85,9 +85,6 @@ def ask(client, method, path, *, status=200, headers=None, **how):
 
 def test_lists_go_on_after_their_last_row_and_know_their_length(client, shop):
     folder, ids = shop
-    where = (
-        f"cwd={folder}&scope=project:{ask(client, 'GET', '/v1/projects')['projects'][-1]['project']['id']}"
-    )
     where = f"cwd={folder}&limit=3"
     first = ask(client, "GET", f"/v1/memories?{where}")
     seen = [one["id"] for one in first["memories"]]
@@ -191,14 +188,6 @@ def test_nobody_overwrites_what_they_have_not_seen(client, shop):
         headers={"If-Match": stale.headers["etag"]},
     )
     ask(client, "DELETE", f"/v1/memories/{name}", headers={"If-Match": "*"})
-
-
-def test_a_use_changes_no_tag(client, engine, shop):
-    name = shop[1][0]
-    before = ask(client, "GET", f"/v1/memories/{name}")["memory"]
-    engine.memories.feedback(engine.show(name), useful=True)
-    after = ask(client, "GET", f"/v1/memories/{name}")["memory"]
-    assert (after["use_count"], after["etag"]) == (before["use_count"] + 1, before["etag"])
 
 
 def test_what_is_sent_twice_is_done_once(client, engine, shop):
@@ -356,47 +345,22 @@ def test_stats_status_and_the_document(client, shop):
     assert [space["name"] for space in no_topic if "no sign of need" in space["summary"]] == ["periodic"]
 
 
-def test_the_seeds_flow_over_http(client, engine):
-    """Change the default: every agent without an override follows; override one: only it differs; revert: it follows again."""
-
-    def most(name: str) -> int:
-        (agent,) = ask(client, "GET", f"/v1/agents?name={name}")["agents"]
-        return agent["memory_injection"]["max_items"]
-
-    def flags() -> dict[str, bool]:
-        found = ask(client, "GET", "/v1/agents")["agents"]
-        return {one["name"]: one["memory_injection_overridden"] for one in found}
-
-    assert (most("plan"), most("build")) == (8, 8)
+def test_settings_that_changed_meanwhile_are_not_overwritten(client, engine):
     tag = client.get("/v1/settings").headers["etag"]
     ask(client, "PATCH", "/v1/settings", json={"values": {"recall.max_items": 6}}, headers={"If-Match": tag})
-    stale = ask(
-        client,
-        "PATCH",
-        "/v1/settings",
-        status=412,
-        json={"values": {"statusline": True}},
-        headers={"If-Match": tag},
-    )
-    assert stale["code"] == "precondition_failed"
-    assert (most("plan"), most("build")) == (6, 6)
-    own = ask(
-        client,
-        "PATCH",
-        "/v1/agents/plan",
-        json={"memory_injection": {"max_items": 2, "budgets": {"prompt": 90}}},
-    )
-    assert own["agent"]["overridden"] == ["recall.budgets.prompt", "recall.max_items"]
-    assert (most("plan"), most("build"), flags()) == (2, 6, {"plan": True})
+    assert engine.settings.recall.max_items == 6
+    late = {"json": {"values": {"statusline": True}}, "headers": {"If-Match": tag}}
+    assert ask(client, "PATCH", "/v1/settings", status=412, **late)["code"] == "precondition_failed"
+    own = {"memory_injection": {"max_items": 2, "budgets": {"prompt": 90}}}
+    agent = ask(client, "PATCH", "/v1/agents/plan", json=own)["agent"]
+    assert agent["overridden"] == ["recall.budgets.prompt", "recall.max_items"]
     assert engine.settings_at("", "plan").recall.budgets.prompt == 90
     ask(client, "PATCH", "/v1/agents/plan", json={"reset_memory_injection_override": True})
-    assert (most("plan"), flags()) == (6, {})
     for reverted in (True, False):
         told = ask(client, "PATCH", "/v1/settings", json={"reset": ["recall.max_items"]})
         assert told["reverted"] is reverted
-    assert ask(client, "PATCH", "/v1/settings", status=422, json={})["code"] == "invalid_input"
-    assert (most("plan"), most("build")) == (8, 8)
-    assert ask(client, "PATCH", "/v1/agents/plan", status=422, json={})["code"] == "invalid_input"
+    for path in ("/v1/settings", "/v1/agents/plan"):
+        assert ask(client, "PATCH", path, status=422, json={})["code"] == "invalid_input"
 
 
 def test_settings_with_their_layers(client, shop, tmp_path):
@@ -472,10 +436,3 @@ def test_long_work_is_begun_and_told_of(client):
 def test_a_purge_that_says_too_little_or_too_much_is_refused(client, shop, body):
     assert ask(client, "POST", "/v1/purge", status=422, json=body)["code"] == "invalid_input"
     assert ask(client, "GET", f"/v1/memories/{shop[1][0]}")
-
-
-def test_a_purge_of_an_unknown_folder_finds_nothing(client, tmp_path):
-    told = ask(
-        client, "POST", "/v1/purge", status=404, json={"project": str(tmp_path / "never"), "dry_run": True}
-    )
-    assert told["code"] == "not_found"

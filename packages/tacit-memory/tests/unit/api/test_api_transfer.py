@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import sqlite3
-import stat
 from contextlib import closing
 
 import pytest
@@ -34,53 +33,6 @@ def take(client, expected=200, **request):
 
 def contents(client, **where):
     return [row["content"] for row in client.get("/v1/memories", params=where).json()["memories"]]
-
-
-def test_an_export_that_was_read_comes_back_without_loss(client):
-    remember(client)
-    exported = client.post("/v1/export")
-    text = exported.json()["text"]
-    assert exported.json() == {"target": "", "format": "jsonl", "bytes": len(text.encode()), "text": text}
-    (memory,) = client.get("/v1/memories").json()["memories"]
-    client.post("/v1/purge", json={"ids": [memory["id"]]})
-    assert contents(client) == []
-
-    looked = take(client, content=text, dry_run=True, again=True)
-    assert (looked["counts"], looked["dry_run"], contents(client)) == ({"add": 1}, True, [])
-    done = take(client, content=text, again=True)
-    assert done["counts"] == {"add": 1}
-    assert done["formats"] == [{"path": "memories.jsonl", "tool": "tacit export"}]
-    assert (done["unconfirmed"], done["speaks_for_user"]) == (0, False)
-    assert client.get(f"/v1/memories/{memory['id']}").json()["memory"]["content"] == SECRET_FREE
-
-
-def test_an_export_is_written_to_a_private_file_once(client, tmp_path):
-    remember(client)
-    target = tmp_path / "all.md"
-    request = {"target": str(target), "format": "markdown"}
-    written = client.post("/v1/export", json=request)
-    size = target.stat().st_size
-    assert written.json() == {"target": str(target), "format": "markdown", "bytes": size, "text": ""}
-    assert stat.S_IMODE(target.stat().st_mode) == 0o600
-    assert target.read_text() == client.post("/v1/export", json={"format": "markdown"}).json()["text"]
-    assert client.post("/v1/export", json=request).status_code == 422
-
-    target.write_text(target.read_text().replace("integer cents", "integer euros"))
-    assert "confirmation" in take(client, 422, path=str(target), dry_run=True)["detail"]
-    done = take(client, path=str(target), mine=True)
-    assert (done["counts"], done["speaks_for_user"]) == ({"edit": 1}, True)
-    assert contents(client) == ["Amounts are integer euros."]
-
-
-def test_only_a_folder_s_memories_are_exported_where_it_is_named(client, place, tmp_path):
-    other = tmp_path / "other"
-    other.mkdir()
-    remember(client, "Deploys happen on Mondays.", cwd=str(other))
-    remember(client, scope="universal")
-    assert "Mondays" in client.post("/v1/export").json()["text"]
-    of_folder = client.post("/v1/export", json={"cwd": str(place)}).json()["text"]
-    assert SECRET_FREE in of_folder
-    assert "Mondays" not in of_folder
 
 
 def test_memories_of_another_tool_wait_in_review(client, engine):
