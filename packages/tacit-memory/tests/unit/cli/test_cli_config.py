@@ -117,15 +117,6 @@ def test_values_of_every_shape(tacit):
     assert not config(tacit, "reset", "--all")["reset"]
 
 
-def test_a_projects_own_file_can_only_restrict_and_says_so(tacit):
-    assert config(tacit, "set", "recall.max_items", "3", "--project-file")["value"] == 3
-    assert (tacit.project / ".tacit" / "config.yaml").read_text() == "recall:\n  max_items: 3\n"
-    told = config(tacit, "set", "recall.max_items", "50", "--project-file")
-    assert told["value"] == 8
-    assert told["notes"] == ["`recall.max_items` has no effect: a project's file can only lower it; 8 stays."]
-    assert config(tacit, "reset", "--all", "--project-file")["reset"]
-
-
 @pytest.mark.parametrize(
     ("key", "value"),
     [

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
+
 import pytest
 
 from tacit.cli import demo
@@ -37,8 +40,8 @@ def test_a_promise_that_is_not_kept_is_named(broken):
 
 
 @pytest.mark.slow
-def test_the_demo_shows_the_whole_way(tacit):
-    said = tacit("demo", "--json")
+def test_the_demo_shows_the_whole_way_and_keeps_its_home_on_request(tacit, capsys):
+    said = tacit("demo", "--keep", "--json")
     assert said.code == 0, said.out
     report = said.json
     assert report["problems"] == []
@@ -52,14 +55,13 @@ def test_the_demo_shows_the_whole_way(tacit):
     assert given == [True, True, True, False]
     assert report["prompts"][2]["asked"] == "yup"
     assert not tacit.place.home.root.exists()
-
-
-@pytest.mark.slow
-def test_the_demo_reads_well_and_keeps_its_home_on_request(tacit):
-    said = tacit("demo", "--keep")
-    assert said.code == 0
-    assert "when: run lint build" in said.out  # in words, without the names and weights of the reader
-    assert "action:" not in said.out
+    home = Path(report["home"])
+    assert (home / "tacit.db").is_file()
+    shutil.rmtree(home.parent)
+    demo._print(report)
+    out = capsys.readouterr().out
+    assert "when: run lint build" in out  # in words, without the names and weights of the reader
+    assert "action:" not in out
     for words in (
         "said by user",
         "Silent: the best of ",
@@ -67,10 +69,6 @@ def test_the_demo_reads_well_and_keeps_its_home_on_request(tacit):
         "Fixed by editing",
         "retrieve",
         "tacit install",
+        f"TACIT_HOME={home} ",
     ):
-        assert words in said.out
-    home = said.out.split("TACIT_HOME=")[1].split()[0]
-    from pathlib import Path
-
-    assert (Path(home) / "tacit.db").is_file()
-    __import__("shutil").rmtree(Path(home).parent)
+        assert words in out

@@ -14,7 +14,9 @@ from tacit import __version__
 from tacit.cli import checks
 from tacit.client.daemon_client import DaemonClient
 from tacit.config.home import Home
+from tacit.daemon.launcher import launcher_problem
 from tacit.errors import DaemonUnavailable
+from tacit.hosts.install.files import INSTALL_VERSION, STAMP
 
 
 class Dead:
@@ -147,6 +149,43 @@ def test_an_installation_that_lost_a_file_fails(tacit):
     assert found[0].state == "fail"
     assert found[0].advice == "`tacit install claude-code`"
     assert found[1].state == "warn"  # no such program here
+
+
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        (f"tacit-install:{INSTALL_VERSION - 1}", f"is stale: it carries version {INSTALL_VERSION - 1}"),
+        (f"tacit-install:{INSTALL_VERSION + 1}", f"is stale: it carries version {INSTALL_VERSION + 1}"),
+        ("tacit-hand-made", "differs from what this Tacit writes"),
+    ],
+)
+def test_every_file_of_another_version_is_named_and_renewed(tacit, written, told):
+    home, user, hosts = tacit.place.home, tacit.place.user_home, ("claude-code", "opencode", "gemini")
+    tacit("install", *hosts, "--yes")
+    files = {
+        user / ".claude" / "settings.json": "claude-code",
+        user / ".claude" / "commands" / "tacit.md": "claude-code",
+        user / ".config" / "opencode" / "plugins" / "tacit.js": "opencode",
+        user / ".gemini" / "settings.json": "gemini",
+    }
+
+    def found(host):
+        return next(
+            iter(checks.check_host(tacit.place, host, project=tacit.project, scratch=None, named=False))
+        )
+
+    before = {path: path.read_text() for path in (home.launcher, *files)}
+    for path, text in before.items():
+        path.write_text(text.replace(STAMP, written))
+    for path, host in files.items():
+        assert found(host).state == "fail"
+        assert f"{path} {told}" in found(host).detail
+        assert "tacit install" in found(host).advice
+    assert f"{home.launcher} {told}" in launcher_problem(home)
+    assert f"Renewed the launcher {home.launcher}." in tacit("install", *hosts, "--yes").out
+    assert {path: path.read_text() for path in before} == before
+    assert launcher_problem(home) == ""
+    assert {found(host).state for host in hosts} == {"ok"}
 
 
 def test_it_says_whether_the_host_asks_before_memory_tools_and_by_which_rule(tacit):

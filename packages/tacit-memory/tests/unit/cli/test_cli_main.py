@@ -16,7 +16,9 @@ import pytest
 import typer
 
 from tacit import __version__
-from tacit.cli.main import run
+from tacit.cli.main import whole_tree
+from tacit.cli.reference import commands
+from tacit.cli.terminal.help import EXAMPLES
 from tacit.errors import DaemonNewer, StoreCorrupt
 
 SECRET = "the text of a memory"
@@ -111,17 +113,6 @@ def test_an_output_that_takes_no_more_is_no_crash(tacit):
     assert not [*tacit.place.home.log_file.parent.glob("crash-*.txt")]
 
 
-@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
-@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-"])
-def test_a_stream_that_the_caller_closed_is_no_crash(closed, tmp_path):
-    command = f"{shlex.quote(sys.executable)} -m tacit.cli.main config get preset {closed}"
-    environment = {**os.environ, "TACIT_HOME": str(tmp_path / "home")}
-    done = subprocess.run(
-        ["bash", "-c", command], env=environment, capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-
-
 def test_a_crash_without_a_home_to_write_to_is_still_said(tacit):
     tacit.place.home.root.parent.mkdir(exist_ok=True)
     tacit.place.home.root.write_text("a file where the home should be")
@@ -130,23 +121,23 @@ def test_a_crash_without_a_home_to_write_to_is_still_said(tacit):
     assert "No report could be written." in said.err
 
 
-@pytest.mark.parametrize(
-    "heavy", ["numpy", "pydantic", "onnxruntime", "starlette", "httpx", "tacit.app.engine"]
-)
-def test_help_loads_nothing_heavy(heavy):
-    code = f"import sys\nfrom tacit.cli.main import run\nrun(['--help'])\nsys.exit({heavy!r} in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
+HEAVY = {"numpy", "pydantic", "onnxruntime", "starlette", "httpx2", "tacit.app.engine"}
 
 
-def test_help_names_every_command_and_works_for_each(tacit):
-    from tacit.cli.reference import commands
+def test_help_loads_nothing_heavy():
+    code = f"import sys\nfrom tacit.cli.main import run\nrun(['--help'])\nsys.exit(str({HEAVY} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stderr == "set()\n"
 
-    page = " ".join(tacit("--help").out.split())
-    for name in commands():
-        assert f" {name.split()[0]} " in page.replace(",", " ")
-        said = tacit(*name.split(), "--help")
-        assert (said.code, said.err) == (0, "")
-        assert "--json" in said.out
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
+@pytest.mark.parametrize("closed", [">&-", "2>&- <&-"])
+def test_a_stream_that_the_caller_closed_is_no_crash(closed, tmp_path):
+    command = f"{shlex.quote(sys.executable)} -m tacit.cli.main config get preset {closed}"
+    environment = {**os.environ, "TACIT_HOME": str(tmp_path / "home")}
+    done = subprocess.run(
+        ["bash", "-c", command], env=environment, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_arguments_are_utf_8_in_every_locale(tmp_path):
@@ -160,52 +151,34 @@ def test_arguments_are_utf_8_in_every_locale(tmp_path):
     assert json.loads(done.stderr)["message"] == "No memory is called 'naïve'."
 
 
-def test_run_returns_a_code_and_never_exits(tacit):
-    assert run(["--version"]) == 0
-
-
-def test_help_lists_commands_in_groups_with_whole_descriptions(tacit):
-    said = " ".join(tacit("--help").out.split())
-    assert said.index("Start here:") < said.index("Memories:") < said.index("Why:")
-    memories = said[said.index("Memories:") : said.index("Why:")]
-    assert " review " in memories
-    assert not [line for line in tacit("--help").out.splitlines()[1:] if line.endswith("...")]
-    assert "Connect the coding agents and MCP clients on this machine." in said
-    assert said.count("Commands:") == 0
-
-
-def test_help_shows_the_first_24_commands_and_names_the_others(tacit):
-    from tacit.cli.main import whole_tree
-
-    shown = [name for name, command in whole_tree().commands.items() if not command.hidden]
-    assert len(shown) <= 24
-    assert shown[:4] == ["install", "init", "status", "ui"]
-
-
-def test_help_fits_one_screen_with_a_line_for_each_command(tacit):
-    from tacit.cli.main import whole_tree
-
+def test_help_fits_one_screen_with_a_line_for_each_of_its_24_commands_in_groups(tacit):
     lines = tacit("--help").out.splitlines()
     assert len(lines) <= 50
     assert max(map(len, lines)) <= 80
+    assert not [line for line in lines[1:] if line.endswith("...")]
     firsts = [line.split()[0] for line in lines if line.startswith("  ") and line.strip()]
-    for name, command in whole_tree().commands.items():
-        assert command.hidden or firsts.count(name) == 1
+    shown = [name for name, command in whole_tree().commands.items() if not command.hidden]
+    assert len(shown) <= 24
+    assert shown[:4] == ["install", "init", "status", "ui"]
+    assert {firsts.count(name) for name in shown} == {1}
     groups = [line for line in lines if line.endswith(":") and not line.startswith((" ", "Usage"))]
+    assert groups[:3] == ["Start here:", "Memories:", "Why:"]
     assert len(groups) - groups.count("Options:") == 5
+    page = " ".join(" ".join(lines).split()).replace(",", " ")
+    assert "Connect the coding agents and MCP clients on this machine." in page
+    assert [name for name in commands() if f" {name.split()[0]} " not in page] == []
 
 
 def test_every_help_page_ends_with_an_example_that_is_understood(tacit):
-    from tacit.cli.reference import commands
-    from tacit.cli.terminal.help import EXAMPLES
-
     tree = commands()
     assert set(tree) <= {*EXAMPLES, "team"}
     for name, command in tree.items():
-        page = tacit(*name.split(), "--help").out.rstrip()
+        said = tacit(*name.split(), "--help")
+        assert (said.code, said.err) == (0, "")
+        assert "--json" in said.out
         if name != "team":
-            assert page.splitlines()[-1] == f"Example: {EXAMPLES[name]}"
-        assert not re.search(r"<(str|int|float|path|list)", page), f"a type stands in the help of {name}"
+            assert said.out.rstrip().splitlines()[-1] == f"Example: {EXAMPLES[name]}"
+        assert not re.search(r"<(str|int|float|path|list)", said.out), f"a type stands in the help of {name}"
         words = shlex.split(EXAMPLES[name].rpartition("&& ")[2])[1 + len(name.split()) :]
         command.make_context(name, words)
 

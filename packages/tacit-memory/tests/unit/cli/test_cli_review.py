@@ -50,10 +50,6 @@ def test_a_search_says_what_waits_and_does_not_say_that_it_holds(tacit, pair):
     assert said.out.count("since ") == len(said.out.splitlines()) - 2
 
 
-def test_nothing_waits_at_first(tacit):
-    assert "Nothing waits for you." in tacit("review", "list").out
-
-
 def test_a_contradiction_waits_and_says_why(tacit, pair):
     old, new = pair
     (entry,) = tacit("review", "--json").json["review"]
@@ -63,21 +59,22 @@ def test_a_contradiction_waits_and_says_why(tacit, pair):
     assert statuses(tacit) == {OLD: "active", NEW: "quarantined"}
 
 
-def test_accepting_ends_the_other_one(tacit, pair):
-    assert tacit("review", "accept", pair[1][:16]).code == 0
-    assert statuses(tacit) == {OLD: "superseded", NEW: "active"}
+@pytest.mark.parametrize(
+    ("action", "more", "left"),
+    [
+        ("accept", (), {OLD: "superseded", NEW: "active"}),
+        ("keep", (), {OLD: "active", NEW: "active"}),
+        ("edit", ("--content", "The port is 9191"), {OLD: "superseded", "The port is 9191": "active"}),
+        ("merge", (), {OLD: "active", NEW: "superseded"}),
+    ],
+)
+def test_a_pair_is_settled_by_the_ending_of_its_id(tacit, pair, action, more, left):
+    assert tacit("review", action, pair[1][-6:], *more).code == 0
+    assert statuses(tacit) == left
     assert tacit("review", "--json").json["review"] == []
-
-
-def test_editing_accepts_in_better_words(tacit, pair):
-    assert tacit("review", "edit", pair[1], "--content", "The billing port is 9191").code == 0
-    assert statuses(tacit) == {OLD: "superseded", "The billing port is 9191": "active"}
-
-
-def test_keeping_both_settles_the_pair(tacit, pair):
-    tacit("review", "keep", pair[1])
-    assert statuses(tacit) == {OLD: "active", NEW: "active"}
-    assert tacit("review", "--json").json["review"] == []
+    if action == "merge":
+        kept = tacit("show", pair[0], "--json").json["memory"]
+        assert (kept["frequency"], NEW in kept["evidence"]) == (2, True)
 
 
 def test_keeping_what_is_no_pair_activates_nothing_and_says_what_would(tacit):
@@ -88,19 +85,6 @@ def test_keeping_what_is_no_pair_activates_nothing_and_says_what_would(tacit):
     assert f"tacit review accept {alone}" in said.err
     assert statuses(tacit) == {NEW: "quarantined"}
     assert tacit("review", "keep", alone, "--json").code == 3
-
-
-def test_a_statement_is_named_by_the_ending_of_its_id(tacit, pair):
-    assert tacit("review", "accept", pair[1][-6:]).code == 0
-    assert statuses(tacit) == {OLD: "superseded", NEW: "active"}
-
-
-def test_merging_leaves_one_with_both_as_evidence(tacit, pair):
-    tacit("review", "merge", pair[1])
-    assert statuses(tacit) == {OLD: "active", NEW: "superseded"}
-    kept = tacit("show", pair[0], "--json").json["memory"]
-    assert kept["frequency"] == 2
-    assert NEW in kept["evidence"]
 
 
 def test_what_was_rejected_is_not_learned_again_unless_the_user_says_so(tacit, pair):
@@ -149,31 +133,6 @@ def test_both_statements_of_a_supersession_may_be_kept(tacit):
     assert statuses(tacit) == {OLD: "active", NEW: "active"}
 
 
-def test_a_merge_is_taken_back(tacit):
-    key = remembered(tacit, OLD)["memory"]["id"]
-    merged = remembered(tacit, f"{OLD}!")
-    assert (merged["change"], merged["memory"]["frequency"]) == ("merge", 2)
-    tacit("undo", key)
-    assert tacit("show", key, "--json").json["memory"]["frequency"] == 1
-
-
-def test_a_forgotten_memory_comes_back(tacit):
-    key = remembered(tacit, OLD)["memory"]["id"]
-    tacit("forget", key)
-    tacit("undo", key)
-    assert statuses(tacit) == {OLD: "active"}
-    assert OLD in tacit("recall", "billing", "port").out
-
-
-def test_what_changed_again_since_is_not_torn_apart(tacit):
-    old = remembered(tacit, OLD)["memory"]["id"]
-    new = remembered(tacit, NEW)["memory"]["id"]
-    tacit("edit", new, "--importance", "0.9")
-    said = tacit("undo", old)
-    assert said.code == 3
-    assert "changed again since" in said.err
-
-
 def test_nothing_to_take_back_is_said(tacit):
     assert tacit("undo").code != 0
 
@@ -214,19 +173,6 @@ def test_leaving_decides_nothing(tacit, pair):
     place = replace(tacit.place, interactive=True, read_key=interrupted)
     assert tacit("review", place=place).code == 0
     assert statuses(tacit) == {OLD: "active", NEW: "quarantined"}
-
-
-def test_the_past_answers_a_question(tacit):
-    remembered(tacit, OLD)
-    remembered(tacit, NEW)
-    engine = tacit.daemon.engine
-    superseded_at = engine.review.changes(limit=1)[0].at_ms
-    then = engine.recall("billing port", cwd=str(tacit.project), as_of_ms=superseded_at - 1)
-    now = engine.recall("billing port", cwd=str(tacit.project))
-    assert OLD in then.block.text
-    assert NEW not in then.block.text
-    assert NEW in now.block.text
-    assert OLD not in now.block.text
 
 
 def test_a_day_in_the_past_shows_what_held_then(tacit):
@@ -289,13 +235,6 @@ def test_undo_without_an_id_shows_what_it_takes_back(tacit):
     assert change in said.out
     assert f"added: {OLD}" in said.out
     assert statuses(tacit) == {OLD: "retired"}
-
-
-def test_undo_takes_the_change_named_and_no_later_one(tacit):
-    change = tacit("remember", OLD, "--json").json["change_id"]
-    tacit("remember", "Parcels leave at noon")
-    assert tacit("undo", change).code == 0
-    assert statuses(tacit) == {OLD: "retired", "Parcels leave at noon": "active"}
 
 
 def test_what_waits_is_told_where_a_newcomer_looks_for_it(tacit):

@@ -171,6 +171,7 @@ def test_muting_without_any_session_says_what_to_do(tacit):
 
 def test_backup_and_restore_bring_back_what_was(tacit, tmp_path):
     tacit("remember", RULE)
+    assert tacit("backup", tmp_path, "--json").json["target"].startswith(f"{tmp_path}/tacit-")
     target = tmp_path / "copy.db"
     assert tacit("backup", target).code == 0
     tacit("forget", tacit("list", "--json").json["memories"][0]["id"])
@@ -180,12 +181,6 @@ def test_backup_and_restore_bring_back_what_was(tacit, tmp_path):
     assert said.code == 0, said.err
     assert "quarantine" in said.out
     assert tacit("list", "--json").json["memories"][0]["content"] == RULE
-
-
-def test_a_backup_into_a_folder_gets_a_name(tacit, tmp_path):
-    tacit("remember", RULE)
-    target = tacit("backup", tmp_path, "--json").json["target"]
-    assert target.startswith(f"{tmp_path}/tacit-")
 
 
 def test_a_backup_overwrites_nothing(tacit, tmp_path):

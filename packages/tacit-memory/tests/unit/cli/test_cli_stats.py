@@ -47,6 +47,7 @@ def told_in_tables(out):
 def test_what_happened_is_told_in_tables_and_as_json(tacit):
     fresh = tacit("status", "--stats")
     assert fresh.code == 0
+    assert "; 0 that you stated" not in fresh.out
     for words in (
         "Nothing is stored.",
         "No session asked the memory in this period.",
@@ -68,9 +69,3 @@ def test_a_bar_is_as_long_as_its_share():
     assert bar(1, 32, width=4) == "▏"  # an eighth of a character
     assert bar(1, 10_000, width=4) == "▏"  # something is never nothing
     assert bar(0, 10) == bar(0, 0) == ""
-
-
-def test_an_empty_store_is_told_as_one(tacit):
-    first, *_ = tacit("status", "--stats").out.splitlines()
-    assert first == "Nothing is stored."
-    assert "; 0 that you stated" not in tacit("status", "--stats").out

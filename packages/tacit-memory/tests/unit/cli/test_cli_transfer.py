@@ -2,106 +2,74 @@
 
 from __future__ import annotations
 
-import json
 import stat
 from pathlib import Path
 
 import pytest
 
-from tacit.app.wiring import open_engine
-from tacit.cli.context import CommandContext
-from tacit.cli.main import run
-from tacit.client.daemon_client import DaemonClient
-from tacit.config.home import Home
-from tacit.model.scope import Scope
-
 
 @pytest.fixture
-def shop(tmp_path: Path) -> Path:
-    folder = tmp_path / "shop"
-    (folder / ".git" / "objects").mkdir(parents=True)
-    (folder / "CLAUDE.md").write_text(
-        "# Rules\n\n- Run `make lint` before every commit.\n- Amounts are integer cents.\n"
-    )
-    home = Home(tmp_path / "home")
-    home.ensure()
-    (tmp_path / "home" / "config.yaml").write_text("embedder:\n  provider: fake\n")
-    return folder
+def shop(tacit) -> Path:
+    """The folder of the project, with a file of rules."""
+    rules = "# Rules\n\n- Run `make lint` before every commit.\n- Amounts are integer cents.\n"
+    (tacit.project / "CLAUDE.md").write_text(rules)
+    tacit.daemon.ensure_running()
+    return tacit.project
 
 
-def tacit(shop: Path, *arguments: str) -> int:
-    place = CommandContext(
-        home=Home(shop.parent / "home"),
-        user_home=shop.parent,
-        search_path="",
-        connect=DaemonClient,
-        interactive=False,
-        at_terminal=True,
-    )
-    return run(arguments, command_context=place)
+def counts(said) -> dict[str, int]:
+    (report,) = said.json["imports"]
+    return report["counts"]
 
 
-def test_a_file_is_imported_exported_and_edited(shop, tmp_path, capsys):
-    rules, out = str(shop / "CLAUDE.md"), tmp_path / "all.md"
-    assert tacit(shop, "import", rules, "--dry-run", "--cwd", str(shop)) == 0
-    assert "dry run" in capsys.readouterr().out
-    assert tacit(shop, "import", "--mine", rules, "--cwd", str(shop), "--json") == 0
-    assert json.loads(capsys.readouterr().out)["imports"][0]["counts"] == {"add": 2}
-    assert tacit(shop, "import", rules, "--mine", "--cwd", str(shop)) == 0
-    assert "as before" in capsys.readouterr().out
-    assert tacit(shop, "export", "--format", "markdown", "-o", str(out), "--json") == 0
-    assert json.loads(capsys.readouterr().out)["format"] == "markdown"
+def test_a_file_is_imported_exported_and_edited(tacit, shop, tmp_path):
+    rules, out = shop / "CLAUDE.md", tmp_path / "all.md"
+    assert "dry run" in tacit("import", rules, "--dry-run").out
+    assert counts(tacit("import", "--mine", rules, "--json")) == {"add": 2}
+    assert "as before" in tacit("import", rules, "--mine").out
+    assert tacit("export", "--format", "markdown", "-o", out, "--json").json["format"] == "markdown"
     assert stat.S_IMODE(out.stat().st_mode) == 0o600
-    assert tacit(shop, "export", "-o", str(out)) == 3
+    assert tacit("export", "-o", out).code == 3
     out.write_text(out.read_text().replace("make lint", "make check"))
-    assert tacit(shop, "import", str(out), "--cwd", str(shop)) == 3
-    assert "--mine" in capsys.readouterr().err
-    assert tacit(shop, "import", str(out), "--mine", "--cwd", str(shop)) == 0
-    assert "+ Run `make check`" in capsys.readouterr().out
-    assert tacit(shop, "import", str(shop / "nothing"), "--cwd", str(shop)) == 4
+    refused = tacit("import", out)
+    assert (refused.code, "--mine" in refused.err) == (3, True)
+    edited = tacit("import", out, "--mine")
+    assert (edited.code, "+ Run `make check`" in edited.out) == (0, True)
+    assert tacit("import", shop / "nothing").code == 4
 
 
-def test_a_line_that_is_refused_is_told_with_an_exit_code(shop, tmp_path, capsys):
-    engine = open_engine(shop.parent / "home")
-    engine.remember("Amounts are integer cents.", kind="decision", cwd=str(shop))
+def test_a_line_that_is_refused_is_told_with_an_exit_code(tacit, shop, tmp_path):
+    tacit("remember", "Amounts are integer cents.")
     file = tmp_path / "all.jsonl"
-    file.write_bytes(b"".join(engine.transfer.export()) + b"nonsense\n")
-    engine.close()
-    assert tacit(shop, "import", str(file), "--mine", "--cwd", str(shop)) == 10
-    told = capsys.readouterr().out
-    assert "! all.jsonl, line 4" in told
-    assert "as before" in told
+    assert tacit("export", "-o", file).code == 0
+    with file.open("a") as lines:
+        lines.write("nonsense\n")
+    said = tacit("import", file, "--mine")
+    assert said.code == 10
+    assert "! all.jsonl, line 4" in said.out
+    assert "as before" in said.out
 
 
-def test_one_refused_file_does_not_hide_what_came_of_the_others(shop, tmp_path, capsys):
-    rules, odd = str(shop / "CLAUDE.md"), tmp_path / "odd.bin"
+def test_one_refused_file_does_not_hide_what_came_of_the_others(tacit, shop, tmp_path):
+    rules, odd = shop / "CLAUDE.md", tmp_path / "odd.bin"
     odd.write_bytes(bytes(range(256)))
-    asked = ("import", rules, str(odd), str(shop / "nothing"), "--dry-run", "--cwd", str(shop))
-    assert tacit(shop, *asked, "--json") == 10
-    first, second, third = json.loads(capsys.readouterr().out)["imports"]
-    assert (first["path"], first["problem"], first["counts"]) == (rules, None, {"add": 2})
+    asked = ("import", rules, odd, shop / "nothing", "--dry-run")
+    said = tacit(*asked, "--json")
+    assert said.code == 10
+    first, second, third = said.json["imports"]
+    assert (first["path"], first["problem"], first["counts"]) == (str(rules), None, {"add": 2})
     assert (second["path"], second["problem"]["code"], second["counts"]) == (str(odd), "invalid_input", {})
     assert third["problem"]["code"] == "not_found"
     assert second.keys() == first.keys()
-    assert tacit(shop, *asked) == 10
-    told = capsys.readouterr()
-    assert "+ Run `make lint`" in told.out
-    assert "nothing" in told.err
+    told = tacit(*asked)
+    assert (told.code, "+ Run `make lint`" in told.out, "nothing" in told.err) == (10, True, True)
 
 
-def test_an_export_taken_back_into_its_store_adds_nothing(shop, tmp_path, capsys):
-    home, out = tmp_path / "home", tmp_path / "all.jsonl"
-    engine = open_engine(home)
-    said = {
-        "language:python": "In Python, prefer dataclasses to dicts.",
-        "universal": "Answer in British English.",
-    }
-    for scope, content in said.items():
-        engine.remember(content, kind="preference", scope=Scope.parse(scope))
-    engine.remember("Amounts are integer cents.", kind="decision", cwd=str(shop))
-    engine.close()
-    assert tacit(shop, "export", "-o", str(out)) == 0
+def test_an_export_taken_back_into_its_store_adds_nothing(tacit, shop, tmp_path):
+    tacit("remember", "In Python, prefer dataclasses to dicts.", "--scope", "language:python")
+    tacit("remember", "Answer in British English.", "--scope", "universal")
+    tacit("remember", "Amounts are integer cents.")
+    out = tmp_path / "all.jsonl"
+    assert tacit("export", "-o", out).code == 0
     for flags in ((), ("--again",), ("--mine",)):
-        capsys.readouterr()
-        assert tacit(shop, "import", str(out), *flags, "--cwd", str(shop), "--json") == 0
-        assert json.loads(capsys.readouterr().out)["imports"][0]["counts"] == {"unchanged": 3}, flags
+        assert counts(tacit("import", out, *flags, "--json")) == {"unchanged": 3}, flags

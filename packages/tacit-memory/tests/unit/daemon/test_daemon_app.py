@@ -16,11 +16,11 @@ import pytest
 from tacit import Engine, __version__
 from tacit.api.problems import problem_of
 from tacit.config.home import Home
-from tacit.daemon.hooks import MAX_BODY_BYTES, DaemonParts
+from tacit.daemon.hooks import DaemonParts
 from tacit.daemon.server import build_app, guarded
 from tacit.daemon.source import EngineSource
 from tacit.daemon.workers import Busy, WorkerPool
-from tacit.errors import DaemonError, DaemonUnavailable, InvalidPayload, NotFound, StoreNewer
+from tacit.errors import DaemonError, DaemonUnavailable, NotFound, StoreNewer
 from tacit.providers.clock import FakeClock
 from tacit.safety.authority import Authority
 from tacit.session.answer_priority import wait_for_pending_answers
@@ -126,38 +126,6 @@ def test_bytes_that_are_no_text_and_lone_surrogates_reach_the_engine():
     ask(parts_of(engine), talk)
 
 
-@pytest.mark.parametrize(
-    ("error", "status"),
-    [(NotFound("No host is called 'x'."), 404), (InvalidPayload("session_id is missing."), 400)],
-)
-def test_what_the_engine_refuses_is_a_problem(error, status):
-    def refuse(*_: object) -> str:
-        raise error
-
-    async def talk(client: httpx.AsyncClient) -> None:
-        reply = await client.post("/hook/x", content="{}")
-        assert reply.status_code == status
-        assert reply.json()["detail"] == error.message
-
-    parts = parts_of(EngineDouble(refuse))
-    ask(parts, talk)
-    assert parts.counters.values()["refused"] == 1
-
-
-def test_what_breaks_in_the_engine_is_an_empty_error_without_its_text(caplog):
-    def fail(*_: object) -> str:
-        raise ValueError("words of a memory")
-
-    parts = parts_of(EngineDouble(fail))
-
-    async def talk(client: httpx.AsyncClient) -> None:
-        reply = await client.post("/hook/plain", content="{}")
-        assert (reply.status_code, reply.content) == (500, b"")
-
-    ask(parts, talk)
-    assert parts.counters.values()["errors"] == 1
-
-
 def test_over_the_limit_is_an_answer_at_once():
     release = threading.Event()
     parts = parts_of(EngineDouble(lambda *_: "late" if release.wait(30) else ""), threads=1, queue=1)
@@ -186,16 +154,6 @@ def test_past_the_deadline_is_an_answer_too():
 
     ask(parts, talk)
     assert parts.counters.values()["late"] == 1
-
-
-def test_a_body_above_the_limit_is_refused():
-    parts = parts_of(EngineDouble(lambda *_: "never"))
-
-    async def talk(client: httpx.AsyncClient) -> None:
-        reply = await client.post("/hook/plain", content=b" " * (MAX_BODY_BYTES + 1))
-        assert reply.status_code == 400
-
-    ask(parts, talk)
 
 
 def test_health_tells_who_it_is_and_does_not_count_as_use():

@@ -7,14 +7,11 @@ import json
 import os
 import subprocess
 import sys
-import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from loopback import connect
 from tacit.client.daemon_client import DaemonClient
 from tacit.daemon.launcher import write_launcher
 from unit.daemon.place import Place
@@ -142,36 +139,3 @@ def test_no_file_in_the_home_is_open_to_others(place: Faulty) -> None:
         os.umask(before)
     paths = [path for path in place.home.root.rglob("*") if not path.is_symlink()]
     assert {str(path): oct(path.stat().st_mode) for path in paths if path.stat().st_mode & 0o077} == {}
-
-
-@pytest.mark.parametrize(
-    "sent",
-    [b"", b"POST /hook/claude-code HTTP/1.1\r\n", b"POST /hook/x HTTP/1.1\r\nContent-Length: 900\r\n\r\n{"],
-)
-def test_slow_clients_silence_no_hook(place: Faulty, sent: bytes) -> None:
-    write_launcher(place.home)
-    place.speak_as_user()
-    place.client.ensure_running(60)
-    place.client.request("POST", "/v1/memories", {"content": "The heron comes first", "scope": "universal"})
-    over = threading.Event()
-
-    def drip() -> None:
-        while not over.is_set():
-            with contextlib.suppress(OSError), connect(place.home) as client:
-                client.sendall(sent)
-                while not over.wait(0.5) and sent:
-                    client.sendall(b"x")
-                over.wait(0.5)
-
-    threads = [threading.Thread(target=drip, daemon=True) for _ in range(40)]
-    for thread in threads:
-        thread.start()
-    time.sleep(1.0)
-    try:
-        for number in range(5):
-            told = place.hook("SessionStart", source="startup", session_id=f"t{number}")
-            assert "heron" in told
-    finally:
-        over.set()
-        for thread in threads:
-            thread.join(10)

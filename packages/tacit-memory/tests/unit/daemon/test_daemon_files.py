@@ -29,7 +29,6 @@ from tacit.errors import (
     DaemonError,
     NotFound,
     StoreBusy,
-    StoreReadOnly,
 )
 
 
@@ -261,9 +260,3 @@ def test_only_an_older_launcher_is_renewed(home):
     hook.write_text("VERSION = '0.0.1'\n")
     assert refresh_launcher(home)
     assert "def run_hook" in hook.read_text()
-
-
-def test_a_home_that_cannot_be_written_is_named(tmp_path):
-    (tmp_path / "h").write_text("a file")
-    with pytest.raises(StoreReadOnly, match="is a file"):
-        write_launcher(Home(tmp_path / "h"))

@@ -88,9 +88,13 @@ class Place:
         return int(first.split()[1]), named, text
 
 
-@pytest.fixture(params=[UnixTransport, TcpTransport])
+@pytest.fixture
 def transport(tmp_path: Path, request: pytest.FixtureRequest) -> Transport:
-    return request.param(tmp_path / "daemon")
+    return getattr(request, "param", UnixTransport)(tmp_path / "daemon")
+
+
+over_each = pytest.mark.parametrize("transport", [UnixTransport, TcpTransport], indirect=True)
+"""For tests of what a transport has a part in; its contract is in test_system_transport.py."""
 
 
 @contextmanager
@@ -106,6 +110,7 @@ def place(transport: Transport, answer: Answer) -> Generator[Place]:
             connection.close()
 
 
+@over_each
 def test_a_hook_gets_the_exact_bytes_and_the_version(transport: Transport) -> None:
     deadlines: list[float] = []
 
@@ -174,6 +179,7 @@ def test_what_the_engine_refuses_or_breaks_on_costs_nobody_else(transport: Trans
 @pytest.mark.parametrize(
     "raw", [b"GET /v1/status HTTP/1.1\r\n\r\n", b"POST /v1/recall HTTP/1.1\r\n\r\n", b"junk"]
 )
+@over_each
 def test_everything_else_is_handed_over_unread(transport: Transport, raw: bytes) -> None:
     with place(transport, lambda *_: "never") as here, closing(here.connect()) as client:
         client.sendall(raw)
@@ -257,6 +263,7 @@ def test_many_slow_clients_keep_no_hook_waiting(transport: Transport, sent: byte
             each.close()
 
 
+@over_each
 def test_a_request_that_comes_in_pieces_is_answered(transport: Transport) -> None:
     with place(transport, lambda *_: "text") as made, closing(made.connect()) as connection:
         for piece in (b"POST /hook/x HTTP/1.1\r\n", b"Content-Length: 2\r\n\r\n", b"{", b"}"):
@@ -289,6 +296,7 @@ def outcome(place: Place) -> tuple[bool, dict[str, int]]:
 ACKNOWLEDGES = "X-Tacit-Acknowledges: 1"
 
 
+@over_each
 def test_an_answer_counts_as_given_when_its_client_says_so(transport):
     with place(transport, lambda *_: "memory") as made:
         connection = asking(made, ACKNOWLEDGES)

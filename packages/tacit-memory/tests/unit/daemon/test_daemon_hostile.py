@@ -7,7 +7,6 @@ import re
 import socket
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass
@@ -17,7 +16,6 @@ import pytest
 from tacit.client.daemon_client import DaemonClient
 from tacit.config.home import Home
 from tacit.daemon.hooks import MAX_BODY_BYTES
-from tacit.daemon.http_limits import HEAD_S
 
 pytestmark = pytest.mark.slow
 FUZZING = """\
@@ -94,42 +92,14 @@ def test_everything_the_document_promises_is_held(port, tmp_path):
     assert (check["state"], check["problems"]) == ("done", [])
 
 
-@pytest.mark.parametrize(
-    ("headers", "status"),
-    [
-        ({"Host": "evil.example"}, 421),
-        ({"Host": "127.0.0.1.evil.example"}, 421),
-        ({"Host": "localhost@evil.example"}, 421),
-        ({"Origin": "http://evil.example"}, 403),
-        ({"Origin": "null"}, 403),
-        ({"Sec_Fetch_Site": "cross-site"}, 403),
-        ({"Sec_Fetch_Site": "same-site"}, 403),
-        ({"Authorization": None}, 401),
-        ({"Authorization": "Bearer x"}, 401),
-    ],
-)
-def test_foreign_pages_and_foreign_names_get_nothing(port, headers, status):
-    for method, path in (
-        ("GET", "/v1/memories"),
-        ("POST", "/v1/memories"),
-        ("OPTIONS", "/v1/memories"),
-    ):
-        body = b'{"content": "planted"}' if method == "POST" else b""
-        got, said = port.ask(method, path, body, **headers)
-        assert got == status
-        assert b"make lint" not in said
-        assert b"tacit_store" not in said
-
-
-def test_nothing_was_planted_and_no_page_is_invited(port):
-    found = port.client.request("GET", "/v1/memories?text=planted")[1]
-    assert found["total"] == 0
+def test_no_foreign_page_is_invited(port):
     with closing(socket.create_connection(("127.0.0.1", port.number), timeout=90)) as connection:
         connection.sendall(
             b"OPTIONS /v1/memories HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nOrigin: http://evil.example\r\n"
             b"Access-Control-Request-Method: GET\r\nConnection: close\r\n\r\n" % port.number
         )
         got = connection.recv(65536)
+    assert got.startswith(b"HTTP/1.1 403")
     assert b"access-control" not in got.lower()
 
 
@@ -182,43 +152,6 @@ def test_large_bodies_are_refused_before_they_are_read(port):
     assert 400 <= status < 500
     status, _ = port.ask("GET", "/v1/memories?text=" + "t" * 100_000)
     assert status in (400, 431)
-
-
-def test_slow_clients_are_cut_off_and_harm_nobody(port):
-    crowd = [socket.create_connection(("127.0.0.1", port.number), timeout=60) for _ in range(150)]
-    stop = threading.Event()
-
-    def drip() -> None:
-        head = f"POST /v1/memories HTTP/1.1\r\nHost: 127.0.0.1:{port.number}\r\nX: ".encode()
-        for one in crowd:
-            one.sendall(head)
-        while not stop.wait(0.5):
-            for one in crowd:
-                try:
-                    one.sendall(b"a")
-                except OSError:
-                    return
-
-    dripping = threading.Thread(target=drip)
-    dripping.start()
-    try:
-        for _ in range(20):
-            assert port.ask("GET", "/v1/kinds")[0] == 200
-        for one in crowd:
-            one.settimeout(HEAD_S + 60)
-        ends = []
-        for one in crowd[:20]:
-            try:
-                ends.append(one.recv(1000))
-            except ConnectionError:
-                ends.append(b"")
-        assert ends == [b""] * 20
-    finally:
-        stop.set()
-        dripping.join()
-        for one in crowd:
-            one.close()
-    assert port.ask("GET", "/v1/kinds")[0] == 200
 
 
 def test_live_traces_reach_a_client_and_end_with_the_daemon(port):

@@ -19,7 +19,7 @@ from e2e.drivers.machine import wait_for
 from tacit.client.daemon_facts import ask_health, read_facts
 from tacit.config.home import Home
 from tacit.daemon.launcher import write_launcher
-from tacit.errors import DaemonError, InvalidInput, NotFound
+from tacit.errors import DaemonError
 from transcripts import write_transcript
 from unit.daemon.place import Place
 
@@ -164,17 +164,6 @@ def test_stop_waits_until_it_is_gone_and_ensure_running_brings_it_back(place, mo
     assert place.client.status()["running"] is True
 
 
-def test_the_api_answers_and_its_problems_are_errors_here(place):
-    place.hook(START)
-    status, told = place.client.request("GET", "/v1/status")
-    assert status == 200
-    assert told["home"] == str(place.home.root)
-    with pytest.raises(NotFound):
-        place.client.request("GET", "/v1/memories/mem_nothing")
-    with pytest.raises(InvalidInput):
-        place.client.request("POST", "/v1/memories", {"content": ""})
-
-
 SOON = """
 from tacit.daemon import process
 from tacit.daemon.__main__ import main
@@ -302,24 +291,6 @@ def test_a_port_that_cannot_be_opened_is_named_with_the_reason(place):
         for port in (taken.getsockname()[1], 70_000):
             with pytest.raises(DaemonError, match=f"127.0.0.1:{port} cannot be used"):
                 place.client.request("POST", "/listen", {"port": port})
-
-
-def test_the_loopback_port_opens_when_asked_and_wants_the_token(place):
-    place.hook(START)
-    _, opened = place.client.request("POST", "/listen", {"port": 0})
-    facts = read_facts(place.home)
-    assert facts is not None
-    assert (opened["port"], opened["token"]) == (facts.http_port, facts.token)
-
-    def ask(headers: str) -> bytes:
-        with socket.create_connection(("127.0.0.1", opened["port"]), timeout=60) as connection:
-            connection.sendall(
-                f"GET /health HTTP/1.1\r\nHost: localhost\r\n{headers}Connection: close\r\n\r\n".encode()
-            )
-            return connection.makefile("rb").read()
-
-    assert ask("").startswith(b"HTTP/1.1 401")
-    assert ask(f"Authorization: Bearer {opened['token']}\r\n").startswith(b"HTTP/1.1 200")
 
 
 def test_a_daemon_that_dies_at_birth_is_not_started_by_every_hook(place):

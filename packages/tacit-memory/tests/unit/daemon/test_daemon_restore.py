@@ -12,7 +12,7 @@ import pytest
 from tacit.app.wiring import open_engine
 from tacit.client.daemon_client import DaemonClient
 from tacit.daemon.source import EngineSource
-from tacit.errors import DaemonUnavailable, NotABackup, NotFound, RefusedByTrust
+from tacit.errors import DaemonUnavailable
 from tacit.ports.store import MemoryFilter
 from unit.daemon.place import Place
 from user_voice import user_token
@@ -82,21 +82,6 @@ def test_a_backup_becomes_the_store_of_a_running_daemon(place, tmp_path):
     client.remember("Reviews need two people.")
     assert len(client.contents()) == 3
     assert place.client.status()["pid"] == pid
-
-
-@pytest.mark.slow
-def test_what_is_no_backup_leaves_the_store_alone(place, tmp_path):
-    client = Client(place)
-    client.remember("Amounts are integer cents.")
-    nonsense = tmp_path / "nonsense.db"
-    nonsense.write_bytes(b"nothing" * 1000)
-    with pytest.raises(NotABackup, match="nothing of a Tacit store"):
-        client.restore(nonsense)
-    with pytest.raises(NotFound):
-        client.restore(tmp_path / "gone.db")
-    with pytest.raises(RefusedByTrust):
-        place.client.request("POST", "/v1/restore", {"source": str(nonsense)})
-    assert client.contents() == ["Amounts are integer cents."]
 
 
 def test_the_engine_is_opened_again_where_the_work_fails(place):

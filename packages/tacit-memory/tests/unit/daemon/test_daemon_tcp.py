@@ -84,11 +84,3 @@ def test_a_killed_one_is_replaced_and_may_choose_the_other_transport(place: Plac
     assert place.home.socket.exists()
     assert not place.home.key_file.exists()
     assert place.client.stop()
-
-
-def test_a_command_that_needs_a_daemon_names_the_unknown_transport(tmp_path: Path) -> None:
-    made = Place(tmp_path / "h")
-    made.environ["TACIT_TRANSPORT"] = "pipe"
-    done = made.run("recall", cwd=tmp_path)
-    assert done.returncode == 3
-    assert "TACIT_TRANSPORT is 'pipe'" in done.stderr
