@@ -6,7 +6,7 @@ import pytest
 
 from tacit.api.answering import Parameters
 from tacit.api.operations import Inject, inject
-from unit.mcp.test_mcp_server import opened
+from unit.mcp.desk import opened
 
 RULE = "Never push to main without asking first."
 

@@ -31,11 +31,9 @@ from tacit.errors import InvalidInput, NotFound
 from tacit.model.memory import Speaker
 from tacit.model.pack import Surface
 from tacit.model.session import Exposure, SessionKey, SessionState
-from tacit.model.signal import PromptSubmitted
 from tacit.model.trace import Trace, TracedCandidate
 from tacit.providers.clock import FakeClock
 from tacit.providers.embedding import FakeEmbedder
-from tacit.session.transitions import apply_signal
 from tacit.state.counted import SessionUsage, Verdict
 from tacit.state.registry import USAGE, VERDICTS
 
@@ -232,19 +230,6 @@ def test_a_session_turn_by_turn_over_a_compaction():
         Recalls(store, settle=lambda: None).session(
             SessionKey(host="h", session_id="nobody"), visibility=users
         )
-
-
-def test_a_session_keeps_its_first_real_prompt_for_its_name():
-    store = SqliteStore.temporary(clock=FakeClock(now_ms=0))
-    state = SessionState(key=KEY)
-    for n, words in enumerate(
-        ("/clear", "<task-notification>done</task-notification>", "Fix the cart", *"abcdef")
-    ):
-        state = apply_signal(state, PromptSubmitted(key=f"k{n}", session=KEY, at_ms=n, cwd="/w", text=words))
-    store.save_session(state)
-    users = Visibility(store, speaker=Speaker.USER)
-    (row,) = Recalls(store, settle=lambda: None).sessions(visibility=users, limit=5)
-    assert row.title == "Fix the cart"
 
 
 def test_charts_are_marked_with_settings_that_changed_whoever_changed_them(tmp_path):

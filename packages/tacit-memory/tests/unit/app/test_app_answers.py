@@ -18,25 +18,7 @@ from tacit.providers.embedding import FakeEmbedder
 
 DAY_MS = 86_400_000
 QUESTION = "orders import"
-SYLLABLES = (
-    "ka",
-    "re",
-    "mi",
-    "to",
-    "su",
-    "lan",
-    "der",
-    "ex",
-    "pro",
-    "ti",
-    "vo",
-    "ne",
-    "qua",
-    "li",
-    "ar",
-    "bo",
-    "cen",
-)
+SYLLABLES = "ka re mi to su lan der ex pro ti vo ne qua li ar bo cen".split()
 
 
 @pytest.fixture
@@ -106,14 +88,6 @@ def test_a_limited_preset_keeps_its_caps(make_engine):
     ]
     assert [bool(answer.block.text) for answer in answers] == [True, True, False]
     assert all(answer.block.tokens <= 500 for answer in answers)
-
-
-def test_a_budget_can_be_given_for_one_question(make_engine):
-    engine = make_engine()
-    fill(engine, 60)
-    small = engine.agents.queries.answer(Caller(), QUESTION, budget_tokens=300)
-    large = engine.agents.queries.answer(Caller(), QUESTION, budget_tokens=3_000)
-    assert small.block.tokens <= 300 < large.block.tokens <= 3_000
 
 
 def test_the_library_takes_a_budget_and_gives_dates(tmp_path):
@@ -197,9 +171,3 @@ def test_a_standing_rule_has_its_date_in_an_answer(make_engine):
     engine.remember("Always run the linter before a commit.", kind="guideline")
     assert "(2025-10-09)" in engine.recall("What about the linter before a commit?").block.text
     assert "2025" not in engine.context("").text
-
-
-def test_a_question_that_nothing_answers_gets_nothing(make_engine):
-    engine = make_engine()
-    fill(engine, 20)
-    assert engine.recall("Which city has the best weather?").block.empty

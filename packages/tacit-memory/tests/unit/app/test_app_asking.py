@@ -369,13 +369,6 @@ def test_nothing_is_sent_for_a_muted_session_a_subagent_or_an_empty_store(open_d
     assert day.pause.requests == []
 
 
-def test_a_projects_own_file_cannot_switch_it_on(open_day) -> None:
-    day = open_day()
-    (day.project / ".tacit").mkdir()
-    (day.project / ".tacit" / "config.yaml").write_text("recall:\n  anticipate:\n    provider: claude\n")
-    assert day.engine._parts.settings.current(str(day.project)).recall.anticipate.provider == "off"
-
-
 # --- the prompt
 
 
@@ -392,12 +385,6 @@ def test_the_model_at_the_prompt_decides(open_day) -> None:
     assert (told.asked, told.named, told.tokens) == (1, 2, 900)
     notes = [note for stage in in_words(day.trace).stages for note in stage.notes]
     assert any(note.startswith("decided by fake-writer@1: named 2 of 2 in ") for note in notes)
-
-
-def test_the_gate_decides_without_it(open_day) -> None:
-    day = open_day(recall={"budgets": {"start": 0}})
-    assert FAR not in day.prompt()
-    assert (day.trace.decider, day.causes) == (Decider.LOCAL, [])
 
 
 def test_a_late_answer_leaves_the_prompt_to_the_gate_and_counts_as_a_failure(open_day) -> None:

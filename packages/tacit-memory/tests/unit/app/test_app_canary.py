@@ -5,14 +5,13 @@ from __future__ import annotations
 import contextlib
 import logging
 import sqlite3
-import time
 from dataclasses import replace
 
 import pytest
 
 from agent import injected, send
 from tacit.config.settings import PrivacySettings
-from tacit.errors import InvalidInput, RefusedByRedaction, TacitError
+from tacit.errors import RefusedByRedaction, TacitError
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Rewrite
 from tacit.model.memory import TrustTier
@@ -138,39 +137,12 @@ def test_a_projects_privacy_settings_hold_for_what_is_stored_and_rendered_there(
     assert again.remember("Ask the ACME-4714 desk.", cwd=str(home.root)), "elsewhere it is no secret"
 
 
-def test_a_changed_setting_holds_without_a_restart(engine, home, place):
-    engine.remember("Ask the ACME-4711 desk before every release.", cwd=str(place))
-    assert "ACME-4711" in engine.context(str(place)).text
-    home.config_file.write_text('privacy: {deny: ["ACME-4711"]}\n')
-    time.sleep(1.1)  # the files are looked at once a second
-    assert "[redacted:denied] desk" in engine.context(str(place)).text
-
-
 def test_a_pattern_that_may_never_end_lets_nothing_through(engine):
     redactor = engine._parts.redactor
     closed = redactor.under(PrivacySettings(deny=("(a+)+$",)))
     assert closed.redact("any text").text == "[redacted:denied]"
     assert closed.redact("any text").has_secret
     assert closed.redact("").text == ""
-
-
-def test_an_edit_is_held_to_what_a_new_memory_is(engine, place):
-    engine.remember(RULE, cwd=str(place))
-    (memory,) = engine.list_memories(MemoryFilter())
-    with pytest.raises(RefusedByRedaction):
-        engine.memories.edit(engine.show(memory.id), content=f"Deploy with {SECRET}.")
-    with pytest.raises(InvalidInput, match="2,000"):
-        engine.memories.edit(engine.show(memory.id), content="word " * 1000)
-    with pytest.raises(InvalidInput, match="empty"):
-        engine.memories.edit(engine.show(memory.id), content=" \0 ")
-    assert engine.show(memory.id).content == RULE
-    engine.memories.retire(engine.show(memory.id))
-    for change in (
-        lambda: engine.memories.edit(engine.show(memory.id), pinned=True),
-        lambda: engine.memories.retire(engine.show(memory.id)),
-    ):
-        with pytest.raises(InvalidInput, match=f"{memory.id} is retired"):
-            change()
 
 
 def test_the_refresh_block_marks_what_nobody_confirmed(make_engine, place):

@@ -85,26 +85,6 @@ def test_what_a_compaction_dropped_comes_once_with_the_next_prompt(session):
     assert session.text("SessionStart", source="resume") == "", "it stands in the history behind that prompt"
 
 
-def test_a_prompt_that_needs_something_gets_it_behind_what_was_dropped(session, place):
-    session.engine.remember(
-        "Never commit without a ticket number.", cwd=str(place), kind="preference", when="commit"
-    )
-    session.text("SessionStart", source="new")
-    session.send("PreCompact", trigger="manual")
-    given = session.prompt("Commit what we have and push it.")
-    assert given.index('surface="compaction"') < len(given)
-    assert given.count("ticket number") == 1
-
-
-def test_a_rule_comes_with_the_result_of_its_call_and_not_before_it(session, place):
-    session.text("SessionStart", source="new")
-    session.engine.remember(CENTS, cwd=str(place), kind="decision", files=("app/pay.py",))
-    call = {"tool_name": "Read", "tool_input": {"path": str(place / "app/pay.py")}}
-    assert session.send("PreToolUse", **call) == {}
-    assert CENTS in session.text("PostToolUse", **call, tool_result={"text_result_for_llm": "edited"})
-    assert session.text("PostToolUse", **call, tool_result={"text_result_for_llm": "edited"}) == ""
-
-
 def test_only_a_rule_that_may_refuse_answers_before_the_call(make_engine, place):
     (place / "app").mkdir()
     (place / "app/pay.py").write_text("total = 0\n")

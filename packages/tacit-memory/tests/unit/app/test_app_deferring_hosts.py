@@ -72,18 +72,6 @@ def gemini(make_engine, tmp_path) -> Gemini:
     return Gemini(make_engine(recall={"deadline_ms": 60_000}), tmp_path)
 
 
-@pytest.fixture
-def without_start(make_engine, tmp_path) -> Gemini:
-    return Gemini(make_engine(recall={"deadline_ms": 60_000, "budgets": {"start": 0}}), tmp_path)
-
-
-def test_the_start_pack_goes_with_the_first_prompt_once(gemini) -> None:
-    gemini.remember(LINT, kind="preference", when="always")
-    assert gemini("SessionStart", source="startup") == ""
-    assert "make lint" in gemini("BeforeAgent", prompt="What is the capital of France?")
-    assert gemini("BeforeAgent", prompt="And of Spain?") == ""
-
-
 def test_a_session_whose_start_nobody_heard_gets_its_pack_with_the_first_prompt(gemini) -> None:
     gemini.remember(LINT, kind="preference", when="always")
     assert "make lint" in gemini("BeforeAgent", prompt="What is the capital of France?")
@@ -103,22 +91,6 @@ def test_a_muted_session_gets_nothing_of_what_waited(gemini) -> None:
     (state,) = gemini.engine.sessions()
     gemini.engine.live.mute(state.key, muted=True)
     assert gemini("BeforeAgent", prompt="What is the capital of France?") == ""
-
-
-def test_the_rule_for_a_call_comes_with_its_result(without_start) -> None:
-    without_start.remember("Commit messages end with the order number.", kind="preference", when="commit")
-    assert without_start("BeforeTool", **COMMIT) == ""
-    failed = {"tool_response": {"llmContent": "Output: nothing to commit\nExit Code: 1"}}
-    assert "order number" in without_start("AfterTool", **COMMIT, **failed)
-    assert without_start("AfterTool", **COMMIT, **ENDED) == ""
-
-
-def test_the_fix_for_a_failed_tool_waits_for_the_next_event_that_takes_text(without_start) -> None:
-    without_start.remember(FIX, kind="error_pattern")
-    error = {"message": "ModuleNotFoundError: No module named 'orders_schema'"}
-    call = {"tool_name": "mcp_shop_migrate", "tool_input": {"path": "app"}}
-    assert without_start("AfterTool", **call, tool_response={"llmContent": "x", "error": error}) == ""
-    assert "make generate" in without_start("AfterTool", **COMMIT, **ENDED)
 
 
 def test_a_refusal_does_not_wait(make_engine, tmp_path) -> None:

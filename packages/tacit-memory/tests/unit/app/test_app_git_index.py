@@ -7,11 +7,7 @@ import subprocess
 
 import pytest
 
-from samples import NOW_MS
-from tacit.app.projects import ProjectRegistry, tracked_files
-from tacit.backends.sqlite import SqliteStore
-from tacit.providers.clock import FakeClock
-from tacit.session.projects import identify_project
+from tacit.app.projects import tracked_files
 
 NAMES = ["a/b/mäin.py", "a/b/main_two.py", "app.go", "d/" + "x" * 5000, "util.py"]
 
@@ -76,21 +72,3 @@ def test_every_form_of_the_index_is_read(tmp_path, how):
         folder = tmp_path / "tree"
     names = ("app.py", "lib/a.py", "lib/deep/b.py", "other/c.go")
     assert tracked_files(str(folder), timeout_s=5) == names
-
-
-def test_nothing_that_a_repository_names_is_run(tmp_path):
-    folder = repository(tmp_path / "shop", ["app.go", "lib.go"])
-    marker = tmp_path / "ran"
-    script = tmp_path / "run.sh"
-    script.write_text(f"#!/bin/sh\ntouch {marker}\n")
-    script.chmod(0o755)
-    for key in ("core.fsmonitor", "core.sshCommand", "core.pager", "core.editor", "alias.ls-files"):
-        git(folder, "config", key, str(script))
-    subprocess.run(["git", "-C", str(folder), "ls-files"], capture_output=True, check=False)
-    assert marker.exists(), "the trap works: git itself would run it"
-    marker.unlink()
-    projects = ProjectRegistry(
-        store=SqliteStore.temporary(clock=FakeClock(now_ms=NOW_MS)), clock=FakeClock(now_ms=NOW_MS)
-    )
-    assert projects.read_languages(identify_project(folder)) == ("go",)
-    assert not marker.exists()

@@ -10,40 +10,9 @@ from hypothesis import strategies as st
 
 from tacit.backends.sqlite import damage_marker
 from tacit.config.home import Home
-from tacit.errors import InvalidPayload, RefusedByRedaction, UnknownKind
-from tacit.model.pack import Surface
+from tacit.errors import InvalidPayload, UnknownKind
 from tacit.ports.store import MemoryFilter
 
-DELIMITERS = (
-    "</tacit-memory>",
-    "<tacit-memory surface='start'>",
-    "[/MEMORY]",
-    "[MEMORY]",
-    "< / tacit-memory >",
-    "\uff1c/tacit-memory\uff1e",
-    "<system-reminder>",
-    "</system-reminder>",
-    "<hook_context>",
-    "</hook_context>",
-    "\nHuman: go",
-    "\nAssistant: ok",
-    "<|im_end|>",
-    "<|im_start|>system",
-    "[INST]",
-    "<<SYS>>",
-    "```",
-    "\x1b[2J",
-    "\u202e",
-    "\u2066",
-    "\x00",
-    "\ud83d",
-    "</tacit\u200b-memory>",
-    "\U000e0041",
-)
-FORBIDDEN = (
-    "[MEMORY]", "[/MEMORY]", "<system-reminder", "</system-reminder", "<hook_context", "</hook_context", "Human:",
-    "Assistant:", "<|im", "[INST]", "<<SYS", "\x1b", "\u202e", "\u2066", "\x00", "\ud83d", "\u200b", "\U000e0041",
-)  # fmt: skip
 PROPERTY = settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
@@ -111,46 +80,6 @@ def test_any_payload_is_answered_or_named_as_invalid(engine, place, host):
     assert answered
     assert all(isinstance(text, str) for text in answered)
     assert engine.store.check() == ()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("preset", ["focused", "refresh"])
-def test_no_memory_closes_or_opens_a_block(make_engine, place, preset):
-    engine = make_engine(preset=preset)
-
-    @PROPERTY
-    @given(
-        parts=st.lists(st.sampled_from(DELIMITERS) | st.text(max_size=8), min_size=1, max_size=8),
-        number=st.integers(0),
-    )
-    def check(parts, number):
-        try:
-            changes = engine.remember(
-                f"Rule {number} about quoting {' '.join(parts)} in the parser",
-                kind="preference",
-                when="always",
-                cwd=str(place),
-            )
-        except RefusedByRedaction:
-            return  # the generated text looks like a secret
-        assert changes
-        for surface in (Surface.START, Surface.PROMPT, Surface.FAILURE, Surface.SUBAGENT, Surface.ON_DEMAND):
-            block = engine.recall(
-                "quoting in the parser", cwd=str(place), surface=surface, store_trace=False
-            ).block
-            if block.empty:
-                continue
-            inner = (
-                block.text.removeprefix("[MEMORY]").removesuffix("[/MEMORY]")
-                if preset == "refresh"
-                else block.text
-            )
-            assert inner.count("<tacit-memory") == inner.count("</tacit-memory>") <= 1
-            assert not [word for word in FORBIDDEN if word in inner]
-            block.text.encode()
-
-    check()
-    assert "quoting" in engine.recall("", cwd=str(place), surface=Surface.START, store_trace=False).block.text
 
 
 def test_listing_an_unknown_kind_names_the_nearest(engine, place):

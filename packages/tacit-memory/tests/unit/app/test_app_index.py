@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from agent import Agent
-from tacit.hosts.registry import BUILT_IN
 from tacit.model.session import SessionKey
 from tacit.recall.pipelines import MOST_CHANGES
 from tacit.recall.render import CHANGES_OPENING, INDEX_OPENING
@@ -52,31 +51,6 @@ def stored(engine, word):
 
 def headlines(text):
     return [headline for headline in HEADLINES if headline in text]
-
-
-STARTS = {
-    **{name: host.start for name, host in BUILT_IN.items()},
-    "gemini": {"hook_event_name": "BeforeAgent", "prompt": "Good morning!"},
-    "plain": {"event": "start"},
-    "library": {"event": "start"},
-}
-
-
-@pytest.mark.parametrize("host", STARTS)
-def test_every_host_hands_over_the_index_and_its_ids_are_found(engine, place, host):
-    told = {"session": "s1", "cwd": str(place), **STARTS[host]}
-    if host not in ("plain", "library"):
-        told |= {
-            "session_id": "s1",
-            "sessionID": "s1",
-            "directory": str(place),
-            "workspace_roots": [str(place)],
-        }
-    block = engine.hook(host, told, deadline_ms=5000)
-    assert INDEX_OPENING in block
-    for headline in HEADLINES:
-        short = block.partition(f" {headline}")[0][-4:]
-        assert engine.show(short).content.startswith(headline)
 
 
 def test_what_is_new_comes_as_a_headline_with_the_next_block_and_once(engine, agent, place):

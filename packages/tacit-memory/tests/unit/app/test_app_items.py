@@ -10,7 +10,7 @@ from tacit.model.memory import Speaker
 from tacit.model.scope import Scope, ScopeKind
 from tacit.ports.store import MemoryFilter
 
-ANA, BEN = ("memories", "ana"), ("memories", "ben")
+ANA = ("memories", "ana")
 NO_MEAT = "Ana eats no meat and no fish."
 
 

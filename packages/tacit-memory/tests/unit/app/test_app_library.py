@@ -16,7 +16,7 @@ import pytest
 from loopback import DaemonSocket
 from tacit import InjectionFailed, InjectionResult, Tacit
 from tacit.config.home import Home
-from tacit.errors import DaemonUnavailable, InvalidInput, NotFound
+from tacit.errors import DaemonUnavailable, InvalidInput
 from tacit.library.conversation import Conversation, block_slots
 from tacit.library.message_formats import ROLE_CONTENT
 from tacit.library.over_socket import DaemonEngine
@@ -64,22 +64,6 @@ def agent(text: str) -> dict[str, Any]:
     return {"role": "assistant", "content": text}
 
 
-def test_what_is_remembered_is_recalled(memory: Tacit) -> None:
-    told = "We chose PostgreSQL over MySQL because of its JSON support."
-    (stored,) = memory.remember(told)
-    assert (stored.change, stored.content) == ("add", told)
-    found = memory.recall("which database did we choose?")
-    assert found
-    assert stored.id in [one.id for one in found.memories]
-    assert told in found.text
-    assert found.memories[0].tier == "user"
-    memory.feedback(stored.id, useful=True)
-    memory.forget(stored.id)
-    later = memory.recall("which database did we choose?")
-    assert stored.id not in [one.id for one in later.memories]
-    assert memory.recall("which database did we choose?", cwd="").silence
-
-
 def test_a_prompt_gets_the_nine_fields(memory: Tacit) -> None:
     found = memory.context_for(ASK, session="s2")
     assert isinstance(found, InjectionResult)
@@ -106,21 +90,6 @@ def test_one_text_is_no_list_of_messages(memory: Tacit) -> None:
         memory.session().prepare("commit this")
 
 
-def test_every_later_request_has_the_same_bytes(memory: Tacit) -> None:
-    session = memory.session("s4", deadline_ms=SLOW)
-    first = session.prepare([user(ASK)])
-    assert session.prepare([user(ASK)]) == first
-    longer = [user(ASK), agent("Done."), user("Thanks a lot!")]
-    assert session.prepare(longer).messages[0] == first.messages[0]
-    # A program may keep what it got: then there is nothing to add.
-    kept = [*first.messages, agent("Done."), user("Thanks a lot!")]
-    assert session.prepare(kept).messages[0] is kept[0]
-    # Another process with the same session has the same bytes from the record.
-    memory.flush()
-    again = memory.session("s4", deadline_ms=SLOW).prepare(longer)
-    assert again.messages[0] == first.messages[0]
-
-
 def test_words_said_twice_are_two_messages() -> None:
     said = [ROLE_CONTENT.read(m) for m in (user("yes"), agent("And?"), user("yes"), user(""))]
     first, _, second, empty = block_slots(said)
@@ -139,26 +108,6 @@ def test_blocks_in_the_history_are_bounded_every_turn(memory: Tacit) -> None:
         assert "<tacit-memory" in ready.messages[2]["content"]
 
 
-def test_with_no_block_to_stay_only_the_newest_prompt_has_one(memory: Tacit) -> None:
-    with bounded(memory, 0) as few:
-        session = few.session("s7", deadline_ms=SLOW)
-        talk = [user(ASK)]
-        assert session.prepare(talk).blocks == 1
-        talk += [agent("Done."), user("Thanks!")]  # nothing new matches, and still the old one goes
-        assert session.prepare(talk).messages == talk
-
-
-def test_a_summary_is_made_of_messages_without_blocks(memory: Tacit) -> None:
-    session = memory.session("s8", deadline_ms=SLOW)
-    parts = [{"role": "user", "content": [{"type": "text", "text": ASK}]}, agent("Done.")]
-    session.prepare(parts[:1])
-    ready = session.prepare(parts)
-    assert ready.blocks == 1
-    assert session.for_summary(ready.messages) == parts
-    alone = {"role": "user", "content": [ready.messages[0]["content"][-1]]}
-    assert session.for_summary([*parts, alone]) == parts
-
-
 def test_after_a_compaction_what_was_handed_over_may_come_again(memory: Tacit) -> None:
     session = memory.session("s9", deadline_ms=SLOW)
     assert session.prepare([user(ASK)]).blocks == 1
@@ -166,28 +115,6 @@ def test_after_a_compaction_what_was_handed_over_may_come_again(memory: Tacit) -
     ready = session.prepare(summary)
     assert RULE in ready.system  # what the summary dropped stands in the system prompt
     assert session.prepare(summary).system == ready.system
-
-
-def test_tool_results_carry_what_governs_the_call(memory: Tacit) -> None:
-    memory.remember("src/billing.py holds the prices in cents.", when="path:src/billing.py")
-    talk: list[dict[str, Any]] = [
-        user("Look at the module."),
-        {"role": "assistant", "content": None, "tool_calls": [
-            {"id": "call_1", "type": "function", "function": {"name": "read_file", "arguments": '{"path": "src/billing.py"}'}}]},
-        {"role": "tool", "tool_call_id": "call_1", "content": "PRICE = 100"},
-    ]  # fmt: skip
-    ready = memory.session("s10", deadline_ms=SLOW).prepare(talk)
-    assert any("cents" in str(message) for message in ready.messages)
-
-
-def test_what_the_user_states_is_learned_once_the_turn_is_over(memory: Tacit) -> None:
-    session = memory.session("s11", deadline_ms=SLOW)
-    talk = [user("From now on always sign commits with -S.")]
-    session.prepare(talk)
-    session.finish("All right.", messages=talk)
-    memory.flush()
-    found = memory.engine.list_memories(MemoryFilter())
-    assert any("sign commits" in one.content.lower() for one in found)
 
 
 def test_a_broken_memory_costs_the_blocks_alone(memory: Tacit) -> None:
@@ -325,17 +252,6 @@ def test_a_restricted_statement_of_a_program_is_not_put_beside_messages(tmp_path
     assert "blue key" not in text
     with Tacit.open(tmp_path / "home", cwd=tmp_path, settings=LOUD) as memory, pytest.raises(InvalidInput):
         memory.remember("The vault is closed at night.", sensitivity="hidden")
-
-
-def test_a_statement_replaces_the_memories_it_names(tmp_path: Path) -> None:
-    old = "Releases are cut on Fridays."
-    with Tacit.open(tmp_path / "home", cwd=tmp_path, settings=LOUD) as memory:
-        (first,) = memory.remember(old)
-        (second,) = memory.remember("The release train leaves every second Tuesday.", replaces=[first.id])
-        assert second.change == "supersede"
-        assert memory.engine.show(first.id).status == "superseded"
-        with pytest.raises(NotFound):
-            memory.remember("Trains leave on time.", replaces=["mem_none"])
 
 
 def test_a_turn_that_ends_while_the_memory_is_closed_is_told_before_or_dropped() -> None:

@@ -27,14 +27,14 @@ SETTINGS = {
 Open = Callable[..., Tacit]
 
 
-@pytest.fixture(params=["open", pytest.param("connect", marks=pytest.mark.slow)])
+@pytest.fixture
 def opened(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]:
-    """Opens the memory of one home, either way; with `token=""` for a program that may not speak for the user."""
-    home, places = Home(tmp_path / "home"), list[Tacit]()
+    """Opens the memory of one home, in this process if the test does not say otherwise; with `token=""` for a program that may not speak for the user."""
+    home, places, way = Home(tmp_path / "home"), list[Tacit](), getattr(request, "param", "open")
     home.ensure()
     monkeypatch.setenv("TACIT_HOME", str(home.root))
     (home.root / "config.yaml").write_text(json.dumps(SETTINGS), "utf-8")
-    if request.param == "connect":
+    if way == "connect":
         start_daemon(
             {**chosen_transport(), "TACIT_HOME": str(home.root), "PATH": os.environ["PATH"]}, home.daemon_file
         )
@@ -42,7 +42,7 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.M
     def make(**given: Any) -> Tacit:
         token = given.pop("token", user_token(home))
         cwd = {} if "user" in given else {"cwd": tmp_path}
-        if request.param == "open":
+        if way == "open":
             while places:
                 places.pop().close()
             place = Tacit.open(token=token, **cwd, **given)
@@ -54,10 +54,17 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.M
     yield make
     for place in places:
         place.close()
-    if request.param == "connect":
+    if way == "connect":
         DaemonClient(home).stop()
 
 
+both_ways = pytest.mark.parametrize(
+    "opened", ["open", pytest.param("connect", marks=pytest.mark.slow)], indirect=True
+)
+"""In this process and through a daemon, for tests of what the way has a part in; tests/live/test_live_library.py asks a daemon, too."""
+
+
+@both_ways
 def test_a_memory_is_listed_read_changed_ended_and_brought_back(opened: Open) -> None:
     memory = opened()
     (first,) = memory.remember("Invoices are numbered by hand.", kind="decision")
@@ -179,6 +186,7 @@ def test_recall_honors_the_scopes_of_agents_and_sessions(opened: Open) -> None:
     assert "June" not in found(pilot, session="chat-4")
 
 
+@both_ways
 def test_a_program_without_authority_may_not_change_the_users_words(opened: Open) -> None:
     (stored,) = opened().remember("Invoices are numbered by hand.")
     memory = opened(token="")
@@ -200,6 +208,7 @@ def test_one_text_counts_as_a_list_of_one(opened: Open) -> None:
     assert page[0].files == ("src/invoices.py",)
 
 
+@both_ways
 def test_wrong_calls_say_what_is_wrong(opened: Open) -> None:
     memory = opened()
     (stored,) = memory.remember("Invoices are numbered by hand.")

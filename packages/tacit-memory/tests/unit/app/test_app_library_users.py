@@ -10,7 +10,7 @@ import pytest
 from tacit import Tacit
 from tacit.errors import InvalidInput, NotFound
 from tacit.model.scope import Scope, project_scope, user_project_id
-from unit.app.test_app_library_memories import Open, opened
+from unit.app.test_app_library_memories import Open, both_ways, opened
 
 __all__ = ["opened"]
 
@@ -47,6 +47,7 @@ def everything_of(memory: Tacit, session: str) -> str:
     )
 
 
+@both_ways
 def test_two_users_never_see_one_anothers_memories(opened: Open) -> None:
     memory = opened()
     memory.remember("The shop is closed on Mondays.", scope="universal", when="always")

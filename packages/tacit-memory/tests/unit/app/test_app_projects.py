@@ -220,20 +220,3 @@ def test_nothing_is_offered_to_a_copy_another_repository_or_the_next_one_of_the_
     assert found.id != before.id
     assert before.id not in found.links
     assert projects.unanswered(str(again)) == ""
-
-
-def test_the_configuration_of_a_repository_runs_nothing_when_its_first_commit_is_asked_for(
-    tmp_path: Path,
-) -> None:
-    store = SqliteStore.temporary(clock=FakeClock(now_ms=NOW_MS))
-    folder = with_commit(tmp_path / "old", "first")
-    trap = tmp_path / "trap.sh"
-    trap.write_text(f"#!/bin/sh\ntouch {tmp_path}/sprung\n")
-    trap.chmod(0o700)
-    for name in ("core.fsmonitor", "core.pager", "core.sshCommand", "gpg.program", "log.showSignature"):
-        value = "true" if name.startswith("log") else str(trap)
-        subprocess.run(["git", "-C", folder, "config", name, value], check=True)
-    known(looked_up(store, folder), folder)
-    new = folder.rename(tmp_path / "new")
-    assert "renamed" in looked_up(store, new).unanswered(str(new))
-    assert not (tmp_path / "sprung").exists()

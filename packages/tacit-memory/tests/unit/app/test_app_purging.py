@@ -183,13 +183,6 @@ def test_a_statement_goes_from_what_waits_where_json_escapes_its_letters(engine,
     )
 
 
-def test_nothing_to_purge_is_an_error(engine):
-    with pytest.raises(NotFound, match="Nothing matches"):
-        engine.admin.purging.purge(
-            engine.admin.purging.matching(scope=None, source="mcp", text=None), dry_run=False
-        )
-
-
 def test_the_subagents_of_a_session_go_with_it(engine, home, place):
     engine.remember(RULE, cwd=str(place))
     for session in ("s1", "s2"):
@@ -235,13 +228,3 @@ def test_a_folder_where_something_was_only_asked_can_be_purged(engine, home, pla
     purging = engine.admin.purging
     purging.purge(purging.of_project(engine.project(str(place))), dry_run=False)
     assert rows(home, "SELECT count(*) FROM traces") == [0]
-
-
-def test_what_was_shown_and_is_gone_by_now_is_passed_over(engine, place):
-    kept = engine.remember(RULE, cwd=str(place))[0].memory
-    purging = engine.admin.purging
-    done = purging.purge(purging.still_there([kept.id, "mem_gone"]), dry_run=False)
-    assert [one.id for one in done.memories] == [kept.id]
-    assert purging.purge(purging.still_there([kept.id]), dry_run=False).memories == ()
-    with pytest.raises(NotFound):
-        purging.named([kept.id])

@@ -10,18 +10,7 @@ from presets.driving import workplace
 from tacit.app.tuning import LEAST_COSINES
 from tacit.providers.embedding import FakeEmbedder
 
-WORDS = (
-    "parser",
-    "ledger",
-    "printer",
-    "warehouse",
-    "invoice",
-    "calendar",
-    "gateway",
-    "backup",
-    "shipment",
-    "coupon",
-)
+WORDS = "parser ledger printer warehouse invoice calendar gateway backup shipment coupon".split()
 
 
 def fill(lab, *, prompts, memories):

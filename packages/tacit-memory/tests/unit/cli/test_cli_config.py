@@ -140,35 +140,6 @@ def test_the_schema_for_editors(tacit):
     assert schema["properties"]["recall"]
 
 
-@pytest.mark.slow
-def test_the_seeds_flow_without_a_restart(tacit):
-    """Change the default: every agent without an override follows; override one: only it differs; revert: it follows again."""
-    tacit("remember", "Always run make lint.")
-    engine = tacit.daemon.engine
-
-    def holds() -> tuple[int, int]:
-        engine._parts.settings.look_again()  # a second later
-        found = [engine.admin.options.agent(name).memory_injection["max_items"] for name in ("plan", "build")]
-        return found[0], found[1]
-
-    def flags() -> dict[str, bool]:
-        return {one["name"]: one["memory_injection_overridden"] for one in config(tacit, "get", "--agents")}
-
-    assert holds() == (8, 8)
-    config(tacit, "set", "recall.max_items", "6")
-    assert holds() == (6, 6)
-    config(tacit, "set", "recall.max_items", "2", "--agent", "plan")
-    config(tacit, "set", "capture.enabled", "false", "--agent", "build")
-    assert holds() == (2, 6)
-    assert flags() == {"plan": True, "build": False}
-    config(tacit, "set", "recall.max_items", "5")
-    assert holds() == (2, 5)
-    config(tacit, "reset", "recall.max_items", "--agent", "plan")
-    assert holds() == (5, 5)
-    assert flags() == {"build": False}
-    assert "build" in tacit("config", "get", "--agents").out
-
-
 def test_how_is_learned_follows_the_file_too(tacit):
     tacit("remember", "Always run make lint.")
     engine = tacit.daemon.engine

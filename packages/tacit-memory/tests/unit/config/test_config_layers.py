@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tacit.config.fields import build, check_layer, default_values, settings_by_key
 from tacit.config.home import Home
@@ -57,33 +55,6 @@ def test_each_layer_beats_the_one_below_and_explains_itself(home, tmp_path):
     assert report.settings.recall.budgets.start == 1500
     assert origins[2].place == f"{home.config_file}:3"
     assert origins[5].place == "environment variable TACIT_RECALL__BUDGETS__START"
-
-
-VALUES = {"preset": 2600, "user": 1900, "project": 1800, "agent": 1700, "environment": 1600, "call": 1500}
-
-
-@given(st.sets(st.sampled_from(sorted(VALUES))))
-def test_any_combination_of_layers_gives_the_topmost(tmp_path_factory, layers):
-    base = tmp_path_factory.mktemp("layers")
-    home = Home(base / "home")
-    home.ensure()
-    lines = ["preset: refresh"] if "preset" in layers else []
-    if "user" in layers:
-        lines.append("recall: {budgets: {start: 1900}}")
-    if "agent" in layers:
-        lines.append("agents: {build: {recall: {budgets: {start: 1700}}}}")
-    home.config_file.write_text("\n".join(lines))
-    root = base / "p"
-    if "project" in layers:
-        write_project(root, "recall: {budgets: {start: 1800}}")
-    report = read(
-        home, root, agent="build",
-        environ={"TACIT_RECALL__BUDGETS__START": "1600"} if "environment" in layers else {},
-        overrides={"recall": {"budgets": {"start": 1500}}} if "call" in layers else None,
-    )  # fmt: skip
-    expected = min((VALUES[layer] for layer in layers - {"preset"}), default=2600 if layers else 2000)
-    assert report.settings.recall.budgets.start == expected
-    assert report.warnings == ()
 
 
 def test_another_agent_does_not_get_the_section(home):

@@ -172,13 +172,6 @@ def test_a_projects_level_that_changes_nothing_is_noted(home, tmp_path, users):
     assert [(one.layer, one.key, one.note) for one in report.warnings] == [("project", "recall.level", True)]
 
 
-def test_what_is_above_the_projects_file_chooses_freely(home, tmp_path):
-    root = project_in(tmp_path, "recall: {level: quiet}")
-    report = read(home, root, environ={"TACIT_RECALL__LEVEL": "eager"})
-    assert report.settings.recall.level == "eager"
-    assert threshold(report) == SHIPPED.eager.threshold
-
-
 def test_a_projects_file_may_raise_the_threshold_above_the_level(home, tmp_path):
     raised = read(home, project_in(tmp_path, "recall: {thresholds: {prompt: 0.9}}"))
     assert (threshold(raised), raised.explain(THRESHOLD)[-1].layer) == (0.9, "project")

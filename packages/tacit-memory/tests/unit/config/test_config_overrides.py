@@ -13,9 +13,8 @@ from tacit.config.home import Home
 from tacit.config.layers import read_settings
 from tacit.config.overrides import HINT, SCHEMA_FILE, SettingsTarget, overridden, reset_values, set_values
 from tacit.config.reference import schema_text
-from tacit.config.reload import SettingsWatcher
 from tacit.config.yaml_file import parse_settings, without_key
-from tacit.errors import InvalidSetting, UnknownKind, UnknownSetting
+from tacit.errors import InvalidSetting, UnknownSetting
 
 WRITTEN = """\
 # mine
@@ -119,38 +118,10 @@ def test_a_projects_file_goes_when_nothing_is_left_and_takes_nothing_of_others_a
     assert file.read_text().startswith("# why we restrict")
 
 
-@pytest.mark.parametrize(
-    ("values", "error", "words"),
-    [
-        ({"recall.max_items": 5000}, InvalidSetting, "≤ 100"),
-        ({"recall.max_itms": 5}, UnknownSetting, "`recall.max_items`"),
-        ({"recall.level": "balancd"}, InvalidSetting, "`balanced`"),
-        ({"recall": 5}, InvalidSetting, "mapping"),
-        ({"recall.ambient.pinned_kinds": ["tood"]}, UnknownKind, "todo"),
-        ({"preset": "focussed"}, InvalidSetting, "focused"),
-    ],
-)
-def test_what_does_not_fit_is_refused_with_what_would(home, values, error, words):
-    home.config_file.write_text(WRITTEN)
-    with pytest.raises(error) as caught:
-        set_values(home, SettingsTarget(), values)
-    assert words in caught.value.message + caught.value.hint
-    assert ".tmp" not in caught.value.message
-    assert text(home) == WRITTEN
-
-
 def test_a_file_that_was_wrong_before_is_named_with_its_line(home):
     home.config_file.write_text("recall:\n  max_itms: 5\n")
     with pytest.raises(UnknownSetting, match=r"config\.yaml:2: there is no setting `recall\.max_itms`"):
         set_values(home, SettingsTarget(), {"recall.max_items": 4})
-
-
-def test_what_is_written_here_holds_with_the_next_question(home):
-    watcher = SettingsWatcher(home, environ={})
-    assert watcher.current().recall.max_items == 8
-    set_values(home, SettingsTarget(), {"recall.max_items": 4})
-    watcher.look_again()
-    assert watcher.current().recall.max_items == 4
 
 
 def test_every_setting_is_described():

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
-
-import pytest
 
 from tacit.config.fields import settings_by_key
 from tacit.config.layers import read_settings
@@ -55,19 +51,6 @@ def test_the_schema_knows_every_section():
     }
     assert schema["properties"]["preset"]["enum"] == list(preset_names())
     assert schema["$defs"]["Budgets"]["properties"]["start"]["maximum"] == 20_000
-
-
-@pytest.mark.parametrize("arguments", [[], ["--schema"]])
-def test_the_page_is_made_by_a_command(arguments):
-    printed = subprocess.run(
-        [sys.executable, "-m", "tacit.config.reference", *arguments],
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
-    assert printed.startswith("{" if arguments else "# Settings")
-    if not arguments:
-        assert printed == settings_page()
 
 
 def test_the_example_on_the_page_is_read_without_warnings(tmp_path):

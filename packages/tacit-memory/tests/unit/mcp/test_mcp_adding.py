@@ -9,15 +9,8 @@ from tacit.errors import InvalidInput, NotFound
 from tacit.model.memory import TrustTier
 from tacit.model.session import SessionKey
 from tacit.ports.store import MemoryFilter
-from unit.mcp.test_mcp_server import opened
 
 RUFF = "Lint with `ruff check src tests`"
-SAID = "We use ruff instead of flake8 from now on, so lint with `ruff check src tests`"
-
-
-@pytest.fixture
-def desk(tmp_path):
-    yield from opened(tmp_path)
 
 
 def stored(desk, status="active"):

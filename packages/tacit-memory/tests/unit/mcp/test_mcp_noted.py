@@ -4,16 +4,7 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
-from unit.mcp.test_mcp_server import opened
-
 NOTE = "Trucks are loaded from the left side."
-
-
-@pytest.fixture
-def desk(tmp_path):
-    yield from opened(tmp_path)
 
 
 def start(desk, session, **how):

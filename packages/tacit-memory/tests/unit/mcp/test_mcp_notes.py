@@ -8,7 +8,7 @@ from tacit.errors import RefusedByTrust
 from tacit.model.memory import TrustTier
 from tacit.model.session import SessionKey
 from tacit.ports.store import MemoryFilter
-from unit.mcp.test_mcp_server import opened
+from unit.mcp.desk import opened
 
 RULE = "the parcels service listens on port 7311 from now on"
 NOTE = {"content": "The parcels service listens on port 7311.", "user_words": RULE}

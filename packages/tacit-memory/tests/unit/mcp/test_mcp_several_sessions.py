@@ -10,7 +10,7 @@ from tacit.errors import RefusedByTrust
 from tacit.model.memory import TrustTier
 from tacit.model.session import SessionKey
 from tacit.ports.store import MemoryFilter
-from unit.mcp.test_mcp_server import opened
+from unit.mcp.desk import opened
 
 RULE = "dont touch the billing module, its being rewritten next month"
 NOTE = {"content": "The billing module is not to be touched.", "user_words": RULE}

@@ -8,7 +8,6 @@ from tacit.errors import NotFound
 from tacit.model.session import SessionKey
 from tacit.ports.store import MemoryFilter
 from tacit.state.registry import REJECTED
-from unit.mcp.test_mcp_server import opened
 
 HERE = SessionKey(host="claude-code", session_id="s1")
 KEPT = "Parcels weigh at most thirty kilograms."
@@ -16,11 +15,6 @@ PORT = "The parcels service listens on port 7311."
 MOVED = "The parcels service listens on port 7400."
 ENDS = "forget the rule that parcels weigh at most thirty kilograms"
 SAID = "Remember that the depot opens at seven."
-
-
-@pytest.fixture
-def desk(tmp_path):
-    yield from opened(tmp_path)
 
 
 def contents(desk, status="active"):

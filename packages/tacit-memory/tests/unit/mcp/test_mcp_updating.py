@@ -10,14 +10,8 @@ from tacit.errors import InvalidInput, NotFound, RefusedByRedaction, RefusedByTr
 from tacit.model.changes import Rewrite
 from tacit.model.memory import TrustTier
 from tacit.ports.store import MemoryFilter
-from unit.mcp.test_mcp_server import opened
 
 RELEASES = "Releases of the shop go out on Tuesdays"
-
-
-@pytest.fixture
-def desk(tmp_path):
-    yield from opened(tmp_path)
 
 
 def own(desk, content="Staging runs on heron.internal.", **given):
@@ -125,10 +119,3 @@ def test_wrong_updates_are_refused(desk):
     desk.ask("memory_forget", id=memory.id)
     with pytest.raises(InvalidInput):
         desk.ask("memory_update", id=memory.id, content="Staging runs on egret.internal.")
-
-
-def test_where_nothing_may_be_stored_nothing_is_changed(tmp_path):
-    for desk in opened(tmp_path, {"privacy": {"incognito": True}}):
-        name = desk.know(RELEASES, "decision")
-        with pytest.raises(RefusedByTrust, match="incognito"):
-            desk.ask("memory_update", id=name, content="Releases go out on Fridays")

@@ -331,12 +331,6 @@ def test_a_second_run_adds_nothing_even_after_forgetting(place):
     assert len(place.engine.list_memories(MemoryFilter())) == 2
 
 
-def test_what_somebody_vouches_for_is_theirs(place):
-    place.take(sugar_database(place.files / "memory.db", [ROW]), MINE)
-    (memory,) = place.engine.list_memories(MemoryFilter())
-    assert memory.provenance.tier is TrustTier.USER
-
-
 @pytest.mark.parametrize("wanted", [MINE, ImportOptions()])
 def test_the_level_of_another_tool_holds_after_an_import(place, wanted):
     row = (*ROW[:3], '{"sensitivity": "restricted"}', *ROW[4:])
@@ -346,16 +340,6 @@ def test_the_level_of_another_tool_holds_after_an_import(place, wanted):
     assert "Stripe" not in place.engine.context(str(place.project)).text
     place.engine.memories.edit(place.engine.show(memory.id), sensitivity=Sensitivity.PROJECT)
     assert "Stripe" in place.engine.context(str(place.project)).text
-
-
-def test_summary_and_access_count_of_sugar_stay_out(place):
-    file = sugar_database(place.files / "memory.db", [ROW])
-    with sqlite3.connect(file) as connection:
-        connection.execute("UPDATE memory_entries SET summary = 'Stripe.', access_count = 40")
-    connection.close()
-    place.take(file, MINE)
-    (memory,) = place.engine.list_memories(MemoryFilter())
-    assert (memory.content, memory.use_count) == (ROW[2], 0)
 
 
 def test_hostile_databases_and_files_harm_nothing(place):

@@ -8,10 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
-from properties.test_transfer_properties import stores
 from tacit.app.engine import Engine
 from tacit.app.transfer.report import ImportOptions
 from tacit.app.wiring import open_engine
@@ -206,38 +203,6 @@ def test_a_purge_signs_again_what_it_cleans_in_an_export(engine, tmp_path):
     assert "seeds" not in text
     assert quoting.id in text
     assert not engine.transfer.speaks_for_user(file)
-
-
-@pytest.mark.slow
-@settings(max_examples=6, suppress_health_check=list(HealthCheck))
-@given(held=stores(), scopes=st.lists(st.sampled_from(SCOPES), min_size=4, max_size=4))
-def test_export_import_export_is_the_same(held, scopes, tmp_path_factory):
-    """Round trip through a fresh home; the head's time and the signatures are the home's own."""
-    from dataclasses import replace
-
-    versions, uses, relations = held
-    folder = tmp_path_factory.mktemp("round")
-    names = sorted({one.memory.id for one in versions})
-    homes = dict(zip(names, scopes, strict=False))
-    versions = [replace(v, memory=replace(v.memory, scope=Scope.parse(homes[v.memory.id]))) for v in versions]
-    with closing(opened(folder / "a")) as first, closing(opened(folder / "b", later_ms=5_000)) as second:
-        store = first._parts.store
-        store.restore(versions, uses=uses)
-        store.relate(relations)
-        one = export(first, folder / "one.jsonl")
-        report = second.transfer.take(one, cwd=str(folder), wanted=MINE)
-        refused = {line.memory_id or line.where for line in report.lines if line.action == "refused"}
-        assert not refused, report.lines
-        two = export(second, folder / "two.jsonl")
-        assert records(one) == records(two)
-        assert take(second, two) == {"unchanged": len(names)}
-
-
-def records(path: Path) -> list[object]:
-    lines = [json.loads(line) for line in path.read_text().splitlines()][1:]
-    for line in lines:
-        line.pop("sig")
-    return [line for line in lines if "project" not in line]
 
 
 def test_a_kind_of_the_users_own_survives(tmp_path):
