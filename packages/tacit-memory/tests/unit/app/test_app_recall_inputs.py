@@ -60,7 +60,7 @@ def test_an_accepted_proposal_can_be_tried_by_hand(engine, client):
     [
         ("action", {"tool": "bash", "command": "git tag v2.0.0"}, "tagged by the pipeline"),
         ("action", {"tool": "edit", "paths": ["db/schema.sql"]}, "migration in db/migrations"),
-        ("failure", {"tool": "bash", "command": "make up", "error": ERROR}, "docker compose up"),
+        ("failure", {"tool": "bash", "command": "make up", "error": ERROR}, ""),
     ],
 )
 def test_a_call_and_a_failure_can_be_tried_with_a_file_and_a_command(engine, client, surface, given, words):
