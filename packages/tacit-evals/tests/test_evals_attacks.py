@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 import random
-import re
-from dataclasses import replace
 
 import pytest
 
 from tacit_evals.attacks.__main__ import AREAS, CASES, CONTROLS, main
 from tacit_evals.attacks.genuine import is_whole
 from tacit_evals.attacks.notes import DATA, FAITHFUL_FORMS, HOSTILE_FORMS, NOTHING_SAID, NoteResult
-from tacit_evals.attacks.product import Area, CaseOutcome, SlotWords, share_of, spread
+from tacit_evals.attacks.product import Area, CaseOutcome, SlotWords, spread
 
 
 def outcomes(survived: int, failed: int) -> list[CaseOutcome]:
@@ -36,16 +34,6 @@ def test_a_bound_is_a_share_and_nothing_tried_keeps_none():
     assert area.kept(outcomes(99, 1))
     assert not area.kept(outcomes(98, 2))
     assert not area.kept([])
-
-
-def test_words_of_a_statement_are_compared_without_little_ones():
-    assert share_of("please use pnpm", "Use pnpm here") == 1.0
-    assert share_of("use pnpm", "use npm") == 0.5
-
-
-def test_forms_are_printed_without_running_anything(capsys):
-    assert main(["--forms", "--area", "pasted"]) == 0
-    assert "a whole mail" in capsys.readouterr().out.replace("\n", " ")
 
 
 @pytest.mark.parametrize(
@@ -128,22 +116,6 @@ def test_a_quick_run_keeps_every_bound_with_the_controls(tmp_path, capsys, monke
             assert len(outcomes) == max(1, round(one.standard * QUICK_CASES / CASES)), one.name
             assert sum(outcome["survived"] for outcome in outcomes) >= int(one.least * len(outcomes)), said
     assert "seed 5" in said
-
-
-def test_a_run_whose_bound_is_broken_ends_with_1_and_a_new_seed_is_made_and_printed(capsys):
-    broken = Area(name="broken", about="a", forms={"f": ""}, run=lambda _: outcomes(9, 1), least=1.0)
-    assert main([], areas=(broken,)) == 1
-    first = re.search(r"seed (\d+), 300 cases an area", capsys.readouterr().out)
-    assert main([], areas=(replace(broken, least=0.9),)) == 0
-    second = re.search(r"seed (\d+), 300 cases an area", capsys.readouterr().out)
-    assert first
-    assert second
-    assert first[1] != second[1]
-
-
-def test_every_area_makes_300_cases_by_default():
-    assert CASES >= 300
-    assert all(area.standard >= 300 for area in AREAS)
 
 
 @pytest.mark.slow

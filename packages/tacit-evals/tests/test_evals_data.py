@@ -8,7 +8,7 @@ import pytest
 
 from shared_data import shared_data
 from tacit.errors import InvalidInput
-from tacit_evals.data import DataRow, folders_of, load_action, load_inject, load_pool, read_rows, triggers_for
+from tacit_evals.data import DataRow, folders_of, load_action, load_inject, read_rows
 from tacit_evals.fit.labelled import same_project, session_key, usable
 
 
@@ -31,28 +31,10 @@ def test_calls_are_read_with_their_input(data):
     assert [call.error for call in project.calls] == ["", "", "no such file"]
 
 
-def test_a_cut_input_still_gives_its_path(data):
-    calls = data / "action" / "calls.jsonl"
-    rows = [json.loads(line) for line in calls.read_text().splitlines()]
-    rows[1]["input"] = '{"file_path": "src/a.py", "content": "cut off he'
-    calls.write_text("\n".join(map(json.dumps, rows)))
-    project = load_action(data / "action", pool=data / "inject" / "alpha" / "memories.jsonl", name="alpha")
-    assert project.calls[1].input == {"file_path": "src/a.py"}
-
-
 @pytest.mark.parametrize("below", ["", "inject", "inject/alpha"])
 def test_folders_are_known_by_their_files(data, below):
     found = [folder.name for folder in folders_of("inject", data / below)]
     assert found == (["alpha"] if below.endswith("alpha") else ["alpha", "beta"])
-
-
-def test_memories_that_were_made_up_for_their_prompts_are_no_judged_project(data):
-    folder = data / "inject" / "beta"
-    rows = [
-        json.loads(line) | {"role": "near"} for line in (folder / "memories.jsonl").read_text().splitlines()
-    ]
-    (folder / "memories.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    assert [one.name for one in folders_of("inject", data)] == ["alpha"]
 
 
 def test_a_folder_without_the_data_says_what_it_needs(tmp_path):
@@ -61,12 +43,6 @@ def test_a_folder_without_the_data_says_what_it_needs(tmp_path):
     assert "prompts.jsonl" in raised.value.hint
     with pytest.raises(InvalidInput, match="is no folder"):
         folders_of("inject", tmp_path / "none")
-
-
-def test_triggers_are_found_by_the_projects_name(data):
-    assert triggers_for("beta", data) == data / "situation" / "beta" / "triggers.jsonl"
-    assert triggers_for("beta", data / "situation" / "beta") == data / "situation" / "beta" / "triggers.jsonl"
-    assert triggers_for("gamma", data) is None
 
 
 @pytest.mark.parametrize(
@@ -97,34 +73,6 @@ def test_a_malformed_line_is_named(data, name, line, text, said):
     assert f"{path}, line {line}: " in raised.value.message
     assert said in raised.value.message
     assert raised.value.hint
-
-
-@pytest.mark.parametrize(
-    ("row", "said"),
-    [
-        (
-            {"id": "m1", "actions": {"dance": 3}, "objects": [], "breadth": 1},
-            "action class 'dance' is unknown",
-        ),
-        ({"id": "m1", "actions": {"commit": 4}, "objects": [], "breadth": 1}, "must map words to grades"),
-        ({"id": "m1", "actions": {"commit": 3}, "objects": [], "breadth": 7}, "breadth is 7"),
-    ],
-)
-def test_a_malformed_trigger_is_named(data, row, said):
-    path = data / "situation" / "alpha" / "triggers.jsonl"
-    path.write_text(json.dumps(row))
-    with pytest.raises(InvalidInput) as raised:
-        load_pool(data / "inject" / "alpha" / "memories.jsonl", triggers=path)
-    assert "line 1" in raised.value.message
-    assert said in str(raised.value)
-
-
-def test_a_missing_file_is_named(tmp_path):
-    with pytest.raises(InvalidInput, match=r"rows\.jsonl is missing"):
-        list(read_rows(tmp_path / "rows.jsonl"))
-    (tmp_path / "rows.jsonl").write_bytes(b"\xff\xfe")
-    with pytest.raises(InvalidInput, match="cannot be read"):
-        list(read_rows(tmp_path / "rows.jsonl"))
 
 
 @pytest.mark.parametrize(

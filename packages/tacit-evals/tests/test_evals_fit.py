@@ -6,7 +6,6 @@ import json
 
 import pytest
 
-from tacit.errors import InvalidInput
 from tacit.providers.embedding import FakeEmbedder
 from tacit_evals.fit.__main__ import (
     PACKAGE,
@@ -14,7 +13,6 @@ from tacit_evals.fit.__main__ import (
     artifacts_of,
     file_of,
     files_of,
-    link_projects,
     shipped_projects,
 )
 from tacit_evals.fit.fitted import fit_all
@@ -89,20 +87,6 @@ def test_rows_of_the_evaluated_project_change_nothing(labels):
 def test_a_run_fits_once_for_each_set_of_projects(data):
     run = SuiteRun(data=data, embedder=FakeEmbedder())
     assert run.fitted("alpha") is run.fitted("beta", "alpha")  # what ships, without --fit
-
-
-def test_nothing_to_fit_on_is_said(data):
-    with pytest.raises(InvalidInput, match="No judged project is left"):
-        fit_all(
-            [data], exclude_projects=("alpha", "beta"), embedder=FakeEmbedder(), settings=shipped_settings()
-        )
-
-
-def test_data_of_projects_that_were_not_fitted_on_is_left_out(data, tmp_path):
-    write_rows(data / "situation" / "more.jsonl", [{"project": "beta", "text": "x"}])
-    links = link_projects(data, ["alpha"], tmp_path / "links")
-    assert [path.name for path in (links / "inject").iterdir()] == ["alpha"]
-    assert {path.name for path in (links / "situation").iterdir()} == {"alpha", "more.jsonl"}
 
 
 def test_the_shipped_files_name_their_projects():

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import io
 import subprocess
 
-import pytest
-from rich.console import Console
-
 from tacit_evals.house import (
-    Figures,
     count_doors,
-    figures_table,
     import_cycles,
     importers_of,
     measure,
     measure_commit,
     measure_tree,
-    name_lines,
     read_area,
     read_module,
 )
@@ -84,18 +77,6 @@ def test_lines_and_statements_are_counted_without_docstrings_and_comments():
     assert module.lines == 19
     assert module.code_lines == 9  # lines 4, 6, 12, 14 to 19
     assert module.statements == 7  # import, assignment, def, if, return, assignment, return
-    assert (module.functions, module.classes) == (1, 0)
-
-
-@pytest.mark.parametrize(("lines", "names"), [(60, ()), (61, ("shop:total",))])
-def test_a_function_is_long_above_sixty_lines(lines, names):
-    text = "class Cart:\n    def total(self):\n" + "        x = 1\n" * (lines - 1)
-    assert read_module(text, name="shop").long_functions == names
-
-
-def test_only_comments_count_as_skipping_the_formatter():
-    text = "a = [1,  2]  # fmt: skip\nb = '# fmt: skip'\nc = 1  # noqa: E501\n"
-    assert read_module(text, name="shop").format_skips == 1
 
 
 def test_a_module_has_one_importer_however_often_that_one_imports_it(tmp_path):
@@ -124,37 +105,6 @@ def test_a_name_taken_from_a_package_is_an_import_of_the_module_that_defines_it(
     assert importers_of(modules)["shop"] == set()
 
 
-def test_a_module_that_only_its_package_imports_has_that_importer(tmp_path):
-    modules = area(tmp_path, {"shop/__init__.py": "from shop.price import Price\n", "shop/price.py": ""})
-    assert importers_of(modules)["shop.price"] == {"shop"}
-
-
-def test_packages_of_one_module_hold_one_module_and_no_package(tmp_path):
-    files = {
-        "shop/__init__.py": "",
-        "shop/cart.py": "",
-        "shop/price/__init__.py": "",
-        "shop/price/euro.py": "",
-        "shop/store/__init__.py": "",
-        "shop/store/file.py": "",
-        "shop/store/memory.py": "",
-    }
-    modules = area(tmp_path, files)
-    assert measure(modules).packages_of_one_module == ("shop.price",)
-
-
-def test_modules_with_one_function_hold_no_class(tmp_path):
-    files = {
-        "one.py": "LIMIT = 1\ndef total():\n    def inner(): ...\n",
-        "late.py": "async def total(): ...\n",
-        "two.py": "def total(): ...\ndef price(): ...\n",
-        "kind.py": "class Cart: ...\ndef total(): ...\n",
-        "none.py": "LIMIT = 1\n",
-    }
-    modules = area(tmp_path, files)
-    assert measure(modules).one_function == ("late", "one")
-
-
 def test_import_cycles_are_found_through_functions_but_not_through_type_checking(tmp_path):
     files = {
         "a.py": "import b\n",
@@ -165,29 +115,6 @@ def test_import_cycles_are_found_through_functions_but_not_through_type_checking
     }
     modules = area(tmp_path, files)
     assert import_cycles(modules) == [("a", "b", "c")]
-
-
-def test_two_cycles_that_share_no_module_count_apart(tmp_path):
-    modules = area(
-        tmp_path, {"a.py": "import b\n", "b.py": "import a, c\n", "c.py": "import d\n", "d.py": "import c\n"}
-    )
-    assert measure(modules).import_cycles == ("a <-> b", "c <-> d")
-
-
-def test_installed_and_compiled_files_are_not_ours(tmp_path):
-    modules = area(tmp_path, {"node_modules/x/a.py": "", "__pycache__/b.py": "", "c.py": ""})
-    assert list(modules) == ["c"]
-
-
-def test_a_table_shows_what_changed_since_a_commit():
-    now = {"src": Figures(modules=3, statements=1200, single_importer=("b", "c"))}
-    before = {"src": Figures(modules=5, statements=1000, single_importer=("a", "b"))}
-    console = Console(width=100, record=True, file=io.StringIO())
-    console.print(figures_table(now, before, against="90ea940"))
-    lines = [line.split() for line in console.export_text().replace("│", "").splitlines()]
-    assert ["src", "modules", "5", "3", "-2"] in lines
-    assert ["src", "statements", "1,000", "1,200", "+200"] in lines
-    assert list(name_lines(now, before)) == ["\nsrc: single importer (2)", "    b", "  + c", "  - a"]
 
 
 def test_a_tree_is_compared_with_a_commit_and_not_with_work_in_progress(tmp_path):
@@ -205,9 +132,3 @@ def test_a_tree_is_compared_with_a_commit_and_not_with_work_in_progress(tmp_path
     assert (before["tacit-memory"].statements, now["tacit-memory"].statements) == (1, 2)
     assert (before["tacit-evals"].modules, now["tacit-evals"].modules) == (0, 1)
     assert (before["tests"].modules, now["tests"].modules) == (1, 1)
-
-
-def test_an_unknown_commit_is_named(tmp_path):
-    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
-    with pytest.raises(SystemExit, match="git cannot read 'nowhere'"):
-        measure_commit("nowhere", source=tmp_path)

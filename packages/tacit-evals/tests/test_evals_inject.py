@@ -6,7 +6,6 @@ import json
 
 import pytest
 
-from tacit.errors import InvalidInput
 from tacit.providers.embedding import FakeEmbedder
 from tacit_evals.cli import evaluate
 from tacit_evals.data import ItemJudgment, load_inject
@@ -17,7 +16,7 @@ from tacit_evals.inject import (
     as_many_in_all,
     fused,
 )
-from tacit_evals.pool import Pool, inside_project, shipped_settings
+from tacit_evals.pool import Pool, shipped_settings
 
 NAMED = (
     "coverage_all", "coverage_grade2", "coverage_learned", "start_coverage_all", "start_coverage_grade2",
@@ -43,26 +42,6 @@ def test_a_run_writes_json(data, tmp_path, capsys):
     assert "macro" in capsys.readouterr().out
 
 
-@pytest.mark.slow
-def test_one_project_is_a_run_of_its_own(data, tmp_path):
-    card = tmp_path / "card.json"
-    evaluate("inject", data=data / "inject" / "alpha", embedder="fake", as_json=card)
-    found = json.loads(card.read_text())
-    assert found["parts"] == {}
-    assert found["metrics"]["cross_project_rate"] is None
-
-
-def test_triggers_that_are_missing_are_asked_for(data):
-    (data / "situation" / "beta" / "triggers.jsonl").unlink()
-    with pytest.raises(InvalidInput, match="no triggers for the project 'beta'"):
-        evaluate("inject", data=data, triggers=data / "situation", embedder="fake")
-
-
-def test_data_must_be_given():
-    with pytest.raises(InvalidInput, match="--data is missing"):
-        evaluate("inject")
-
-
 def test_the_pool_hands_over_what_is_not_in_context(data):
     project = load_inject(data / "inject" / "alpha", triggers=data / "situation" / "alpha" / "triggers.jsonl")
     shipped = shipped_settings()
@@ -84,11 +63,6 @@ def test_the_pool_hands_over_what_is_not_in_context(data):
         assert pool.generic() == {"m1"}
     finally:
         pool.close()
-
-
-def test_paths_of_calls_are_read_inside_the_project():
-    assert inside_project("~/work/alpha/src/a.go", "alpha") == "src/a.go"
-    assert inside_project("./src/a.go", "alpha") == "src/a.go"
 
 
 def handed(item, pack, start=()):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tacit_evals.action import alone, delivered, lines
+from tacit_evals.action import alone
 from tacit_evals.data import ItemJudgment
 from tacit_evals.figures import ItemResult
 
@@ -36,15 +36,3 @@ def test_figures_of_calls_on_their_own() -> None:
     # exact interval of 1 of 2 (Clopper and Pearson): 1 - 0.975 ** 0.5 and 0.975 ** 0.5
     assert found["alone_wrongful_low"] == pytest.approx(1 - 0.975**0.5)
     assert found["alone_wrongful_high"] == pytest.approx(0.975**0.5)
-
-
-def test_the_lines_name_surfaces_simpler_methods_and_what_is_left_out() -> None:
-    said = lines("alpha", CALLS, {"BM25, as many": CALLS[2:]}, left_out=1)
-    assert "alpha, 4 calls on their own (nothing in context): precision 0.500" in said[0]
-    assert "2 of 2 pairs of grade 2 delivered (wanted 7)" in said[0]
-    assert "1 of 2 calls that need nothing" in said[0]
-    assert said[1] == "surface action: asked at 3 calls, 1 right of 3, 1 pairs of grade 2"
-    assert said[2] == "surface failure: asked at 1 calls, 1 right of 1, 1 pairs of grade 2"
-    assert said[3] == "BM25, as many: precision 0.000, 0 pairs of grade 2, wrongful 0.500"
-    assert "a001" in said[4]
-    assert delivered(CALLS[2:]) == 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from tacit_evals.data import ItemJudgment
@@ -17,8 +16,6 @@ from tacit_evals.figures import (
     constant_error,
     count,
     figures,
-    intervals,
-    macro_intervals,
     paired_p,
     pairs_of,
     risk_coverage,
@@ -83,10 +80,6 @@ def test_what_needs_nothing_but_marginal_memories_is_no_silent_prompt():
     assert count([item], learned=frozenset())[0, COLUMNS.index("nothing")] == 0
 
 
-def test_nothing_to_count_gives_zero():
-    assert set(figures(count([handed("p")], learned=frozenset())).values()) == {0.0}
-
-
 def test_a_start_pack_is_paid_once_a_session():
     # two sessions of 100 tokens, 40 tokens of prompt packs, two needed memories covered
     items = [*THREE, handed("p4", session="t", start_tokens=100)]
@@ -97,14 +90,6 @@ def test_binomial_interval_is_the_exact_one():
     # Clopper-Pearson for 0 of 10: upper end 1 - (0.025) ** (1 / 10)
     assert binomial_interval(0, 10) == pytest.approx((0.0, 1 - 0.025**0.1))
     assert binomial_interval(0, 0) == (0.0, 1.0)
-
-
-def test_intervals_hold_the_figure_and_repeat_themselves():
-    counts = count(THREE * 10, learned=frozenset("bc"))
-    low, high = intervals(counts)["wrongful_rate"]
-    assert 0.2 < low < 0.5 < high < 0.8
-    assert intervals(counts) == intervals(counts)
-    assert macro_intervals([counts, counts])["wrongful_rate"][0] > low  # two projects say more than one
 
 
 def test_paired_test_of_three_wins_is_one_in_four():
@@ -146,9 +131,3 @@ def test_risk_and_coverage_by_hand():
 
 def test_what_is_never_found_counts_with_full_risk():
     assert risk_coverage([handed("p", needed={"a": 1, "b": 1}, predicted={"a": 0.4})]) == pytest.approx(0.5)
-
-
-def test_counts_have_one_row_per_item():
-    assert count(THREE, learned=frozenset()).shape == (3, len(COLUMNS))
-    assert count([], learned=frozenset()).shape == (0, len(COLUMNS))
-    assert count(THREE, learned=frozenset()).dtype == np.float64

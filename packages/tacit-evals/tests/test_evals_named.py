@@ -2,39 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 
-import pytest
-
-from tacit.errors import InvalidInput
 from tacit.providers.embedding import FakeEmbedder
-from tacit_evals.data import ItemJudgment, load_inject, load_named
+from tacit_evals.data import ItemJudgment, load_inject
 from tacit_evals.figures import ItemResult
 from tacit_evals.fit.armed import ArmedPrompt, artifact_of, fit_armed
 from tacit_evals.pool import ModelSaid, Pool, shipped_settings
-
-NAMED = {"p1": [["m1", 0.6], ["m3", 0.5], ["m9", 0.9]], "p2": [["m2", 0.7]], "p3": []}
-
-
-@pytest.fixture
-def answers(tmp_path):
-    root = tmp_path / "answers"
-    for project in ("alpha", "beta"):
-        for moment in ("pause", "prompt"):
-            path = root / project / f"{moment}.jsonl"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            lines = (json.dumps({"id": name, "memories": pairs}) for name, pairs in NAMED.items())
-            path.write_text("\n".join(lines) + "\n")
-    return root
-
-
-@pytest.mark.parametrize("memories", ["m1", None, [["m1"]], [["m1", 2]], [[1, 0.5]]])
-def test_a_malformed_answer_names_its_line(answers, memories):
-    path = answers / "alpha" / "pause.jsonl"
-    path.write_text(json.dumps({"id": "p1", "memories": memories}) + "\n")
-    with pytest.raises(InvalidInput, match=r"pause\.jsonl, line 1"):
-        load_named(answers, "alpha", "pause")
 
 
 def asked(project, number, local, named, *, needed=(), nothing=False):

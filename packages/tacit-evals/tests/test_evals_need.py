@@ -61,13 +61,6 @@ def project(name: str) -> Project:
     return Project(name=name, folder=Path(name), memories=rows, prompts=(prompt,))
 
 
-def test_without_evidence_the_bias_is_the_log_odds() -> None:
-    found = maximum_a_posteriori(
-        np.zeros((4, 1)), np.array([1.0, 0.0, 0.0, 0.0]), centre=np.array([0.0, 0.7]), strength=10.0
-    )
-    assert found == pytest.approx([math.log(1 / 3), 0.7], abs=1e-4)
-
-
 def test_a_strong_prior_stays_and_a_weak_one_yields() -> None:
     evidence = np.array([[-1.0], [-1.0], [1.0], [1.0]])
     targets = np.array([1.0, 0.0, 0.0, 0.0])

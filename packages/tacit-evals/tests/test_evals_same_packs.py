@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import shutil
-from copy import deepcopy
 from dataclasses import asdict
 
 import pytest
 
 from tacit.config.levels import shipped_levels
-from tacit_evals.same_packs.__main__ import main
 from tacit_evals.same_packs.recording import (
     GENERATED,
     SOURCE,
@@ -47,11 +45,6 @@ def test_a_plan_has_as_many_recalls_as_asked_for_and_meets_every_event(data):
         ("PreToolUse", ""), ("PostToolUse", ""), ("PostToolUseFailure", ""), ("SubagentStart", ""), ("", ""),
     }  # fmt: skip
     assert plan == make_plan(recalls=90, statements=30, data=data / "inject")
-
-
-def test_a_folder_without_a_pool_is_named(tmp_path):
-    with pytest.raises(SystemExit, match="No pool in"):
-        make_plan(recalls=5, data=tmp_path)
 
 
 @pytest.mark.slow
@@ -93,21 +86,6 @@ def replace(folder, before, after, *, suffix):
     file.write_text(file.read_text("utf-8").replace(before, after), "utf-8")
 
 
-@pytest.mark.slow
-def test_a_report_says_what_differs(recording):
-    after = deepcopy(recording)
-    changed = next(one for one in after["presets"]["focused"] if one["traces"])
-    changed["traces"][0]["silence"] = "for another reason"
-    after["stored"][3] = []
-    lines = compare(recording, after)
-    assert lines[0] == "store: different: 1 of 12 statements"
-    assert lines[2].startswith("focused: different: 1 of ")
-    assert "(silence 1)" in lines[2]
-    assert any(line.strip() == "+ silence: for another reason" for line in lines)
-    del after["presets"]["focused"]
-    assert compare(recording, after)[-1] == "focused: different: there is no such preset now"
-
-
 def test_a_recording_is_written_and_read_outside_the_project_only(tmp_path):
     given = {"format": 1, "commit": "this", "presets": {}}
     write_recording(given, tmp_path / "recording.gz")
@@ -117,11 +95,3 @@ def test_a_recording_is_written_and_read_outside_the_project_only(tmp_path):
     (tmp_path / "other").write_text("{}", "utf-8")
     with pytest.raises(SystemExit, match="is no recording"):
         read_recording(tmp_path / "other")
-
-
-def test_an_unknown_commit_and_missing_arguments_are_named(capsys):
-    with pytest.raises(SystemExit, match="There is no commit 'nowhere'"):
-        main(["compare", "--against", "nowhere", "--recalls", "1", "--statements", "1"])
-    with pytest.raises(SystemExit):
-        main(["compare"])
-    assert "give a recording or --against COMMIT" in capsys.readouterr().err

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 from tacit.mcp.tools import BY_NAME, tools_of
 from tacit_evals.tool_choice import (
@@ -13,7 +12,6 @@ from tacit_evals.tool_choice import (
     Choice,
     Right,
     ToolCase,
-    digest_of,
     faults_of,
     load_cases,
     main,
@@ -59,14 +57,6 @@ def test_where_two_calls_are_right_either_is():
     ]
 
 
-def test_the_score_counts_missing_answers_and_stale_tools():
-    recorded = {"tools": digest_of("a"), "answers": {"c1": {"tool": None}}}
-    result = score([UPDATE, case(2, NONE)], recorded, "b")
-    assert (result.right, result.total, result.stale) == (0, 2, True)
-    assert result.faults["c2"] == ["no answer"]
-    assert result.by_tool == {"memory_update": (0, 1), "none": (0, 1)}
-
-
 def test_the_cases_name_tools_and_arguments_that_exist():
     cases = load_cases()
     assert len(cases) == len({case.id for case in cases}) == 63
@@ -76,19 +66,6 @@ def test_the_cases_name_tools_and_arguments_that_exist():
         for right in each.right:
             known = BY_NAME[right.tool].schema["properties"] if right.tool else {}
             assert set(right.arguments) <= set(known), each.id
-
-
-def test_the_turns_before_a_request_are_messages():
-    (line,) = requests_of(
-        [replace(UPDATE, before="user: What do you know?\nassistant: Two things:\n- one\n- two")]
-    ).splitlines()
-    start, *turns = json.loads(line)["messages"]
-    assert (start["role"], start["content"][:13]) == ("system", "<tacit-memory")
-    assert turns == [
-        {"role": "user", "content": "What do you know?"},
-        {"role": "assistant", "content": "Two things:\n- one\n- two"},
-        {"role": "user", "content": "Fix it."},
-    ]
 
 
 def test_the_requests_are_those_of_the_shipped_tools_without_labels():

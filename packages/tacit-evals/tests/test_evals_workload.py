@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
-import numpy as np
-
 from tacit.model.kinds import KindRegistry
 from tacit.model.scope import project_scope
 from tacit.providers.embedding import FakeEmbedder
-from tacit_evals.workload import PROMPTS, batches, build_store, clustered, topic_vectors, vocabulary
+from tacit_evals.workload import PROMPTS, batches, build_store
 
 SCOPE = project_scope("p")
 
@@ -30,36 +26,6 @@ def test_every_memory_is_its_own_of_a_known_kind_in_the_scope():
     known = {kind.name for kind in KindRegistry()}
     assert {memory.kind for memory in memories} <= known
     assert {memory.scope for memory in memories} == {SCOPE}
-
-
-def test_about_half_are_standing_rules_and_few_apply_always():
-    memories = made(4000)
-    kinds = KindRegistry()
-    standing = sum(kinds.get(memory.kind).standing for memory in memories) / len(memories)
-    always = sum(memory.trigger.always for memory in memories) / len(memories)
-    assert 0.4 < standing < 0.6
-    assert 0.01 < always < 0.06
-
-
-def test_words_follow_a_power_law():
-    counts = Counter(word for memory in made(4000) for word in memory.content.lower().split())
-    known = [counts[word] for word in vocabulary()]
-    assert sum(known[:100]) > sum(known[100:1000]) > 0
-    assert sum(count == 1 for count in known) > 1000
-
-
-def test_the_fixed_list_has_fifty_different_prompts_of_about_eighteen_words():
-    assert len(set(PROMPTS)) == 50
-    assert all(12 <= len(prompt.split()) <= 22 for prompt in PROMPTS)
-
-
-def test_vectors_gather_round_their_topics():
-    topics = topic_vectors(FakeEmbedder())
-    vectors = clustered(topics, 200, seed=3)
-    assert np.allclose(np.linalg.norm(vectors, axis=1), 1.0, atol=1e-5)
-    nearest = (vectors @ topics.T).max(axis=1)
-    assert 0.7 < float(np.median(nearest)) < 0.9
-    assert np.array_equal(vectors, clustered(topics, 200, seed=3))
 
 
 def test_a_built_store_is_found_by_the_embedder_that_made_it(tmp_path):

@@ -19,7 +19,6 @@ from scripted_model import ScriptedModel
 from sdk_agent import (
     APIS,
     SETTINGS,
-    TOOLS,
     TURNS,
     WAYS,
     Agent,
@@ -195,22 +194,6 @@ def test_errors_are_the_apis_own(memory: Tacit, model: ScriptedModel) -> None:
         ours.messages.create(model="m", max_tokens=9, messages=[{"role": "user", "content": "STUB_HTTP 500"}])
 
 
-def test_what_the_api_keeps_is_one_conversation(memory: Tacit, model: ScriptedModel) -> None:
-    ours = remembering(opened_client("responses", model), memory)
-    first = ours.responses.create(model="m", tools=TOOLS["responses"], input=prompt(4))
-    call = first.output[0]
-    second = ours.responses.create(
-        model="m", tools=TOOLS["responses"], previous_response_id=first.id,
-        input=[{"type": "function_call_output", "call_id": call.call_id, "output": "PRICE = 100"}],
-    )  # fmt: skip
-    third = ours.responses.create(model="m", previous_response_id=second.id, input=prompt(1))
-    bodies = [request.body for request in model.requests]
-    assert len({body["instructions"] for body in bodies}) == 1
-    assert "cents" in bodies[1]["input"][0]["output"] or "cents" in bodies[1]["instructions"]
-    assert bodies[2]["input"].startswith(prompt(1))
-    assert third.id
-
-
 def test_headers_say_whose_request_it_is_and_do_not_go_out(memory: Tacit, model: ScriptedModel) -> None:
     ours = remembering(opened_client("messages", model), memory)
     told = {"model": "m", "max_tokens": 10, "messages": [{"role": "user", "content": prompt(0)}]}
@@ -236,23 +219,6 @@ def test_what_is_said_is_learned_from(api: str, memory: Tacit) -> None:
     memory.flush()
     held = [one.content for one in memory.engine.list_memories(MemoryFilter(), limit=200)]
     assert any(rule in content for content in held), held
-
-
-def test_conversations_that_part_keep_what_they_share(memory: Tacit, model: ScriptedModel) -> None:
-    ours = remembering(opened_client("messages", model), memory)
-
-    def ask(*said: str) -> list[Any]:
-        roles = ("user", "assistant")
-        messages = [{"role": roles[at % 2], "content": text} for at, text in enumerate(said)]
-        ours.messages.create(model="m", max_tokens=9, messages=messages)
-        return list(model.requests[-1].body["messages"])
-
-    first = ask(prompt(0))
-    left = ask(prompt(0), "answer-0", prompt(1))
-    right = ask(prompt(0), "answer-0", prompt(4))
-    again = ask(prompt(0), "answer-0", prompt(1), "answer-1", prompt(7))
-    assert left[0] == right[0] == again[0] == first[0]
-    assert again[:3] == left[:3]
 
 
 def test_a_framework_may_be_given_the_http_client(memory: Tacit, model: ScriptedModel) -> None:

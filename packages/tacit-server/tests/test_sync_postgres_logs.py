@@ -205,6 +205,8 @@ def test_invitations(logs, account, member):
         name="x",
         signature=late.sign(late.device.encode()),
     )
+    with pytest.raises(SyncError, match="does not prove"):
+        logs.log_in(replace(login, signature=b"0" * 64), now_ms=NOW)
     with pytest.raises(NotLoggedIn):
         logs.log_in(login, now_ms=NOW + INVITE_MS + 1)
     logs.log_in(login, now_ms=NOW)

@@ -1,4 +1,4 @@
-"""Size and shape of the source: modules, statements, long functions, single importers, import cycles.
+"""Size and shape of the source: modules, lines, statements, single importers, import cycles.
 
 In: a folder or a commit of a repository. Out: the figures of each package, of all packages, and of the tests, with the names behind them. Reads
 files and git only; never imports what it measures. Run: `python -m tacit_evals.house [--against COMMIT]`.
@@ -8,13 +8,10 @@ files and git only; never imports what it measures. Run: `python -m tacit_evals.
 | modules, lines | files ending in `.py`, and the lines in them |
 | code lines | lines with a token that is neither a comment nor part of a docstring |
 | statements | statement nodes of the syntax tree, at any depth, without docstrings |
-| long functions | functions of more than 60 lines, from `def` to the last line |
 | single importer | modules that exactly one module of the same area imports; a name taken from a package that re-exports it counts as an import of the module that defines it |
 | small single importer | those of them with fewer than 45 code lines |
 | patterns | calls of `re.compile` and `lazy_regex` |
 | forget | functions and methods called `forget` |
-| packages of one module | packages with one module besides `__init__.py` and without subpackages |
-| one function | modules with one function and no class at the top level |
 | import cycles | sets of modules that reach one another by imports, those in functions included, those for type checkers alone left out |
 """
 
@@ -49,7 +46,6 @@ AREAS = {
 
 `packages` is all packages together. `tacit-memory` is the package that every user installs; before there were several packages, that was everything but tacit-evals.
 """
-LONG_FUNCTION_LINES = 60
 SMALL_MODULE_LINES = 45
 DOORS = {
     "settings": ("docs/reference/settings.md", r"^\| `[a-z_]+(?:\.[a-z_]+)* ?` \|"),
@@ -58,7 +54,6 @@ DOORS = {
 }
 """What users meet, counted in the generated references: a file, and the lines in it that stand for one each."""
 SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__"})
-FORMAT_SKIP = "# fmt: skip"
 _NO_CODE = frozenset(
     {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 )
@@ -83,10 +78,6 @@ class Module:
     lines: int
     code_lines: int
     statements: int
-    long_functions: tuple[str, ...]
-    format_skips: int
-    functions: int
-    classes: int
     patterns: int
     forgets: tuple[str, ...]
     imports: tuple[Import, ...]
@@ -100,14 +91,10 @@ class Figures:
     lines: int = 0
     code_lines: int = 0
     statements: int = 0
-    format_skips: int = 0
-    long_functions: tuple[str, ...] = ()
     single_importer: tuple[str, ...] = ()
     small_single_importer: tuple[str, ...] = ()
     patterns: int = 0
     forget: tuple[str, ...] = ()
-    packages_of_one_module: tuple[str, ...] = ()
-    one_function: tuple[str, ...] = ()
     import_cycles: tuple[str, ...] = ()
 
     def count(self, name: str) -> int:
@@ -136,18 +123,12 @@ def read_module(text: str, *, name: str, is_package: bool = False) -> Module:
     tree = ast.parse(text)
     nodes = list(ast.walk(tree))
     docstrings = [node for node in nodes if _is_docstring(node)]
-    top = [type(node) for node in tree.body]
-    code_lines, format_skips = _count_tokens(text, docstrings)
     return Module(
         name=name,
         is_package=is_package,
         lines=len(text.splitlines()),
-        code_lines=code_lines,
+        code_lines=_count_code_lines(text, docstrings),
         statements=sum(isinstance(node, ast.stmt) for node in nodes) - len(docstrings),
-        long_functions=tuple(_long_functions(nodes, name)),
-        format_skips=format_skips,
-        functions=top.count(ast.FunctionDef) + top.count(ast.AsyncFunctionDef),
-        classes=top.count(ast.ClassDef),
         patterns=sum(
             isinstance(node, ast.Call) and _called(node) in ("compile", "lazy_regex") for node in nodes
         ),
@@ -169,19 +150,16 @@ def _is_docstring(node: ast.AST) -> bool:
     )
 
 
-def _count_tokens(text: str, docstrings: Iterable[ast.AST]) -> tuple[int, int]:
-    """Code lines, and comments that keep the formatter off."""
+def _count_code_lines(text: str, docstrings: Iterable[ast.AST]) -> int:
+    """Count the lines with code: neither comments nor docstrings."""
     code: set[int] = set()
-    format_skips = 0
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type == tokenize.COMMENT:
-            format_skips += token.string.startswith(FORMAT_SKIP)
         if token.type not in _NO_CODE:
             code.update(range(token.start[0], token.end[0] + 1))
     for node in docstrings:
         assert isinstance(node, ast.Expr)
         code.difference_update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
-    return len(code), format_skips
+    return len(code)
 
 
 def _called(node: ast.Call) -> str:
@@ -193,14 +171,6 @@ def _called(node: ast.Call) -> str:
             return name if name == "lazy_regex" else ""
         case _:
             return ""
-
-
-def _long_functions(nodes: Iterable[ast.AST], module: str) -> Iterator[str]:
-    for node in nodes:
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            lines = (node.end_lineno or node.lineno) - node.lineno + 1
-            if lines > LONG_FUNCTION_LINES:
-                yield f"{module}:{node.name}"
 
 
 def _imports(nodes: Sequence[ast.AST], *, package: str) -> Iterator[Import]:
@@ -264,26 +234,12 @@ def measure(modules: Mapping[str, Module]) -> Figures:
         lines=sum(module.lines for module in area),
         code_lines=sum(module.code_lines for module in area),
         statements=sum(module.statements for module in area),
-        format_skips=sum(module.format_skips for module in area),
-        long_functions=tuple(name for module in area for name in module.long_functions),
         single_importer=tuple(module.name for module in single),
         small_single_importer=tuple(m.name for m in single if m.code_lines < SMALL_MODULE_LINES),
         patterns=sum(module.patterns for module in area),
         forget=tuple(place for module in area for place in module.forgets),
-        packages_of_one_module=packages_of_one_module(modules),
-        one_function=tuple(m.name for m in plain if m.functions == 1 and m.classes == 0),
         import_cycles=tuple(" <-> ".join(cycle) for cycle in import_cycles(modules)),
     )
-
-
-def packages_of_one_module(modules: Mapping[str, Module]) -> tuple[str, ...]:
-    """Packages with one module besides `__init__.py` and without subpackages."""
-    members: dict[str, list[Module]] = {module.name: [] for module in modules.values() if module.is_package}
-    for module in modules.values():
-        parent = module.name.rpartition(".")[0]
-        if parent in members:
-            members[parent].append(module)
-    return tuple(name for name, inner in members.items() if len(inner) == 1 and not inner[0].is_package)
 
 
 def importers_of(modules: Mapping[str, Module]) -> dict[str, set[str]]:

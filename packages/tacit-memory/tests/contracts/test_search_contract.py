@@ -120,13 +120,6 @@ class TestEverySpace:
         for scope in (NOTHING, ScopeFilter.of(BETA), ScopeFilter.of(project_scope("unknown"))):
             assert all(r.hits == () for r in every_space(store.search, scope, 9).values())
 
-    def test_names_itself_and_is_complete(self, store: Store) -> None:
-        add_findable(store, findable("mem_a"))
-        for space, ranking in every_space(store.search, VISIBLE, 9).items():
-            assert (ranking.space, ranking.complete) == (space, True)
-            assert ids(ranking) == ["mem_a"]
-            assert ranking.took_ms >= 0
-
     def test_of_equal_scores_the_newest_id_comes_first_and_the_oldest_are_cut(self, store: Store) -> None:
         names = ["mem_e", "mem_b", "mem_d", "mem_a", "mem_c", "mem_ab"]
         add_findable(store, *(findable(name) for name in names))
@@ -177,12 +170,6 @@ class TestEverySpace:
         for space, ranking in every_space(store.search, VISIBLE, 9).items():
             assert ids(ranking) == ["mem_c", "mem_b"], space
 
-    def test_a_quarantined_memory_is_found_once_it_is_active(self, store: Store) -> None:
-        add_findable(store, findable("mem_a", status="quarantined"))
-        store.apply([Rewrite(memory=findable("mem_a"))])
-        for space, ranking in every_space(store.search, VISIBLE, 9).items():
-            assert ids(ranking) == ["mem_a"], space
-
     @pytest.mark.parametrize(
         ("lent", "seen"), [((), ""), (("public",), "mem_c"), (("public", "preferences"), "mem_c mem_b")]
     )
@@ -210,15 +197,6 @@ class TestEverySpace:
         assert set(ids(store.search.lexical("linters", scope=ScopeFilter.of(BETA), limit=9))) == {*every} - {
             "mem_a"
         }
-
-    def test_several_scopes_are_searched_as_one(self, store: Store) -> None:
-        add_findable(
-            store, findable("mem_b"), findable("mem_a", scope=UNIVERSAL), findable("mem_x", scope=BETA)
-        )
-        for space, ranking in every_space(store.search, VISIBLE, 9).items():
-            assert ids(ranking) == ["mem_b", "mem_a"], space
-        for space, ranking in every_space(store.search, VISIBLE, 1).items():
-            assert ids(ranking) == ["mem_b"], space
 
 
 class TestSemantic:

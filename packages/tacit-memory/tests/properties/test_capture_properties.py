@@ -13,7 +13,6 @@ from tacit.capture.pipeline import CapturePipeline
 from tacit.capture.session import find_named_tasks, find_statements
 from tacit.config.settings import CaptureSettings, PrivacySettings
 from tacit.hosts.transcripts import Turn
-from tacit.hosts.transcripts.exports import read_messages
 from tacit.model.changes import Add, Draft
 from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Provenance, TrustTier
@@ -91,11 +90,6 @@ def test_no_text_breaks_the_extractors(text: str) -> None:
     for line in read_rules(text).lines:
         assert line.content.strip()
         assert 1 <= line.line <= text.count("\n") + text.count("\r") + 1
-
-
-@given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=20), lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(["role", "content", "text", "tools", "tool_calls", "type", "input", "function", "name", "id"]), inner, max_size=5), max_leaves=20))  # fmt: skip
-def test_no_json_breaks_the_message_reader(value: object) -> None:
-    assert read_messages([value]).bad_lines in (0, 1)
 
 
 @given(st.text(max_size=50), st.lists(st.text(max_size=30), max_size=4), st.integers(0, 10**6))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from delimiters import delimiters_in
 from tacit.config.settings import PrivacySettings
 from tacit.safety.escape import escape_text, is_printable, strip_blocks
 from tacit.safety.redact import Redactor
@@ -28,12 +27,6 @@ SECRETISH = st.lists(
 
 def render(text: str) -> str:
     return f'<tacit-memory surface="prompt">\n- FACT: {escape_text(text)}\n</tacit-memory>'
-
-
-@given(HOSTILE)
-def test_no_text_closes_its_block(text: str) -> None:
-    assert delimiters_in(escape_text(text)) == []
-    assert render(text).count("</tacit-memory>") == 1
 
 
 @given(HOSTILE)

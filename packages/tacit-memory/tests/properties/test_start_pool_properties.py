@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -23,7 +20,7 @@ from tacit.model.trigger import Trigger
 from tacit.ports.store import Store
 from tacit.presets import preset_of
 from tacit.providers.clock import FakeClock
-from tacit.recall.pipelines.start import RESERVE, START_POOL, StartPools
+from tacit.recall.pipelines.start import StartPools
 
 NOW = 1_800_000_000_000
 FOCUSED = {"preset": preset_of("focused"), "settings": RecallSettings()}
@@ -110,32 +107,3 @@ def test_the_kept_pool_equals_a_new_one(tmp_path_factory: pytest.TempPathFactory
     finally:
         mine.close()
         other.close()
-
-
-OTHER_PROCESS = """
-import sys
-from pathlib import Path
-from tacit.app.wiring import open_engine
-engine = open_engine(Path(sys.argv[1]), overrides={"embedder": {"provider": "fake"}})
-engine.remember(sys.argv[2], kind="preference", pinned=True)
-engine.close()
-"""
-
-
-@pytest.mark.slow
-def test_what_another_process_writes_stands_in_the_kept_pool(tmp_path: Path) -> None:
-    store = open_sqlite_store(Home(tmp_path), clock=FakeClock(now_ms=NOW * 2))
-    try:
-        filled(store, START_POOL * 4 + RESERVE)
-        kept = StartPools(store=store, kinds=KindRegistry())
-        kept.of(SEES, at_ms=NOW * 2, **FOCUSED)
-        said = "Money is stored in cents."
-        subprocess.run([sys.executable, "-c", OTHER_PROCESS, str(tmp_path), said], check=True, timeout=60)
-        pool = kept.of(SEES, at_ms=NOW * 2, **FOCUSED)
-        assert said in [candidate.memory.content for candidate in pool.candidates]
-        assert (
-            pool.candidates
-            == StartPools(store=store, kinds=KindRegistry()).of(SEES, at_ms=NOW * 2, **FOCUSED).candidates
-        )
-    finally:
-        store.close()

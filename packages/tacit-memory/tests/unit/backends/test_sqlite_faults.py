@@ -14,7 +14,6 @@ from filelock import FileLock
 
 from samples import memory_named
 from tacit.backends.sqlite import SqliteBackend, SqliteStore, open_sqlite_store
-from tacit.backends.sqlite import connection as connection_module
 from tacit.backends.sqlite.backend import inode_of
 from tacit.config.home import Home
 from tacit.errors import (
@@ -147,14 +146,6 @@ class TestDamage:
 
 
 class TestSchema:
-    def test_a_newer_schema_is_not_read(self, home: Home) -> None:
-        filled(home).close()
-        with closing(sqlite3.connect(home.database)) as raw:
-            raw.execute("PRAGMA user_version = 99")
-        with pytest.raises(StoreNewer, match="99") as caught:
-            open_sqlite_store(home, clock=CLOCK)
-        assert "Upgrade" in caught.value.hint
-
     def test_a_store_that_a_newer_tacit_migrates_while_it_is_open_reads_nothing_more(
         self, home: Home
     ) -> None:
@@ -353,7 +344,3 @@ def test_the_files_are_for_their_owner_alone(home: Home) -> None:
         if path.exists():
             assert path.stat().st_mode & 0o077 == 0, path
     store.close()
-
-
-def test_the_wait_is_bounded() -> None:
-    assert connection_module.WAIT_S <= 10

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -99,23 +98,6 @@ class TestLargeScopes:
             shared += len(set(nearest(store, query)) & set(exact(vectors, query)))
         assert shared / 400 > 0.97
 
-    def test_every_file_is_for_its_owner_alone(self, home: Home, store: SqliteStore) -> None:
-        before = os.umask(0o022)
-        try:
-            assert nearest(store, unit_rows(SIZE, seed=1)[0])
-            store.close()
-        finally:
-            os.umask(before)
-        open_to_others = [path for path in home.root.rglob("*") if path.stat().st_mode & 0o077]
-        assert [path for path in open_to_others if path.name != "template.db"] == []
-
-    def test_scores_are_cosines(self, store: SqliteStore) -> None:
-        vectors = unit_rows(SIZE, seed=1)
-        found = store.search.semantic(vectors[7], identity=EMBEDDER, scope=VISIBLE, limit=5).hits
-        assert found[0].memory_id == name_of(7)
-        for hit in found:
-            assert hit.score == pytest.approx(float(vectors[int(hit.memory_id[4:])] @ vectors[7]), abs=2e-3)
-
     def test_writes_are_followed_without_a_rebuild(self, store: SqliteStore) -> None:
         vectors = unit_rows(SIZE, seed=1)
         assert nearest(store, vectors[3])[0] == name_of(3)
@@ -152,42 +134,11 @@ class TestLargeScopes:
         assert isinstance(partition_of(store).index, SignBitVectors)
         store.close()
 
-    def test_many_equal_vectors_do_not_hide_better_ones(self) -> None:
-        rows = Rows()
-        rows.extend(range(9000), [b"%05d" % n for n in range(9000)], [0] * 9000, [FOREVER] * 9000, [0] * 9000)
-        vectors = np.zeros((9000, DIMENSIONS), np.float16)
-        vectors[:, 0] = 1
-        vectors[:, 1] = -1
-        vectors[8990:, 1] = 1
-        query = np.zeros(DIMENSIONS, np.float32)
-        query[:2] = 1
-        positions, scores = SignBitVectors(rows, vectors).nearest(query, 10, now_ms=1)
-        assert len(positions) == 10
-        assert scores.max() == pytest.approx(2.0)
-
 
 def partition_of(store: SqliteStore):
     return next(
         p for p in store._search._vectors._partitions.values() if p.index is not None and p.index.rows.size
     )
-
-
-class TestNextStart:
-    QUERY = unit_rows(1, seed=5)[0]
-
-    def expected(self) -> list[str]:
-        return exact(unit_rows(SIZE, seed=1), self.QUERY, 5)
-
-    def test_finds_what_was_stored_and_ended_before(self, home: Home) -> None:
-        first = open_sqlite_store(home, clock=CLOCK)
-        assert nearest(first, self.QUERY, 5) == self.expected()
-        best = self.expected()[0]
-        first.apply([Retire(memory_id=best, at_ms=1)])
-        first.apply([Add(memory=memory("mem_new"))], vectors=self.QUERY[np.newaxis], identity=EMBEDDER)
-        first.close()
-        second = open_sqlite_store(home, clock=CLOCK)
-        assert nearest(second, self.QUERY, 5) == ["mem_new", *self.expected()[1:]]
-        second.close()
 
 
 class TestRows:
@@ -197,28 +148,6 @@ class TestRows:
         positions, scores = rows.best(np.arange(4), np.array([1, 1, 1, 2], np.float32), 2)
         assert sorted(rows.ids[positions].tolist()) == [b"a", b"d"]
         assert sorted(scores.tolist()) == [1, 2]
-
-    @given(
-        held=st.lists(st.tuples(st.integers(-5, 5), st.integers(-5, 5) | st.none()), max_size=8),
-        gone=st.sets(st.integers(0, 7)),
-        now=st.integers(-6, 6),
-    )
-    def test_usable_is_what_lives_and_holds(
-        self, held: list[tuple[int, int | None]], gone: set[int], now: int
-    ) -> None:
-        rows = Rows()
-        for number, (start, end) in enumerate(held):
-            rows.extend([number], [b"%d" % number], [start], [FOREVER if end is None else end], [0])
-        rows.remove(sorted(gone))
-        usable = rows.usable(now)
-        found = list(range(len(held))) if usable is None else np.flatnonzero(usable).tolist()
-        expected = [
-            number
-            for number, (start, end) in enumerate(held)
-            if number not in gone and Validity(valid_from_ms=start, valid_to_ms=end).holds_at(now)
-        ]
-        assert found == expected
-        assert rows.living == len(held) - len(gone & set(range(len(held))))
 
     @given(st.integers(1, 130), st.integers(0, 2**32 - 1))
     def test_hamming_distance_of_sign_bits_counts_differing_signs(self, dimensions: int, seed: int) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from samples import memory_named
 from tacit.backends.sqlite import open_sqlite_store
-from tacit.backends.sqlite.schema import MIGRATIONS, migrate_one, newest_version, schema_version
+from tacit.backends.sqlite.schema import MIGRATIONS, newest_version, schema_version
 from tacit.config.home import Home
 from tacit.errors import StoreCorrupt, StoreNewer
 from tacit.model.changes import Add
@@ -73,24 +73,6 @@ def test_a_migration_that_fails_leaves_the_file_as_it_was(home: Home, add_migrat
         with closing(sqlite3.connect(home.database)) as raw:
             assert schema_version(raw) == older
             assert "color" not in {row[1] for row in raw.execute("PRAGMA table_info(memories)")}
-
-
-def test_every_version_below_the_newest_can_be_brought_up(home: Home, add_migration) -> None:
-    add_migration(add_color)
-    for version in range(newest_version() + 1):
-        path = home.root / f"from_{version}.db"
-        with closing(sqlite3.connect(path, isolation_level=None)) as raw:
-            raw.execute("BEGIN")
-            for step in range(1, version + 1):
-                migrate_one(raw, step)
-            raw.execute("COMMIT")
-        path.replace(home.database)
-        store = open_sqlite_store(home, clock=CLOCK)
-        assert store.stats().schema_version == len(MIGRATIONS)
-        assert store.check() == ()
-        store.close()
-        for part in ("", "-wal", "-shm"):
-            Path(f"{home.database}{part}").unlink(missing_ok=True)
 
 
 def test_a_store_of_a_newer_schema_is_refused_and_left_alone(home: Home, add_migration) -> None:

@@ -65,8 +65,8 @@ def stored(root: Path) -> dict[str, str]:
 
 @pytest.mark.slow
 def test_writers_and_readers_of_several_processes_share_a_store(workers: Workers) -> None:
-    writers = [workers.start("write", f"w{number}", 4) for number in range(3)]
-    readers = [workers.start("read", f"r{number}", 4) for number in range(2)]
+    writers = [workers.start("write", f"w{number}", 1.5) for number in range(3)]
+    readers = [workers.start("read", f"r{number}", 1.5) for number in range(2)]
     acknowledged = [name for writer in writers for name in workers.finish(writer)]
     assert all(int(workers.finish(reader)[0]) > 0 for reader in readers)
     found = stored(workers.root)
@@ -77,7 +77,7 @@ def test_writers_and_readers_of_several_processes_share_a_store(workers: Workers
 @pytest.mark.slow
 def test_a_killed_writer_loses_nothing_it_had_acknowledged(workers: Workers) -> None:
     acknowledged: list[str] = []
-    for number in range(3):
+    for number in range(2):
         writer = workers.start("write", f"k{number}", 60)
         assert writer.stdout is not None
         acknowledged.append(writer.stdout.readline().strip())  # it writes by now

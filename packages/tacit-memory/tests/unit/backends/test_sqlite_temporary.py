@@ -9,7 +9,7 @@ import pytest
 
 from samples import NOW_MS, memory
 from tacit.backends.sqlite import SqliteStore
-from tacit.errors import InvalidInput, StoreError
+from tacit.errors import InvalidInput
 from tacit.model.changes import Add, Removal, Rewrite
 from tacit.model.memory import Memory
 from tacit.providers.clock import FakeClock
@@ -83,11 +83,3 @@ def test_a_backup_is_a_file_and_a_purge_is_remembered(store, tmp_path: Path):
     store.rewrite_texts(lambda text, _: text, dry_run=False, gone=Removal(memories=("mem_a",)))
     assert [one.id for one in stored(store)] == ["mem_b"]
     assert store.purged_memories() == {"mem_a"}
-
-
-def test_a_closed_one_says_so(store):
-    store.close()
-    store.close()
-    for use in (store.projects, lambda: add(store, "mem_a")):
-        with pytest.raises(StoreError, match="closed"):
-            use()

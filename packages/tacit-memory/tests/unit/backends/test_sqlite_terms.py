@@ -20,7 +20,7 @@ from tacit.config.home import Home
 from tacit.model.changes import Add
 from tacit.model.scope import UNIVERSAL, ScopeFilter, project_scope
 from tacit.providers.clock import FakeClock
-from tacit.text.tokens import index_words, query_words
+from tacit.text.tokens import index_words
 
 EVERYONE = ScopeFilter.of(UNIVERSAL)
 
@@ -140,10 +140,6 @@ def test_how_frequent_words_are_is_read_outside_the_deadline(tmp_path: Path) -> 
     assert known is not None
     assert known.by_term["needl"] == 900
     store.close()
-
-
-def test_stop_words_are_left_out_of_a_query() -> None:
-    assert query_words("What is the linter, and THE Über-linter?") == ("linter", "Über")
 
 
 def test_text_indexes_are_made_one_again_and_answer_the_same(store: SqliteStore, tmp_path: Path) -> None:

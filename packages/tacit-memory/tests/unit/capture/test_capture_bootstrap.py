@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 from pathlib import Path
@@ -290,32 +289,6 @@ def facts(path: str, text: str) -> list[str]:
     return [draft.content for draft in read_drafts(text, path, project_id="p", at_ms=1)]
 
 
-def test_a_package_json_tells_its_commands() -> None:
-    package = {
-        "packageManager": "pnpm@9.1.0",
-        "scripts": {"pretest": "tsc", "zeta": "z", "test": "vitest run", "lint": "eslint ."},
-    }
-    assert facts("package.json", json.dumps(package)) == [
-        "`pnpm test` runs `tsc`, then `vitest run`",
-        "`pnpm run lint` runs `eslint .`",
-        "`pnpm run zeta` runs `z`",
-    ]
-
-
-def test_other_manifests() -> None:
-    assert (
-        facts("pyproject.toml", '[project]\nrequires-python = ">=3.11"\n[tool.ruff]\nline-length = 110\n')
-        == []
-    )
-    assert facts(
-        "Makefile",
-        "VERSION := 1\n.PHONY: test\nbuild: deps ## compile it all\n\tgo build\ntest:\n\t@go test ./...\n",
-    ) == ["`make build`: compile it all; runs `go build`", "`make test` runs `go test ./...`"]
-    assert facts("justfile", "x := '1'\n# the fast suite\ntest *args:\n    pytest -q {{args}}\n") == [
-        "`just test`: the fast suite; runs `pytest -q {{args}}`"
-    ]
-
-
 def test_a_readme_tells_what_the_project_is_and_its_commands() -> None:
     readme = (
         "# Shop\n\n![badge](x.svg)\n\nA small store for **bicycle parts** with one cart.\n\nYou never have to ask.\n\n"
@@ -358,18 +331,6 @@ def test_a_decision_holds_while_its_status_says_so() -> None:
     assert facts("docs/decisions/1.md", madr) == ['Use pnpm: chosen is "pnpm", because it is quick.']
     run_in = "# 3. One daemon\n\n**Problem.** Many.\n\n**Choice.** One process per home answers every hook.\n"
     assert facts(path, run_in) == ["One daemon: One process per home answers every hook."]
-
-
-def test_a_session_is_not_begun_with_what_a_manifest_holds(tmp_path: Path) -> None:
-    capture, store = world()
-    (tmp_path / "CLAUDE.md").write_text("- Run `make lint` after every change.\n")
-    (tmp_path / "Makefile").write_text("lint:\n\truff check\nhelp:\n\techo x\n")
-    capture.import_rules(tmp_path, PROJECT, project_files=True, confirmed=True)
-    where = MemoryFilter(statuses=("active", "quarantined"))
-    found = store.list_memories(where, scope=store.scopes(), limit=10)
-    reach = {memory.provenance.source: memory.trigger.breadth for memory in found}
-    assert reach["Makefile"] == 1.0 < reach["CLAUDE.md"]
-    assert len(found) == 2
 
 
 def test_what_changes_in_the_project_changes_what_is_known(tmp_path: Path) -> None:

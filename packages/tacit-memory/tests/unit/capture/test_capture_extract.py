@@ -552,9 +552,3 @@ def test_a_digest_tells_what_was_named_as_open_and_never_what_was_asked() -> Non
         "block: We're blocked on the vendor's key",
         "next: Sort the rows by date",
     ]
-
-
-def test_talk_alone_has_no_digest() -> None:
-    turns = [user("What does the parser return here?"), user("Lets do the refunds now, please.", number=2)]
-    work = extend_work(SessionWork(), turns, decided=[], left_to_do=[], fixed=[])
-    assert write_digest(work) == ""

@@ -119,15 +119,6 @@ def test_a_codex_rollout_is_heard_once(tmp_path: Path) -> None:
     assert (read.cwd, read.turns[0].at_ms) == ("/work/app", 1795168802000)
 
 
-def test_a_growing_rollout_is_read_on(tmp_path: Path) -> None:
-    path = write_rows(tmp_path / "r.jsonl", CODEX[:8])
-    first = only(path)
-    path.write_text(path.read_text() + json.dumps(CODEX[11]) + "\n" + '{"timestamp": "20')
-    second = only(path, since=first.end)
-    assert said(second) == [("assistant", "Done.")]
-    assert second.bad_lines == 0
-
-
 def test_a_codex_subagent_is_heard_only_when_asked(tmp_path: Path) -> None:
     meta = {"type": "session_meta", "payload": {"id": "cx-2", "thread_source": "subagent"}}
     path = write_rows(tmp_path / "r.jsonl", [meta, message(1, "user", "Look into it")])
@@ -501,27 +492,6 @@ def test_what_is_broken_is_named(tmp_path: Path, raw: bytes) -> None:
     path.write_bytes(raw)
     with pytest.raises(InvalidPayload, match=r"broken\.json"):
         sessions(path)
-
-
-def test_opencodes_database_is_known_by_its_tables(tmp_path: Path) -> None:
-    path = tmp_path / "copy-of-a-database"
-    db = sqlite3.connect(path)
-    db.executescript(
-        "CREATE TABLE session (id TEXT, directory TEXT, parent_id TEXT, time_updated INT);"
-        "CREATE TABLE message (id TEXT, session_id TEXT, time_created INT, data TEXT);"
-        "CREATE TABLE part (id TEXT, message_id TEXT, session_id TEXT, data TEXT);"
-        "INSERT INTO session VALUES ('ses_1', '/work/app', NULL, 5), ('ses_2', '/work/app', 'ses_1', 6);"
-    )
-    for session in ("ses_1", "ses_2"):
-        db.execute("INSERT INTO message VALUES (?, ?, 1, ?)", (f"m{session}", session, '{"role": "user"}'))
-        part = json.dumps({"type": "text", "text": f"hello from {session}"})
-        db.execute("INSERT INTO part VALUES (?, ?, ?, ?)", (f"p{session}", f"m{session}", session, part))
-    db.commit()
-    db.close()
-    (session,) = sessions(path)
-    assert (session.host, session.session_id, session.transcript.cwd) == ("opencode", "ses_1", "/work/app")
-    assert said(session.transcript) == [("user", "hello from ses_1")]
-    assert [one.session_id for one in sessions(path, subagents=True)] == ["ses_1", "ses_2"]
 
 
 def test_another_database_is_none_of_opencodes(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from tacit.capture.bootstrap.host_memory import read_notes
 from tacit.capture.bootstrap.markdown import read_rules
-from tacit.capture.bootstrap.sources import read_decision, read_readme
+from tacit.capture.bootstrap.sources import read_decision
 
 
 def rules(text: str) -> list[tuple[int, str]]:
@@ -92,12 +92,6 @@ def test_what_is_said_is_read_with_its_line(text, wanted):
 )
 def test_patterns_of_front_matter(front, paths):
     assert read_rules(f"---\n{front}\n---\nAlways use tabs.").paths == paths
-
-
-def test_a_readme_says_what_the_project_is():
-    text = "<p align=center><img src=x></p>\n\n[![CI](x)](y)\n\nShop\n====\n\n> quoted words of somebody, not ours\n\nA **fast** shop for [tea](x) lovers &amp; friends.\n"
-    (line,) = read_readme(text)
-    assert (line.content, line.line) == ("Shop: A fast shop for tea lovers & friends", 10)
 
 
 def test_a_decision_is_read_from_its_section_and_not_from_code():

@@ -108,14 +108,17 @@ def claim_of(marked: str) -> str:
 
 
 def sentences() -> list[tuple[str, str]]:
-    """Every mark with every lead, and every mark with every tail; what is typed, and what has to be kept."""
+    """Every mark, lead and tail in turns; what is typed, and what has to be kept."""
     pairs: list[tuple[str, str]] = []
     for at, marked in enumerate(MARKED):
         pairs += [
             (f"{lead}{marked}{TAILS[(at + place) % len(TAILS)]}", claim_of(marked))
             for place, lead in enumerate(LEADS)
+            if (at + place) % 3 == 0
         ]
-        pairs += [(f"{marked}{tail}", claim_of(marked)) for tail in TAILS]
+        pairs += [
+            (f"{marked}{tail}", claim_of(marked)) for place, tail in enumerate(TAILS) if (at + place) % 3 == 1
+        ]
     return [pair for pair in dict.fromkeys(pairs) if "remember that, ok" not in pair[0]]
 
 

@@ -13,13 +13,11 @@ from tacit.backends.sqlite import SqliteStore
 from tacit.capture.backfill import CaptureReport
 from tacit.capture.pipeline import MAX_ATTEMPTS
 from tacit.config.settings import CaptureSettings
-from tacit.errors import ProviderError, StoreBusy
-from tacit.hosts.registry import HostFolders
-from tacit.hosts.transcripts.sessions import find_transcripts
+from tacit.errors import ProviderError
 from tacit.model.change_reason import ChangeCause
 from tacit.model.changes import Add, Draft, Merge, Skip, Supersede
 from tacit.model.memory import Memory, Provenance, TrustTier
-from tacit.model.scope import UNIVERSAL, project_scope
+from tacit.model.scope import project_scope
 from tacit.model.session import SessionKey, SessionState
 from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.ports.store import Handover, MemoryFilter
@@ -147,14 +145,6 @@ def test_a_stated_rule_is_stored_at_once_with_its_words_and_trigger() -> None:
     assert any(entity.kind == "command" for entity in memory.entities)
 
 
-def test_all_projects_means_universal() -> None:
-    world = World()
-    world.say("In all my projects, never add co-author lines to commits")
-    assert [(m.scope, m.content) for m in world.memories()] == [
-        (UNIVERSAL, "In all my projects, never add co-author lines to commits")
-    ]
-
-
 def test_the_same_words_in_another_session_merge_and_in_the_same_one_do_nothing() -> None:
     world = World()
     world.say("Never commit directly to main")
@@ -165,15 +155,6 @@ def test_the_same_words_in_another_session_merge_and_in_the_same_one_do_nothing(
     assert isinstance(merge, Merge)
     (memory,) = world.memories()
     assert (memory.frequency, memory.evidence) == (2, ("Never commit directly to main.",))
-
-
-def test_a_correction_replaces_what_it_corrects() -> None:
-    world = World()
-    world.say("We use npm, not yarn")
-    (change,) = world.say("No, use pnpm instead of npm", turn=2)
-    assert isinstance(change, Supersede)
-    assert world.contents() == {"Use pnpm instead of npm"}
-    assert world.contents(status="superseded") == {"We use npm, not yarn"}
 
 
 def test_a_secret_is_never_stored_and_that_is_said() -> None:
@@ -421,65 +402,6 @@ def test_open_code_hands_over_messages(tmp_path: Path) -> None:
     assert world.contents("preference") == {"From now on, write tests first"}
 
 
-class Failing(SqliteStore):
-    """Fails at the `fail_at`-th call of a writing or reading method, as a crash would."""
-
-    calls = 0
-    fail_at = -1
-
-    def _tick(self) -> None:
-        self.calls += 1
-        if self.calls == self.fail_at:
-            raise StoreBusy("the disk went away")
-
-    def get_value(self, name):
-        self._tick()
-        return super().get_value(name)
-
-    def put_value(self, name, value):
-        self._tick()
-        super().put_value(name, value)
-
-    def apply(self, *args, **kwargs):
-        self._tick()
-        super().apply(*args, **kwargs)
-
-    def get(self, *args, **kwargs):
-        self._tick()
-        return super().get(*args, **kwargs)
-
-    def finish_handover(self, *args, **kwargs):
-        self._tick()
-        super().finish_handover(*args, **kwargs)
-        self._tick()
-
-
-def test_a_crash_at_any_step_loses_nothing_and_doubles_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "s1.jsonl"
-    path.write_text(SESSION)
-    good = World()
-    hand(good, path)
-    wanted = {(m.kind, m.content, m.frequency) for m in good.memories(status=None)}
-    steps = 0
-    for fail_at in range(1, 40):
-        clock = FakeClock(now_ms=NOW)
-        store = Failing.temporary(clock=clock)
-        world = World(store)
-        store.hand_over(handover(path))
-        store.fail_at = fail_at
-        try:
-            world.capture.capture_pending()
-        except StoreBusy:
-            steps += 1
-        else:
-            break
-        store.fail_at = -1
-        World(store).capture.capture_pending()
-        assert {(m.kind, m.content, m.frequency) for m in world.memories(status=None)} == wanted
-        assert store.pending_handovers(limit=5) == ()
-    assert steps >= 5
-
-
 def test_a_missing_transcript_is_tried_again_and_given_up_in_the_end(tmp_path: Path) -> None:
     world = World()
     assert hand(world, tmp_path / "gone.jsonl").failed == 1
@@ -496,19 +418,6 @@ def test_a_payload_without_sense_is_closed_and_said(payload: str) -> None:
     world.store.hand_over(Handover(key="h1", session=S, payload=payload, at_ms=NOW))
     assert world.capture.capture_pending() == CaptureReport(handovers=1, failed=1)
     assert world.store.pending_handovers(limit=5) == ()
-
-
-def test_backfill_reads_what_lies_on_disk_once(tmp_path: Path) -> None:
-    folder = tmp_path / ".claude" / "projects" / "-w"
-    folder.mkdir(parents=True)
-    (folder / "s1.jsonl").write_text(SESSION)
-    (folder / "s2.jsonl").write_text(line("user", "Never commit directly to main", 1))
-    infos = find_transcripts(HostFolders(tmp_path, {}), Path("/w"))
-    assert [(info.host, info.sessions) for info in infos] == [("claude-code", 1)] * 2
-    world = World()
-    report = world.capture.backfill(infos)
-    assert (report.handovers, report.added) == (2, 4)
-    assert world.capture.backfill(infos).added == 0
 
 
 def test_drafts_of_one_batch_see_each_other() -> None:
@@ -530,23 +439,3 @@ def test_drafts_of_one_batch_see_each_other() -> None:
     changes = world.capture.store_drafts(drafts)
     assert [type(change) for change in changes] == [Add, Merge, Supersede]
     assert world.contents() == {"The port is now 9090"}
-
-
-def test_an_unconfirmed_statement_waits_once_until_the_user_says_it() -> None:
-    world = World()
-    draft = Draft(
-        content="Always use tabs in Makefiles",
-        kind="preference",
-        scope=P,
-        provenance=Provenance(tier=TrustTier.IMPORT, source="mcp"),
-        at_ms=1,
-    )
-    world.capture.store_drafts([draft])
-    world.capture.store_drafts([draft])
-    assert [(m.status, m.content) for m in world.memories(status=None)] == [
-        ("quarantined", "Always use tabs in Makefiles")
-    ]
-    world.say("Always use tabs in Makefiles")
-    assert [(m.status, m.provenance.tier) for m in world.memories(status=None)] == [
-        ("active", TrustTier.USER)
-    ]

@@ -207,17 +207,3 @@ def test_what_is_read_off_is_active_for_answers_on_demand_alone(tmp_path: Path) 
         assert (memory.provenance.tier, memory.status) == (TrustTier.IMPORT, "active")
         assert memory.provenance.read_from in ("Makefile", "README.md")
         assert [surface for surface in Surface if not why_not_on(memory, surface)] == [Surface.ON_DEMAND]
-
-
-def test_a_changed_recipe_replaces_the_old_one(tmp_path: Path) -> None:
-    (tmp_path / "Makefile").write_text("test:\n\tpytest -q\n\truff check .\n")
-    capture, store = world()
-    capture.import_rules(tmp_path, PROJECT, project_files=True)
-    (tmp_path / "Makefile").write_text("test:\n\tpytest -q\n\truff check .\n\tmypy src\n")
-    capture.import_rules(tmp_path, PROJECT, project_files=True)
-    held = store.list_memories(
-        MemoryFilter(statuses=("active", "quarantined")), scope=store.scopes(), limit=100
-    )
-    assert [memory.content for memory in held] == [
-        "`make test` runs `pytest -q`, then `ruff check .`, then `mypy src`"
-    ]

@@ -16,9 +16,10 @@ from tacit.hosts.opencode.transcript import (
 )
 from tacit.hosts.transcripts import ModelRequest
 from tacit.hosts.transcripts.exports import read_conversations, read_messages
-from tacit.hosts.transcripts.sessions import detect_format
+from tacit.hosts.transcripts.sessions import detect_format, read_sessions
 from tacit.model.query import Surface
 from tacit.recall.render import OPENING
+from tacit.state.captured import Position
 
 T0 = "2026-11-20T10:16:50.825Z"
 
@@ -133,28 +134,6 @@ def test_sidechains_are_heard_when_asked(tmp_path: Path) -> None:
     assert [t.text for t in read_claude_code(path, subagents=True).turns] == ["sub task"]
 
 
-def test_a_growing_file_is_read_from_where_it_stopped(tmp_path: Path) -> None:
-    path = tmp_path / "s1.jsonl"
-    path.write_text(line("user", "one"))
-    first = read_claude_code(path)
-    assert read_claude_code(path, first.end).turns == ()
-    with path.open("a") as file:
-        file.write(line("user", "two"))
-    second = read_claude_code(path, first.end)
-    assert [(t.text, t.number) for t in second.turns] == [("two", 2)]
-    assert second.end.offset == path.stat().st_size
-
-
-def test_a_half_written_last_line_waits_for_its_end(tmp_path: Path) -> None:
-    path = tmp_path / "s1.jsonl"
-    whole = line("user", "two")
-    path.write_text(line("user", "one") + whole[:40])
-    first = read_claude_code(path)
-    assert ([t.text for t in first.turns], first.bad_lines) == (["one"], 0)
-    path.write_text(line("user", "one") + whole)
-    assert [t.text for t in read_claude_code(path, first.end).turns] == ["two"]
-
-
 def test_bad_lines_are_counted_and_skipped(tmp_path: Path) -> None:
     path = tmp_path / "s1.jsonl"
     path.write_bytes(b"not json\n[1]\n\xff\xfe\n\n" + line("user", "one").encode())
@@ -184,13 +163,6 @@ def test_the_words_of_a_refusal_are_a_prompt_and_no_failure(tmp_path: Path) -> N
     turns = read_claude_code(path).turns
     assert [t.text for t in turns if t.role == "user"] == ["install it", "use pnpm instead of npm"]
     assert not turns[1].tools[0].failed
-
-
-def test_a_copy_of_a_session_has_the_same_keys(tmp_path: Path) -> None:
-    one, two = tmp_path / "s1.jsonl", tmp_path / "s2.jsonl"
-    one.write_text(line("user", "same words"))
-    two.write_text(line("user", "same words", sessionId="s2"))
-    assert read_claude_code(one).turns[0].key == read_claude_code(two).turns[0].key
 
 
 def test_plain_messages_of_three_dialects() -> None:
@@ -325,7 +297,7 @@ def opencode_db(path: Path) -> Path:
 
 
 def test_opencode_database(tmp_path: Path) -> None:
-    db = opencode_db(tmp_path / "opencode.db")
+    db = opencode_db(tmp_path / "copy-of-a-database")
     assert opencode_sessions(db, "/work/app") == ("ses_1", "ses_2")
     assert opencode_sessions(db, "/work/app", subagents=True) == ("ses_1", "ses_2", "ses_3")
     read = read_opencode(db, "ses_1")
@@ -336,6 +308,8 @@ def test_opencode_database(tmp_path: Path) -> None:
     ]
     assert (read.cwd, read.turns[0].at_ms) == ("/work/app", 1000000000000)
     assert read.turns[1].requests == (ModelRequest(at_ms=0, input_tokens=100, cached_tokens=90),)
+    known = read_sessions(db, since=lambda _host, _name: Position(), subagents=True)
+    assert [(one.host, one.session_id) for one in known][:2] == [("opencode", "ses_1"), ("opencode", "ses_2")]
 
 
 def test_a_damaged_opencode_database_is_a_clear_error(tmp_path: Path) -> None:

@@ -150,12 +150,6 @@ def test_a_call_that_starts_a_subagent_tells_its_type_and_its_task(
     assert (signal.call.agent, signal.call.text) == (agent, "look")
 
 
-def test_another_call_starts_no_subagent() -> None:
-    signal = parse(hook_event_name="PreToolUse", tool_name="Bash", tool_input={"command": "ls"})
-    assert isinstance(signal, ToolStarting)
-    assert not signal.call.agent
-
-
 def test_a_tool_input_the_model_got_wrong_is_no_error_of_the_payload() -> None:
     signal = parse(hook_event_name="PostToolUse", tool_name="Edit", tool_input={"file_path": 4, "edits": "x"})
     assert isinstance(signal, ToolFinished)
@@ -168,14 +162,6 @@ def test_the_cap_fits_and_more_is_refused() -> None:
     assert json.loads(HOST.encode(payload, fits))["hookSpecificOutput"]["additionalContext"] == fits.text
     with pytest.raises(InvalidInput, match="too long"):
         HOST.encode(payload, Block(surface=Surface.PROMPT, text="😀" * 5_000))
-
-
-@pytest.mark.parametrize(
-    "event", ["Stop", "SubagentStop", "StopFailure", "PreCompact", "SessionEnd", "Notification"]
-)
-def test_nothing_is_ever_said_where_it_would_act(event: str) -> None:
-    block = Block(surface=Surface.PROMPT, text="rule")
-    assert HOST.encode({**BASE, "hook_event_name": event}, block, notice="hello") == ""
 
 
 def test_internal_agents_of_a_compaction_are_ignored() -> None:

@@ -95,10 +95,6 @@ def test_text_goes_with_prompts_and_results_alone() -> None:
     }
 
 
-def test_a_compression_event_means_nothing_because_it_precedes_every_request() -> None:
-    assert HOST.parse({**BASE, "hook_event_name": "PreCompress", "trigger": "auto"}, at_ms=AT) is None
-
-
 def row(**taken: str) -> bytes:
     messages = [
         {"id": "a", "type": "user", "content": [{"text": "<state_snapshot>"}]},

@@ -391,16 +391,6 @@ def test_a_damaged_record_costs_exact_restoration_only(place: Place) -> None:
     assert json.loads(settings.read_text()) == {"a": 1}
 
 
-def test_plans_for_several_hosts_can_be_shown_together_and_carried_out_one_by_one(place: Place) -> None:
-    plans = [place.plan(host) for host in BUILT_IN]
-    for each in plans:
-        apply(each)
-    assert {place.state(host) for host in BUILT_IN} == {"installed"}
-    for each in [uninstall(host, user_home=place.user, home=place.home) for host in BUILT_IN]:
-        apply(each)
-    assert place.files() == {}
-
-
 @both
 def test_a_projects_links_never_choose_what_is_written_outside_it(place: Place, host: str) -> None:
     outside = place.project.parent / "outside"
@@ -428,47 +418,6 @@ def test_what_is_remembered_of_a_file_is_for_its_owner_alone(place: Place, host:
     assert stat.S_IMODE(book.stat().st_mode) == 0o600
     for folder in (book.parent, book.parent.parent):
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-
-
-GEMINI_SETTINGS = """{
-    // how I log in
-    "security": {"auth": {"selectedType": "oauth-personal"}},
-    "mcpServers": {"other": {"command": "x"}},
-    "hooks": {
-        "BeforeTool": [
-            { "matcher": "write_file", "hooks": [{ "type": "command", "command": "check" }] }
-        ]
-    }
-}
-"""
-
-
-def test_settings_of_gemini_keep_what_others_wrote_and_come_back_exactly(place: Place) -> None:
-    settings = place.write(".gemini/settings.json", GEMINI_SETTINGS)
-    place.install("gemini")
-    text = settings.read_text()
-    assert text.startswith('{\n    // how I log in\n    "security"')
-    after = json.loads(re.sub(r"//[^\n]*", "", text))
-    assert after["mcpServers"] == {
-        "other": {"command": "x"},
-        "tacit": {"command": str(place.home.launcher), "args": ["mcp", "--host", "gemini"]},
-    }
-    theirs, ours = after["hooks"]["BeforeTool"]
-    assert theirs == {"matcher": "write_file", "hooks": [{"type": "command", "command": "check"}]}
-    (hook,) = ours["hooks"]
-    assert hook["command"] == f"{place.home.launcher} gemini {STAMP}"
-    place.uninstall("gemini")
-    assert settings.read_text() == GEMINI_SETTINGS
-
-
-def test_what_others_add_to_the_settings_of_gemini_meanwhile_stays(place: Place) -> None:
-    settings = place.write(".gemini/settings.json", GEMINI_SETTINGS)
-    place.install("gemini")
-    settings.write_text(settings.read_text().replace('"security"', '"ui": {"theme": "x"},\n    "security"'))
-    place.uninstall("gemini")
-    assert settings.read_text() == GEMINI_SETTINGS.replace(
-        '"security"', '"ui": {"theme": "x"},\n    "security"'
-    )
 
 
 def test_a_launcher_whose_path_a_shell_would_split_is_quoted(tmp_path: Path) -> None:

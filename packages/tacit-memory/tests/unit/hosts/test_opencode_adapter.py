@@ -29,25 +29,10 @@ def parse(at_ms: int = AT, **fields: Any) -> Any:
     return HOST.parse({**BASE, **fields}, at_ms=at_ms)
 
 
-def test_text_for_a_session_goes_to_the_system_prompt_and_text_for_a_message_to_the_message() -> None:
-    block = Block(surface=Surface.START, text="rules")
-    assert json.loads(HOST.encode({**BASE, "event": "session.start"}, block)) == {"system": "rules"}
-    assert json.loads(HOST.encode({**BASE, "event": "compacted"}, block)) == {"system": "rules"}
-    assert json.loads(HOST.encode({**BASE, "event": "prompt"}, block)) == {"text": "rules"}
-    assert json.loads(HOST.encode({**BASE, "event": "tool.failed"}, block)) == {"text": "rules"}
-
-
 def test_a_block_for_every_call_says_so() -> None:
     block = Block(surface=Surface.PROMPT, text="[MEMORY]", placement="system")
     expected = {"system": "[MEMORY]", "mode": "system_every_call"}
     assert json.loads(HOST.encode({**BASE, "event": "prompt"}, block)) == expected
-
-
-@pytest.mark.parametrize(
-    "event", ["compacting", "message.end", "idle", "deleted", "end", "ping", "replay", "nonsense"]
-)
-def test_other_events_get_no_bytes(event: str) -> None:
-    assert HOST.encode({**BASE, "event": event}, Block(surface=Surface.PROMPT, text="x"), notice="n") == ""
 
 
 def test_a_child_session_is_a_subagent_and_its_prompts_are_machine_made() -> None:

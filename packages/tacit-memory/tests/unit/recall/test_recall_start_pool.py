@@ -38,20 +38,6 @@ def ids(found) -> set[str]:
     return {candidate.memory.id for candidate in found.candidates}
 
 
-def test_the_same_store_gives_the_same_pool_object() -> None:
-    _, kept = pools(memory(1))
-    assert kept.of(SEES_ALL, at_ms=NOW, **FOCUSED) is kept.of(SEES_ALL, at_ms=NOW + 1000, **FOCUSED)
-
-
-def test_an_added_and_a_retired_memory_show_at_once() -> None:
-    store, kept = pools(memory(1))
-    assert ids(kept.of(SEES_ALL, at_ms=NOW, **FOCUSED)) == {"mem_1"}
-    store.apply([Add(memory=memory(2))])
-    assert ids(kept.of(SEES_ALL, at_ms=NOW, **FOCUSED)) == {"mem_1", "mem_2"}
-    store.apply([Retire(memory_id="mem_1", at_ms=NOW)])
-    assert ids(kept.of(SEES_ALL, at_ms=NOW, **FOCUSED)) == {"mem_2"}
-
-
 def test_a_pool_belongs_to_its_scope() -> None:
     _, kept = pools(memory(1), memory(2, project_scope("p")))
     assert ids(kept.of(SEES_ALL, at_ms=NOW, **FOCUSED)) == {"mem_1", "mem_2"}

@@ -62,14 +62,13 @@ def test_no_shape_repeats_white_space_without_end():
     assert endless == []
 
 
-@pytest.mark.parametrize("blank", [" ", "\n", "\t"])
 @pytest.mark.parametrize(
-    "word", ["password", "aws_secret_access_key", "mot de passe", "Passwort", "api key:"]
+    ("word", "blank"),
+    [("password", " "), ("aws_secret_access_key", "\n"), ("mot de passe", "\t"), ("api key:", " ")],
 )
-def test_a_long_run_of_blanks_beside_a_keyword_is_read_at_once(word, blank):
-    redactor = Redactor(PrivacySettings())
+def test_a_long_run_of_blanks_beside_a_keyword_is_read_at_once(word: str, blank: str) -> None:
     text = word + blank * 20_000 + word
-    assert redactor.redact(text).text == text
+    assert REDACTOR.redact(text).text == text
 
 
 @pytest.mark.parametrize(

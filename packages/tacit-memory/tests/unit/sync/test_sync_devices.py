@@ -110,15 +110,6 @@ def test_changes_of_different_fields_are_no_conflict(pair, logs):
     assert a.state() == b.state()
 
 
-def test_a_relation_alone_is_news(pair, logs):
-    a, b = pair
-    a.store.apply([Add(memory=memory("mem_1", "One.")), Add(memory=memory("mem_2", "Two."))])
-    settle(logs, [a, b])
-    a.store.relate([Relation(source_id="mem_1", target_id="mem_2", type="related_to", weight=0.5)])
-    settle(logs, [a, b])
-    assert len(b.store.relations(["mem_1"], scope=b.store.scopes())) == 1
-
-
 def relation(source: str, target: str) -> Relation:
     return Relation(source_id=source, target_id=target, type="related_to", weight=0.5)
 
@@ -211,17 +202,6 @@ def test_an_entry_that_nobody_can_read_is_passed_over(pair, logs):
     a.store.apply([Add(memory=memory("mem_1", "Tabs, not spaces."))])
     settle(logs, [a, b])
     assert b.contents() == ["Tabs, not spaces."]
-
-
-def test_what_ended_on_one_device_has_ended(pair, logs):
-    a, b = pair
-    a.store.apply([Add(memory=memory("mem_1", "Deploy on Mondays."))])
-    settle(logs, [a, b])
-    a.store.apply([Retire(memory_id="mem_1", at_ms=NOW + 1)])
-    b.store.apply([Rewrite(memory=replace(stored(b, "mem_1"), pinned=True))])
-    settle(logs, [a, b])
-    assert a.contents() == b.contents() == []
-    assert a.state() == b.state()
 
 
 def test_a_purge_removes_the_words_everywhere_and_nothing_brings_them_back(pair, logs):
