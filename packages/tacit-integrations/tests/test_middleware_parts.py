@@ -217,6 +217,24 @@ def said(*texts: str) -> list[Any]:
     return [ROLE_CONTENT.read(user(text)) for text in texts]
 
 
+def test_conversations_are_told_apart_by_how_they_begin() -> None:
+    talks = Conversations(silent)
+    first = talks.found(said("a"))
+    assert talks.found(said("a")) is first
+    assert talks.found(said("a", "b")) is first
+    assert talks.found(said("a")) is first  # asked again
+    assert talks.found(said("a", "b", "c")) is first
+    other = talks.found(said("a", "x"))
+    assert other is not first
+    assert talks.found(said("a", "x", "y")) is other
+    assert talks.found(said("a", "b", "c", "d")) is first
+    assert talks.found(said("q")) not in (first, other)
+    assert talks.named("n") is talks.named("n")
+    assert talks.kept("r1", lasting=False) is None
+    talks.keep("r1", first)
+    assert talks.kept("r1", lasting=False) is first
+
+
 def test_items_of_the_responses_api() -> None:
     call = RESPONSE_ITEMS.read(
         {"type": "function_call", "call_id": "c", "name": "read", "arguments": '{"path": "a.py"}'}
