@@ -200,6 +200,11 @@ def test_importing_tacit_loads_nothing_heavy(heavy):
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
 
+def test_the_first_answer_of_a_daemon_waits_for_no_web_server():
+    code = "import sys, tacit.daemon.process; sys.exit(not {'asyncio', 'starlette', 'uvicorn'}.isdisjoint(sys.modules))"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
 def test_the_version_is_said_once():
     import tomllib
 

@@ -24,6 +24,7 @@ import traceback
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from threading import Event, Lock, Thread
+from typing import TYPE_CHECKING
 
 from tacit import __version__
 from tacit.app.engine import Engine
@@ -37,12 +38,14 @@ from tacit.daemon.hook_listener import HookListener
 from tacit.daemon.hooks import DaemonParts
 from tacit.daemon.launcher import refresh_launcher
 from tacit.daemon.lifecycle import Claim, write_facts
-from tacit.daemon.server import AsgiServer
 from tacit.daemon.source import EngineSource
 from tacit.daemon.workers import WorkerPool
 from tacit.errors import TacitError
 from tacit.system.files import open_handle
 from tacit.system.processes import born, on_stop
+
+if TYPE_CHECKING:
+    from tacit.daemon.server import AsgiServer
 
 _MOST_CHARS = 2_000
 
