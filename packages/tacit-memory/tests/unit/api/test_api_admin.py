@@ -1,15 +1,11 @@
-"""The pages' endpoints over a real engine: every answer has the shape that the OpenAPI document promises."""
+"""The pages' endpoints over a real engine: what they list, count, change and refuse."""
 
 from __future__ import annotations
 
-from functools import cache
 from threading import Event
 
 import pytest
-from jsonschema import Draft202012Validator
 
-from tacit.api.endpoints import ENDPOINTS
-from tacit.api.openapi import openapi_document
 from tacit.app.wiring import open_engine
 from tacit.config.levels import shipped_levels
 from tacit.model.memory import Relation, Speaker
@@ -59,27 +55,9 @@ def shop(engine, tmp_path):
     return folder, ids
 
 
-document = cache(openapi_document)
-
-
 def ask(client, method, path, *, status=200, headers=None, **how):
-    """The answer, held to its endpoint's shape."""
     reply = client.request(method, path, headers=headers, **how)
     assert reply.status_code == status, reply.text
-    if status >= 400:
-        return reply.json()
-    plain = path.partition("?")[0].split("/")
-    endpoint = next(
-        one
-        for one in ENDPOINTS
-        if one.method == method
-        and len(parts := one.path.split("/")) == len(plain)
-        and all(a == b or a.startswith("{") for a, b in zip(parts, plain, strict=True))
-    )
-    assert status in endpoint.statuses
-    declared = document()["paths"][endpoint.path][method.lower()]["responses"][str(status)]
-    schema = declared["content"]["application/json"]["schema"]
-    Draft202012Validator({**schema, "components": document()["components"]}).validate(reply.json())
     return reply.json()
 
 
@@ -308,7 +286,7 @@ def test_sessions_turn_by_turn(client, shop):
     assert ask(client, "GET", "/v1/sessions/plain/nobody", status=404)
 
 
-def test_stats_status_and_the_document(client, shop):
+def test_stats_status_and_spaces(client, shop):
     stats = ask(client, "GET", "/v1/stats?bucket=hour")
     series = stats["series"]
     assert stats["use"]["store"]["by_status"]["active"] >= 4
@@ -331,8 +309,6 @@ def test_stats_status_and_the_document(client, shop):
     assert [(one["host"], one["state"], one["heard_ms"] > 0) for one in status["agents"]] == [
         ("plain", "unknown", True)
     ]
-    document = ask(client, "GET", "/v1/openapi.json")
-    assert document["openapi"] == "3.1.0"
     kinds = ask(client, "GET", "/v1/kinds")
     assert kinds["kinds"][0]["label"]
     spaces = kinds["spaces"]

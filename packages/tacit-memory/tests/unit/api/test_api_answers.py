@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from inspect import signature
-from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
 from tacit.api.answering import encode
 from tacit.api.endpoints import ENDPOINTS
-from tacit.api.openapi import openapi_document
 from tacit.model.memory import LearnedOn, Memory, Provenance, TrustTier, Validity
 from tacit.model.scope import UNIVERSAL
 from tacit.verbs.answers import MemoryAnswer, MemoryView, OneMemory, etag_of
@@ -34,11 +32,6 @@ def test_a_use_changes_no_etag_an_edit_does_and_a_release_does_not() -> None:
     assert etag_of(replace(MEMORY, use_count=3)) == etag_of(MEMORY)
     assert etag_of(replace(MEMORY, pinned=True)) != etag_of(MEMORY)
     assert etag_of(replace(MEMORY, branch=LearnedOn(name="topic"))) != etag_of(MEMORY)
-
-
-@pytest.fixture(scope="module")
-def document() -> dict[str, Any]:
-    return openapi_document()
 
 
 @pytest.mark.parametrize("endpoint", ENDPOINTS, ids=lambda endpoint: endpoint.name)

@@ -6,16 +6,6 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
-
-from tacit.api.openapi import openapi_document
-
-
-@pytest.fixture(scope="module")
-def document() -> dict[str, Any]:
-    return openapi_document()
-
-
 OPERATIONS = """
     add_team begin_job change_agent change_devices change_settings change_team create_backup
     decide_reviews decide_share_request delete_item edit_memory export_memories fetch_memories forget_memory

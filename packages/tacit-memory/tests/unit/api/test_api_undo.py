@@ -11,7 +11,7 @@ from tacit.model.changes import Add
 from tacit.model.memory import Memory, Speaker
 
 pytestmark = pytest.mark.timeout(180)
-ROUNDS = 100
+ROUNDS = 20
 
 
 def remember(client, words):

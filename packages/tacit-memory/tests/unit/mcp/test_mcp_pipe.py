@@ -98,7 +98,7 @@ async def use_every_tool(client: Client) -> None:
     assert "Forgotten" in str(again.content), "it has ended already"
 
 
-def test_every_tool_over_stdio_and_it_survives_the_daemon(place):
+def test_every_tool_over_stdio_and_http_and_it_survives_the_daemon(place):
     async def talk() -> None:
         async with place.stdio() as client:
             listed = {tool.name for tool in (await client.list_tools()).tools}
@@ -106,6 +106,7 @@ def test_every_tool_over_stdio_and_it_survives_the_daemon(place):
             await use_every_tool(client)
             assert len((await client.list_resources()).resources) == 3
             assert len((await client.list_prompts()).prompts) == 3
+            await over_http(place)
             fact = {"content": "Releases are tagged on Fridays and never on Mondays."}
             assert "Stored as" in str((await client.call_tool("memory_add", fact)).content)
             forged = {
@@ -122,36 +123,31 @@ def test_every_tool_over_stdio_and_it_survives_the_daemon(place):
             assert "Known already" in str((await client.call_tool("memory_add", fact)).content)
 
     anyio.run(talk)
-
-
-def test_tools_over_streamable_http_with_the_token_and_none_without(place):
-    async def talk() -> None:
-        async with place.stdio() as first:  # starts the daemon
-            await first.list_tools()
-        _, facts = DaemonClient(place.home).request("POST", "/listen", {})
-        url = f"http://127.0.0.1:{facts['port']}/mcp"
-        headers = {"Authorization": f"Bearer {facts['token']}", "X-Tacit-Cwd": "/tmp/nowhere-in-particular"}
-        async with (
-            httpx.AsyncClient(headers=headers) as http,
-            Client(streamable_http_client(url, http_client=http)) as client,
-        ):
-            assert "Stored as" in str((await client.call_tool(*CALLS[0][:2])).content)
-            assert CALLS[1][2] in str((await client.call_tool(*CALLS[1][:2])).content)
-        async with httpx.AsyncClient() as http:
-            hello = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
-            assert (await http.post(url, json=hello)).status_code == 401
-            wrong = {**headers, "Host": "evil.example"}
-            assert (await http.post(url, json=hello, headers=wrong)).status_code == 421
-
-    anyio.run(talk)
-
-
-def test_a_text_that_is_no_unicode_is_answered_with_the_number_of_its_request(place):
     piped = subprocess.run(
         [str(place.launcher), "mcp"], input=START + ASKS_ODD, env=place.environ, capture_output=True, timeout=90
     )  # fmt: skip
     answers = [json.loads(line) for line in piped.stdout.splitlines()]
-    assert {answer["id"]: "error" in answer for answer in answers} == {1: False, 7: True}
+    assert {answer["id"]: "error" in answer for answer in answers} == {1: False, 7: True}, (
+        "a text that is no Unicode"
+    )
+
+
+async def over_http(place: Place) -> None:
+    """Ask with the token, without it, and under another name of the machine."""
+    _, facts = DaemonClient(place.home).request("POST", "/listen", {})
+    url = f"http://127.0.0.1:{facts['port']}/mcp"
+    headers = {"Authorization": f"Bearer {facts['token']}", "X-Tacit-Cwd": "/tmp/nowhere-in-particular"}
+    async with (
+        httpx.AsyncClient(headers=headers) as http,
+        Client(streamable_http_client(url, http_client=http)) as client,
+    ):
+        for tool, given, says in CALLS[:2]:
+            assert says in str((await client.call_tool(tool, given)).content)
+    async with httpx.AsyncClient() as http:
+        hello = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+        assert (await http.post(url, json=hello)).status_code == 401
+        wrong = {**headers, "Host": "evil.example"}
+        assert (await http.post(url, json=hello, headers=wrong)).status_code == 421
 
 
 def test_the_pipe_answers_errors_and_nothing_else(tmp_path):
@@ -210,46 +206,29 @@ def _counted(home):
         return ""
 
 
-@pytest.mark.parametrize(
-    ("capabilities", "named", "expected"),
-    [
-        ({"roots": {}}, False, "other place"),
-        ({"roots": {"listChanged": True}}, True, "named"),
-        ({}, False, "started"),
-    ],
-    ids=["the client's first folder counts", "but not where the host names one", "nor where it cannot say"],
-)
-def test_the_folder_is_that_of_the_clients_roots(tmp_path, capabilities, named, expected):
-    home = Home(tmp_path / "h")
-    launcher = write_launcher(home)
-    folders = {name: tmp_path / name for name in ("started", "named", "other place")}
+def test_the_folder_is_that_of_the_clients_roots_unless_the_host_names_one_or_the_client_cannot_say(place):
+    folders = {name: place.project.parent / name for name in ("started", "named", "other place")}
     for folder in folders.values():
         folder.mkdir()
-    environ = {"TACIT_HOME": str(home.root), "TACIT_EMBEDDER__PROVIDER": "fake", "PATH": os.environ["PATH"]}
-    if named:
-        environ["CLAUDE_PROJECT_DIR"] = str(folders["named"])
-    pipe = subprocess.Popen(
-        [launcher, "mcp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environ, cwd=folders["started"]
-    )  # fmt: skip
+    environ = {name: value for name, value in place.environ.items() if name != "CLAUDE_PROJECT_DIR"}
+    found: list[Path] = []
+    for capabilities, named, expected in (
+        ({"roots": {}}, "", "other place"),
+        ({"roots": {"listChanged": True}}, str(folders["named"]), "named"),
+        ({}, "", "started"),
+    ):
+        pipe = subprocess.Popen(
+            [place.launcher, "mcp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=folders["started"],
+            env={**environ, "CLAUDE_PROJECT_DIR": named} if named else environ,
+        )  # fmt: skip
 
-    def send(message: dict[str, object]) -> None:
-        pipe.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
-        pipe.stdin.flush()
+        def send(message: dict[str, object], pipe=pipe) -> None:
+            pipe.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+            pipe.stdin.flush()
 
-    def answer() -> dict[str, object]:
-        return json.loads(pipe.stdout.readline())
+        def answer(pipe=pipe) -> dict[str, object]:
+            return json.loads(pipe.stdout.readline())
 
-    def add(number: int, text: str) -> None:
-        send(
-            {
-                "id": number,
-                "method": "tools/call",
-                "params": {"name": "memory_add", "arguments": {"content": text}},
-            }
-        )
-        assert "Stored as" in json.dumps(answer())
-
-    try:
         about = {"name": "test", "version": "1"}
         hello = {"protocolVersion": "2025-06-18", "capabilities": capabilities, "clientInfo": about}
         send({"id": 1, "method": "initialize", "params": hello})
@@ -260,14 +239,15 @@ def test_the_folder_is_that_of_the_clients_roots(tmp_path, capabilities, named, 
             assert asked["method"] == "roots/list"
             uris = ["file:///nowhere/at/all", "https://example.org", folders["other place"].as_uri()]
             send({"id": asked["id"], "result": {"roots": [{"uri": uri} for uri in uris]}})
-        add(2, "The build runs on ninja, never on make.")
-        _, projects = DaemonClient(home).request("GET", "/v1/projects")
-        assert [Path(row["project"]["root"]) for row in projects["projects"]] == [folders[expected]]
-    finally:
+        said = {"name": "memory_add", "arguments": {"content": f"The build of {expected} runs on ninja."}}
+        send({"id": 2, "method": "tools/call", "params": said})
+        assert "Stored as" in json.dumps(answer())
         pipe.stdin.close()
         pipe.wait(30)
         pipe.stdout.close()
-        DaemonClient(home).stop()
+        found.append(folders[expected])
+        _, projects = DaemonClient(place.home).request("GET", "/v1/projects")
+        assert {Path(row["project"]["root"]) for row in projects["projects"]} == {*found}
 
 
 def test_other_calls_overtake_a_slow_one(tmp_path):
