@@ -157,13 +157,6 @@ def test_the_refresh_block_marks_what_nobody_confirmed(make_engine, place):
     assert all("unconfirmed" not in line for line in lines if RULE in line)
 
 
-def test_a_prompt_inside_a_subagent_teaches_nothing(engine, place):
-    send(
-        engine, place, "UserPromptSubmit", prompt="Remember that we always deploy on Mondays.", agent_id="a1"
-    )
-    assert engine.list_memories(MemoryFilter()) == ()
-
-
 def test_the_source_in_a_block_holds_path_characters_only(engine, place):
     # Of a rule that the user stated no source is shown; of a fix it is.
     engine.remember(

@@ -52,13 +52,13 @@ def test_any_payload_is_answered_or_named_as_invalid(engine, place, host):
     answered: list[str] = []
     refused: list[InvalidPayload] = []
 
-    @settings(PROPERTY, max_examples=100)
+    @PROPERTY
     @given(
         event=st.sampled_from(EVENTS[host]) | ANYTHING,
         fields=st.dictionaries(st.sampled_from(NAMES), ANYTHING, max_size=8),
         sound=st.booleans(),
     )
-    @example(event=EVENTS[host][0], fields={}, sound=True)
+    @example(event=EVENTS[host][0], fields={"sessionID": "s"} if host == "opencode" else {}, sound=True)
     @example(event=EVENTS[host][0], fields={}, sound=False)
     def check(event, fields, sound):
         base = (
@@ -133,17 +133,17 @@ def test_a_mark_of_damage_on_a_sound_store_is_taken_away(make_engine, tmp_path, 
 
 
 @pytest.mark.slow
-def test_a_prompt_of_megabytes_and_an_error_of_megabytes_are_bounded(engine, place):
+def test_a_long_prompt_and_a_long_error_are_bounded(engine, place):
     def send(**fields):
         return engine.hook(
             "claude-code", {"session_id": "s", "cwd": str(place), **fields}, deadline_ms=2000.0
         )
 
-    send(hook_event_name="UserPromptSubmit", prompt="Fix src/app.py. " * 100_000)
-    send(hook_event_name="PostToolUseFailure", tool_name="Bash", tool_input={"command": "x" * 1_000_000},
-         error="KeyError: 'x'\n" * 100_000)  # fmt: skip
-    send(hook_event_name="Stop", last_assistant_message="Shall I go on? " * 100_000)
+    send(hook_event_name="UserPromptSubmit", prompt="Fix src/app.py. " * 3_000)
+    send(hook_event_name="PostToolUseFailure", tool_name="Bash", tool_input={"command": "x" * 100_000},
+         error="KeyError: 'x'\n" * 3_000)  # fmt: skip
+    send(hook_event_name="Stop", last_assistant_message="Shall I go on? " * 3_000)
     engine.flush()
     (state,) = engine.sessions()
-    assert len(json.dumps([state.last_message_end, state.recent_prompts, state.recent_files])) < 100_000
-    assert engine.status().store.size_bytes < 3_000_000
+    assert len(json.dumps([state.last_message_end, state.recent_prompts, state.recent_files])) < 20_000
+    assert engine.status().store.size_bytes < 1_000_000

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import re
 
@@ -11,7 +10,6 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from samples import memory_named
-from shared_data import shared_data
 from tacit.api.routes import build_routes
 from tacit.app.values import Caller
 from tacit.mcp.tools import call
@@ -20,9 +18,9 @@ from tacit.model.memory import Memory
 from tacit.text.stemming import content_words
 
 pytestmark = pytest.mark.timeout(300)
-SEARCHES = 40
-LEAST = 38
-AGAIN = 5
+SEARCHES = 12
+LEAST = 11
+AGAIN = 2
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 SERVICES = "billing checkout warehouse mailer catalog gateway ledger scheduler importer dashboard".split()
@@ -113,24 +111,3 @@ def test_the_memory_that_is_meant_is_among_the_first_ten(engine, how):
             if turn < AGAIN:
                 assert top_by_api(client, words) == found  # the same question, the same answer
     assert min(hits.values()) >= LEAST, hits
-
-
-@pytest.mark.slow
-@pytest.mark.shared_data
-@pytest.mark.parametrize("how", ["order", "slips", "question"])
-def test_real_memories_are_found_among_those_of_seven_projects(engine, how):
-    folder = shared_data("inject")
-    contents = [
-        json.loads(line)["content"]
-        for path in sorted(folder.glob("*/memories.jsonl"))
-        for line in path.read_text().splitlines()
-    ]
-    engine._parts.store.apply([Add(memory=statement(*one)) for one in enumerate(contents)])
-    chance = random.Random(how)
-    hits = 0
-    with served(engine) as client:
-        for _ in range(SEARCHES):
-            number = chance.randrange(len(contents))
-            words = asked(contents[number], how, chance)
-            hits += f"mem_{number:010d}" in top_by_api(client, words)
-    assert hits >= LEAST, hits

@@ -393,13 +393,6 @@ def test_a_team_reaches_nothing_of_another_team(home):
     assert home.get(2) == before
 
 
-def test_what_the_user_purged_does_not_come_back(home):
-    home.take(shared(1))
-    home.purge([id_of(1)])
-    home.take(shared(1), shared(2, content="Releases go out on Fridays."))
-    assert home.contents() == ["Releases go out on Fridays."]
-
-
 def test_the_same_memory_twice_in_a_page_is_taken_as_the_last_one_says(home):
     home.take(shared(1), shared(1, content="Commit messages end with the ticket number."))
     assert home.contents() == ["Commit messages end with the ticket number."]
@@ -528,15 +521,6 @@ def test_the_author_is_asked_for_what_a_restored_server_lost_of_their_own(home):
     assert TEAMS.read(home.store)[TEAM].lost == ()
 
 
-def test_what_was_unshared_or_left_ends_though_a_server_was_restored_before(home):
-    home.take(shared(1), shared(2, content="Releases go out on Fridays."), anew=True)
-    home.take(anew=True)
-    home.take(shared(1, holds=False))
-    assert home.contents() == ["Releases go out on Fridays."]
-    assert home.shared.leave(TEAM, cause=ChangeCause.TEAM_LEFT, now_ms=NOW) == 1
-    assert home.contents() == []
-
-
 def accepted(home: Home, memory: Memory, content: str, **changed: Any) -> SharedMemory:
     """Return what a team shares after the user asked to share `memory`, and somebody accepted it with the words `content`."""
     mark = home.key.mark(memory.id, memory.content_hash)
@@ -617,14 +601,6 @@ def test_what_the_user_forgot_stays_forgotten_when_everything_comes_once_more(ho
     home.store.apply([Retire(memory_id=id_of(1), at_ms=NOW, reason=forgotten)])
     home.take(shared(1), anew=True)
     assert home.contents() == []
-
-
-def test_joining_again_brings_back_what_ended_by_leaving(home):
-    home.take(shared(1), anew=True)
-    home.shared.leave(TEAM, cause=ChangeCause.TEAM_LEFT, now_ms=NOW)
-    assert (home.contents(), dict(TEAMS.read(home.store))) == ([], {})
-    home.take(shared(1), anew=True)
-    assert home.contents() == [RULE.content]
 
 
 def test_scopes_and_sources_are_as_before(home):

@@ -176,12 +176,11 @@ def test_an_agent_is_not_told_of_which_hidden_memory_it_is_a_copy(engine, place,
     assert told.recorded.why.detail == "another memory"
 
 
-def test_a_scope_with_too_many_memories_is_not_copied(engine, place, rule, tmp_path):
+def test_a_scope_with_too_many_memories_is_not_copied(engine, place, rule, monkeypatch):
+    monkeypatch.setattr("tacit.app.queries.why_not.MOST_COPIED", 20)
     store = engine.store
     scope = engine.show(rule).scope
-    store.apply(
-        [Add(memory=sample(f"Fact {n} of many.", id=f"mem_{n:04}", scope=scope)) for n in range(3001)]
-    )
+    store.apply([Add(memory=sample(f"Fact {n} of many.", id=f"mem_{n:04}", scope=scope)) for n in range(21)])
     engine.memories.edit(engine.show(rule), sensitivity=Sensitivity.RESTRICTED)
     answer = engine.why_not(rule, asked(place))
     assert answer.untried

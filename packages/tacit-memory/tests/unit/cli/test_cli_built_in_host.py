@@ -210,22 +210,6 @@ def test_a_host_with_command_hooks_is_about_forty_lines_of_data(tacit, crank):
     assert answer["hookSpecificOutput"]["permissionDecision"] == "deny"
 
 
-def test_its_hooks_stand_beside_those_of_others_and_go_again(tacit, crank):
-    file = tacit.place.user_home / ".crank" / "settings.json"
-    file.parent.mkdir()
-    file.write_text(
-        before := '{"hooks": {"Begin": [{"hooks": [{"type": "command", "command": "theirs"}]}]}}\n'
-    )
-    assert tacit("install", "crank", "--yes").code == 0
-    hooks = json.loads(file.read_text())["hooks"]
-    assert len(hooks["Begin"]) == 2
-    assert hooks["Ask"] == [
-        {"hooks": [{"type": "command", "command": f"{tacit.place.home.launcher} crank", "timeout": 5}]}
-    ]
-    assert tacit("uninstall", "crank", "--yes").code == 0
-    assert file.read_text() == before
-
-
 class HookedSignal:
     """What a payload becomes: the sort of its signal, and its words."""
 

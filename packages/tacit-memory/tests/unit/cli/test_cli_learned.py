@@ -112,13 +112,6 @@ def test_the_recall_of_a_prompt_tells_what_was_learned_from_it(work, tacit):
     assert "(forgotten)" in tacit("why", "-n", "20").out
 
 
-def test_the_last_session_of_the_folder_is_the_default(work):
-    work.says(RULE, "s1")
-    work.says("Never push to main without asking me.", "s2")
-    assert work.found()["session"] == "claude-code/s2"
-    assert work.found("--last")["session"] == "claude-code/s2"
-
-
 def test_what_an_agent_stores_belongs_to_its_session_and_waits(work, tacit):
     work.says("please look at the gateway")
     work.engine.remember(
@@ -203,13 +196,3 @@ def test_a_program_learns_nothing_of_what_it_may_not_see(work, tacit):
     assert ["ruff" in one["memory"]["content"] for one in seen["statements"]] == [True]
     assert (seen["requests"], seen["dropped"]) == ([], [])
     assert hidden["id"] not in json.dumps(seen)
-
-
-def test_a_purge_of_the_session_leaves_no_record_of_what_it_taught(work, tacit):
-    work.says(RULE)
-    work.says("Never push to main without asking me.", "s2")
-    names = work.engine._parts.store.value_names
-    assert names("capture/learned/") == ("capture/learned/claude-code/s1", "capture/learned/claude-code/s2")
-    assert tacit("purge", "--session", "claude-code/s1", "--yes").code == 0
-    assert names("capture/learned/") == ("capture/learned/claude-code/s2",)
-    assert tacit("sessions", "--learned", "s1").code == 4

@@ -77,27 +77,6 @@ def test_uninstall_gives_the_very_bytes_back(machine):
     assert machine("uninstall", "--json").json["written"] is False
 
 
-def test_a_client_that_left_its_folder_is_connected_and_another_only_by_its_name(machine):
-    user = machine.place.user_home
-    (user / ".codeium" / "windsurf").mkdir(parents=True)
-    said = machine("install", "--yes", "--json").json
-    assert [host["host"] for host in said["hosts"]] == ["claude-code", "windsurf"]
-    entry = json.loads((user / ".codeium/windsurf/mcp_config.json").read_text())["mcpServers"]["tacit"]
-    assert entry == {"command": str(machine.place.home.launcher), "args": ["mcp", "--host", "windsurf"]}
-    assert machine("install", "jetbrains", "--yes").code == 0
-    assert (user / ".junie/mcp/mcp.json").is_file()
-    assert machine("uninstall", "--yes").code == 0
-    assert not (user / ".junie").exists()
-    assert list((user / ".codeium" / "windsurf").iterdir()) == []
-
-
-def test_a_project_of_a_client_without_a_file_for_it_is_told(machine):
-    said = machine("install", "zed", "--project", "--yes")
-    assert said.code == 4
-    assert "Zed has no configuration file of a project" in said.err
-    assert machine("uninstall", "--project", "--yes").code == 0
-
-
 def test_mcp_prints_the_entry_for_any_other_client(machine):
     entry = machine("mcp", "--host", "mine", "--json").json
     assert entry == {"command": str(machine.place.home.launcher), "args": ["mcp", "--host", "mine"]}
