@@ -10,7 +10,9 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
+from tacit.api.answering import Parameters
 from tacit.api.endpoints import ENDPOINTS
+from tacit.api.operations import Inject, inject
 from tacit.api.routes import build_routes
 from tacit.errors import InvalidInput, RefusedByRedaction, StoreBusy, TacitError
 from tacit.verbs import requests as ask
@@ -221,3 +223,12 @@ def test_every_endpoint_has_a_route_and_another_method_does_not(client):
     for endpoint in ENDPOINTS:
         path = endpoint.path.replace("{id}", "x").replace("{host}", "h").replace("{session_id}", "s")
         problem(client.request("OPTIONS", path), 405, "method_not_allowed")
+
+
+def test_an_injection_nobody_waited_for_is_not_given_and_the_next_one_brings_it(engine, place):
+    (change,) = engine.remember("Never push to main without asking first.", when="always", cwd=str(place))
+    for waits in (False, True):
+        asked = Inject(text="push the branch to main now", session_id="p1", cwd=str(place))
+        inject(engine, Parameters(waits=lambda waits=waits: waits), asked)
+        (session,) = engine.sessions()
+        assert (change.memory.id in [entry.memory_id for entry in session.ledger]) is waits

@@ -9,6 +9,7 @@ import pytest
 
 from agent import Agent
 from samples import NOW_MS
+from tacit.hosts.codex import CAP_BYTES
 from tacit.model.memory import Speaker
 from tacit.model.pack import Surface
 from tacit.model.session import SessionKey
@@ -318,3 +319,21 @@ def test_a_prompt_that_takes_nothing_back_ends_nothing(make_engine, place):
     agent.prompt("Remember that we always run `make lint` before committing.")
     agent.prompt("never mind, make lint works now")
     assert "run `make lint` before committing" in Agent(agent.engine, place, "s2").start()
+
+
+@pytest.mark.parametrize(("host", "all_of_them"), [("codex", False), ("claude-code", True)])
+def test_letters_of_several_bytes_cost_memories_and_never_the_block(make_engine, place, host, *, all_of_them):
+    recall = {"budgets": {"start": 6000}}
+    statements = [
+        f"{number}番の規則: " + "請求書の合計は整数のセントで保存する。" * 8 for number in range(30)
+    ]
+    engine = make_engine(recall=recall)
+    for statement in statements:
+        engine.remember(statement, kind="preference", cwd=str(place), when="always")
+    start = {"hook_event_name": "SessionStart", "session_id": "s1", "cwd": str(place), "source": "startup"}
+    reply = engine.hook(host, start, deadline_ms=60_000)
+    block = json.loads(reply)["hookSpecificOutput"]["additionalContext"]
+    shown = [number for number in range(30) if f"{number}番の規則" in block]
+    assert shown
+    assert (len(block.encode()) > CAP_BYTES) is all_of_them
+    assert block.endswith("</tacit-memory>")

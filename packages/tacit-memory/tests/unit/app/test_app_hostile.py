@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
@@ -130,20 +128,3 @@ def test_a_mark_of_damage_on_a_sound_store_is_taken_away(make_engine, tmp_path, 
     assert not mark.exists()
     assert not again.damaged
     assert [memory.content for memory in again.list_memories(MemoryFilter())] == ["Commit often"]
-
-
-@pytest.mark.slow
-def test_a_long_prompt_and_a_long_error_are_bounded(engine, place):
-    def send(**fields):
-        return engine.hook(
-            "claude-code", {"session_id": "s", "cwd": str(place), **fields}, deadline_ms=2000.0
-        )
-
-    send(hook_event_name="UserPromptSubmit", prompt="Fix src/app.py. " * 3_000)
-    send(hook_event_name="PostToolUseFailure", tool_name="Bash", tool_input={"command": "x" * 100_000},
-         error="KeyError: 'x'\n" * 3_000)  # fmt: skip
-    send(hook_event_name="Stop", last_assistant_message="Shall I go on? " * 3_000)
-    engine.flush()
-    (state,) = engine.sessions()
-    assert len(json.dumps([state.last_message_end, state.recent_prompts, state.recent_files])) < 20_000
-    assert engine.status().store.size_bytes < 1_000_000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import logging
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -20,7 +21,7 @@ from tacit.errors import DaemonUnavailable, InvalidInput
 from tacit.library.conversation import Conversation, block_slots
 from tacit.library.message_formats import ROLE_CONTENT
 from tacit.library.over_socket import DaemonEngine
-from tacit.library.tacit import BackgroundThread
+from tacit.library.tacit import BackgroundThread, DaemonFailureLog
 from tacit.ports.store import MemoryFilter
 
 RULE = "Run make lint before every commit."
@@ -286,3 +287,29 @@ def test_settings_that_are_no_mapping_are_named(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="`settings` is 5; expected a mapping"):
         Tacit.open(tmp_path / "home", settings=cast("dict[str, object]", 5))
     assert not (tmp_path / "home").exists()
+
+
+def test_without_a_daemon_the_log_says_so_once_and_what_to_do(tmp_path, caplog):
+    with caplog.at_level(logging.WARNING), Tacit.connect(tmp_path / "home", cwd="", start=False) as memory:
+        for turn in range(3):
+            memory.session(f"s{turn}").prepare([{"role": "user", "content": "Deploy the shop."}])
+    (line,) = [record.getMessage() for record in caplog.records]
+    assert line.startswith("no Tacit daemon runs (nothing answers on ")
+    assert "daemon.sock" in line
+    assert "`tacit list` starts one" in line
+    assert "FileNotFoundError" not in line
+
+
+def test_other_failures_are_told_each_time(tmp_path, caplog):
+    heard = DaemonFailureLog(Home(tmp_path), starts=True)
+    with caplog.at_level(logging.WARNING):
+        try:
+            raise DaemonUnavailable("No answer.", hint="") from ConnectionRefusedError()
+        except DaemonUnavailable as error:
+            heard(error)
+        heard(FileNotFoundError())
+        heard(TimeoutError("late"))
+        heard(TimeoutError("late"))
+    told = [record.getMessage() for record in caplog.records]
+    assert "One is being started" in told[0]
+    assert told[1:] == ["the memory gave no answer: TimeoutError: late"] * 2

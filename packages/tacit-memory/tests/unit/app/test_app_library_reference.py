@@ -1,9 +1,12 @@
-"""docs/reference/library.md is made from the docstrings, and every public name has one that says enough."""
+"""docs/reference/library.md is made from the docstrings, and every public name has one that says enough; the examples of the guide run."""
 
 from __future__ import annotations
 
 import inspect
+import re
 from pathlib import Path
+
+import pytest
 
 import tacit
 from tacit.library.reference import CLASSES, FUNCTIONS, render
@@ -60,3 +63,21 @@ def test_the_bridge_has_the_methods_of_tacit_with_their_arguments() -> None:
         assert list(inspect.signature(theirs[name]).parameters) == list(
             inspect.signature(own[name]).parameters
         ), name
+
+
+GUIDE = ROOT / "docs/guide/library.md"
+EXAMPLE = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.slow
+def test_every_example_of_the_guide_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TACIT_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    known: dict[str, object] = {"__name__": "example"}
+    examples = EXAMPLE.findall(GUIDE.read_text("utf-8"))
+    assert len(examples) >= 5
+    for code in examples:
+        exec(compile(code, str(GUIDE), "exec"), known)
+    assert "PostgreSQL" in capsys.readouterr().out

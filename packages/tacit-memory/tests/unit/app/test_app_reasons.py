@@ -44,9 +44,20 @@ def trace(why: SilenceReason | None = None) -> Trace:
     return samples.trace(stages=stages, why=why)
 
 
-def test_every_cause_of_a_drop_has_words() -> None:
-    for cause in DropCause:
-        assert reason_text(DropReason(cause=cause, value=0.5, bound=BOUND, detail=DETAIL)).strip()
+IDS, TERMS = ("mem_one", "mem_two"), ("term-one", "term-two")
+
+
+def test_every_drop_note_decider_and_change_has_words() -> None:
+    texts = [
+        *(reason_text(DropReason(cause=cause, value=0.5, bound=BOUND, detail=DETAIL)) for cause in DropCause),
+        *(note_text(Note(cause=cause, detail=DETAIL, count=4711, of=9)) for cause in NoteCause),
+        *map(decider_text, Decider),
+        *(
+            change_text(ChangeReason(cause=cause, memory_ids=IDS, terms=TERMS, detail=DETAIL))
+            for cause in ChangeCause
+        ),
+    ]
+    assert all(text.strip() for text in texts)
 
 
 def test_the_log_names_each_cause_of_silence_without_a_word_of_the_prompt() -> None:
@@ -99,17 +110,6 @@ def test_a_trace_without_a_reason_is_not_silent() -> None:
     assert (muted.silent, muted.cause) == (True, SilenceCause.MUTED)
 
 
-def test_every_note_has_words() -> None:
-    for cause in NoteCause:
-        text = note_text(Note(cause=cause, detail=DETAIL, count=4711, of=9))
-        assert text.strip()
-
-
-def test_everyone_who_decides_has_words() -> None:
-    for decider in Decider:
-        assert decider_text(decider).strip()
-
-
 def test_a_trace_that_is_shown_has_its_facts_and_drops_in_words() -> None:
     read = Note(cause=NoteCause.SAYS, detail="commit")
     drop = Drop(memory_id="mem_a", why=DropReason(cause=DropCause.QUARANTINED))
@@ -118,15 +118,6 @@ def test_a_trace_that_is_shown_has_its_facts_and_drops_in_words() -> None:
     assert shown.stages[0].notes == ("says commit",)
     assert [one.reason for one in shown.stages[0].drops] == [reason_text(drop.why)]
     assert shown.situation.why == ("says commit",)
-
-
-IDS, TERMS = ("mem_one", "mem_two"), ("term-one", "term-two")
-
-
-def test_every_cause_of_a_change_has_words() -> None:
-    for cause in ChangeCause:
-        text = change_text(ChangeReason(cause=cause, memory_ids=IDS, terms=TERMS, detail=DETAIL))
-        assert text.strip()
 
 
 def test_no_two_causes_of_a_change_read_alike() -> None:

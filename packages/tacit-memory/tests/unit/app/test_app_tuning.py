@@ -6,12 +6,16 @@ import json
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from agent import send
-from tacit.app.tuning import bounded_levels, level_bound
+from presets.driving import workplace
+from tacit.app.tuning import LEAST_COSINES, bounded_levels, bounded_threshold, level_bound, rate_at
 from tacit.config.levels import Level, Levels, shipped_levels
 from tacit.config.overrides import SettingsTarget, set_values
 from tacit.fitted import decode_artifact
+from tacit.providers.embedding import FakeEmbedder
 from tacit.state.registry import VERDICTS
 
 
@@ -151,3 +155,74 @@ def test_stored_recalls_are_decided_again(engine, tmp_path):
     assert nothing.after == ()
     (anything,) = engine.replayed(traces, threshold=0.0)
     assert set(anything.before) <= set(anything.after)
+
+
+def test_by_hand() -> None:
+    # n = 19, bound 0.1: floor(0.1 * 20 - 1) = 1 of them may get something; the next best is 0.5.
+    best = [0.9, 0.5, *([0.1] * 17)]
+    assert bounded_threshold(best, bound=0.1) == pytest.approx(0.5001)
+    assert rate_at(best, 0.5001) == pytest.approx(1 / 19)
+
+
+def test_too_few_prompts_promise_nothing() -> None:
+    assert bounded_threshold([0.2] * 8, bound=0.1) is None
+    assert bounded_threshold([], bound=0.5) is None
+
+
+@given(
+    st.lists(st.floats(0, 1).map(lambda x: round(x, 4)), min_size=1, max_size=60),
+    st.floats(0.02, 0.5),
+)
+def test_the_corrected_rate_is_within_the_bound(best: list[float], bound: float) -> None:
+    found = bounded_threshold(best, bound=bound)
+    if found is not None and found < 1.0:
+        n = len(best)
+        assert n / (n + 1) * rate_at(best, found) + 1 / (n + 1) <= bound + 1e-6
+
+
+WORDS = "parser ledger printer warehouse invoice calendar gateway backup shipment coupon".split()
+
+
+def fill(lab, *, prompts, memories):
+    for n in range(memories):
+        lab.know(f"The {WORDS[n % 10]} of desk {n} belongs to {WORDS[n // 10 % 10]} {n}", "fact")
+    agent = lab.agent()
+    agent.start()
+    for n in range(prompts):
+        agent.prompt(f"Look into the {WORDS[n % 10]} and repair its {WORDS[(n * 3 + 1) % 10]} number {n}")
+
+
+@pytest.mark.slow
+def test_bars_come_from_the_stores_own_pairs_and_are_kept_for_this_embedder(tmp_path):
+    with workplace(tmp_path, "refresh") as lab:
+        fill(lab, prompts=42, memories=50)
+        before = lab.engine.settings.recall.refresh.similarity_later
+        report = lab.engine.tune(bound=0.1).cosines
+        assert report.pairs == 42 * 50
+        assert report.pairs >= LEAST_COSINES
+        bars = {bar.setting: bar for bar in report.bars}
+        assert set(bars) == {
+            "recall.refresh.similarity_first", "recall.refresh.similarity_later", "recall.refresh.cosine",
+        }  # fmt: skip
+        later = bars["recall.refresh.similarity_later"]
+        assert (later.before, before, later.share) == (0.55, 0.55, 0.13)
+        assert 0.0 < bars["recall.refresh.similarity_first"].after <= later.after < 1.0
+        assert not lab.engine.home.unrelated_cosines_file.exists()
+        lab.engine.tune(bound=0.1, apply=True)
+        kept = json.loads(lab.engine.home.unrelated_cosines_file.read_text())
+        assert kept["origin"]["details"]["provider"] == "fake"
+        assert lab.engine.settings.recall.refresh.similarity_later == later.after
+
+
+def test_few_pairs_give_no_bars(tmp_path):
+    with workplace(tmp_path, "refresh") as lab:
+        fill(lab, prompts=3, memories=4)
+        report = lab.engine.tune(bound=0.1, apply=True).cosines
+        assert (report.pairs, report.bars) == (12, ())
+        assert not lab.engine.home.unrelated_cosines_file.exists()
+
+
+def test_an_embedder_whose_cosines_ship_is_not_measured(make_engine):
+    report = make_engine(preset="refresh").tune(bound=0.1).cosines
+    assert (report.pairs, report.bars) == (0, ())
+    assert report.embedder == str(FakeEmbedder().identity)

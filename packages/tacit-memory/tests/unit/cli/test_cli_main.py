@@ -1,4 +1,4 @@
-"""The entry point: versions, wrong usage, errors, crashes, and how little it loads."""
+"""The entry point: versions, wrong usage, errors, crashes, commands of packages that are not installed, and how little it loads."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ import pytest
 import typer
 
 from tacit import __version__
+from tacit.cli import packages
 from tacit.cli.main import whole_tree
 from tacit.cli.reference import commands
 from tacit.cli.terminal.help import EXAMPLES
-from tacit.errors import DaemonNewer, StoreCorrupt
+from tacit.errors import DaemonNewer, NotFound, StoreCorrupt
 
 SECRET = "the text of a memory"
 
@@ -199,3 +200,16 @@ def test_a_refusal_names_the_option_that_was_typed_and_the_limit_of_the_request(
     told = tacit(*typed.split())
     assert told.code != 0
     assert said in told.err
+
+
+@pytest.mark.parametrize("name", packages.COMMANDS)
+def test_a_command_without_its_package_says_what_to_install(name):
+    stand_in = packages.missing(name)
+    with pytest.raises(NotFound) as caught:
+        stand_in()
+    assert packages.COMMANDS[name][0] in caught.value.hint
+    assert (stand_in.__doc__ or "").startswith(packages.COMMANDS[name][1])
+
+
+def test_an_unknown_command_is_brought_by_nobody():
+    assert packages.load("nothing-brings-this") is None

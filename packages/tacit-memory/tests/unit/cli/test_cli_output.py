@@ -1,4 +1,4 @@
-"""How the command line speaks: exit codes for every error, and nothing that a terminal would obey."""
+"""How the command line speaks: exit codes for every error, nothing that a terminal would obey, and what goes to a pager."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.api.endpoints import ENDPOINTS
+from tacit.cli.reference import commands
 from tacit.cli.terminal import output
 from tacit.cli.terminal.output import print_line, print_rows
+from tacit.cli.terminal.pager import PAGED, is_paged
 from tacit.errors import StoreFull, TacitError, UnknownKind
 
 HOSTILE = (
@@ -154,3 +156,28 @@ def test_a_pipe_gets_whole_lines(capsys, monkeypatch):
     monkeypatch.setenv("LINES", "25")  # else a terminal without abilities has 80 columns
     print_line("word " * 30)
     assert capsys.readouterr().out == "word " * 30 + "\n"
+
+
+def test_every_paged_name_is_a_command_that_asks_nothing():
+    groups = {name.partition(" ")[0] for name in commands()}
+    assert {name for name in PAGED if name not in commands()} <= groups
+    for asking in ("review", "purge", "install", "sessions --write-up", "demo", "team join", "import x"):
+        assert not is_paged(asking.split()), asking
+
+
+@pytest.mark.parametrize(
+    ("line", "paged"),
+    [
+        ("list", True),
+        ("list --kind fact", True),
+        ("config get recall", True),
+        ("team members acme", False),
+        ("--no-pager list", False),
+        ("list --json", False),
+        ("status --log", True),
+        ("why-not mem_x commit this", True),
+        ("", False),
+    ],
+)
+def test_a_command_is_paged_by_its_words(line, paged):
+    assert is_paged(line.split()) is paged

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from tacit.cli.config import print_levels
-from tacit.cli.sessions import words_of
 from tacit.cli.setup import _difference
 from tacit.hosts.install.files import FileEdit
 
@@ -63,9 +62,3 @@ def test_one_added_line_is_a_line():
     edit = FileEdit(path=Path("settings.json"), before=before, after="added\n", why="a test")
     (said,) = _difference(edit, whole=False)
     assert said.startswith("1 line added")
-
-
-def test_a_digest_is_shown_without_codes():
-    digest = {"kind": "digest", "content": "impl: changed a.py\ndec: cents, never floats\nnext: refunds"}
-    assert words_of(digest) == "worked on: changed a.py\ndecided: cents, never floats\nnext: refunds"
-    assert words_of({"kind": "fact", "content": "impl: is a word"}) == "impl: is a word"

@@ -16,40 +16,6 @@ import pytest
 from tacit.client.http_request import send_request
 from tacit.system.transport import TcpTransport, Transport, UnixTransport
 
-
-def read1(self: http.client.HTTPResponse, n: int = -1, *, closes: bool) -> bytes:
-    if self.fp is None or self._method == "HEAD":
-        return b""
-    if self.chunked:
-        return self._read1_chunked(n)
-    if self.length is not None and (n < 0 or n > self.length):
-        n = self.length
-    result = self.fp.read1(n)
-    if not result and n:
-        self._close_conn()
-    elif self.length is not None:
-        self.length -= len(result)
-        if closes and not self.length:
-            self._close_conn()
-    return result
-
-
-def read1_that_closes(self: http.client.HTTPResponse, n: int = -1) -> bytes:
-    """`HTTPResponse.read1` of CPython 3.12.2 and newer: the reply closes with the last byte (gh-113199)."""
-    return read1(self, n, closes=True)
-
-
-def read1_that_stays_open(self: http.client.HTTPResponse, n: int = -1) -> bytes:
-    """`HTTPResponse.read1` of CPython 3.11 and 3.12.1: the reply stays open until it is read once more."""
-    return read1(self, n, closes=False)
-
-
-@pytest.fixture(params=[read1_that_closes, read1_that_stays_open], ids=["newer", "older"], autouse=True)
-def either_python(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every test here holds with both forms of the standard library, whichever one runs it."""
-    monkeypatch.setattr(http.client.HTTPResponse, "read1", request.param)
-
-
 Serve = Callable[[socket.socket], None]
 OK = b"HTTP/1.1 200 OK\r\n"
 

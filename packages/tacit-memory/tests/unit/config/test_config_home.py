@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tacit.config.environment import ARRAY_THREADS, one_thread_for_arrays
 from tacit.config.home import MAX_SOCKET_BYTES, Home
 from tacit.errors import InvalidSetting, StoreReadOnly
 from tacit_hook import HomePaths
@@ -153,3 +154,9 @@ def test_a_file_in_place_of_the_spool_is_named(tmp_path):
     home.spool_dir.write_text("not a folder")
     with pytest.raises(StoreReadOnly, match="is a file"):
         home.ensure()
+
+
+def test_arrays_get_one_thread_unless_the_user_says_otherwise() -> None:
+    environ = {"OMP_NUM_THREADS": "3"}
+    one_thread_for_arrays(environ)
+    assert environ == dict.fromkeys(ARRAY_THREADS, "1") | {"OMP_NUM_THREADS": "3"}

@@ -1,14 +1,44 @@
-"""A home with a daemon in a process of its own, and hooks and commands in it as a user runs them."""
+"""What tests of the daemon play with: an engine that answers by a function, and a home with a daemon in a process of its own."""
 
 from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from forks import run_tacit
 from tacit.client.daemon_client import DaemonClient
 from tacit.config.home import Home
+
+Answer = Callable[[str, Mapping[str, object], float], str]
+
+
+class EngineDouble:
+    """Answers hooks by a function. `asked` = the deadlines, `taken` = whether each answer reached its client."""
+
+    def __init__(self, answer: Answer) -> None:
+        self._answer = answer
+        self.asked: list[float] = []
+        self.taken: list[bool] = []
+
+    def hook(
+        self,
+        host: str,
+        payload: Mapping[str, object],
+        *,
+        deadline_ms: float,
+        hand_over: Callable[[str], bool],
+        project_dir: str,
+    ) -> str:
+        self.asked.append(deadline_ms)
+        text = self._answer(host, payload, deadline_ms)
+        if text:
+            self.taken.append(hand_over(text))
+        return text
+
+    def take_kept(self, *_: object, **__: object) -> None:
+        raise AssertionError("nothing was kept")
 
 
 class Place:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
 from pathlib import Path
 from typing import cast
@@ -24,35 +24,7 @@ from tacit.errors import DaemonError, DaemonUnavailable, NotFound, StoreNewer
 from tacit.providers.clock import FakeClock
 from tacit.safety.authority import Authority
 from tacit.session.answer_priority import wait_for_pending_answers
-
-HandOver = Callable[[str], bool]
-
-
-class EngineDouble:
-    """Answers hooks by a function."""
-
-    def __init__(self, answer: Callable[[str, Mapping[str, object], float], str]) -> None:
-        self._answer = answer
-        self.asked: list[tuple[str, Mapping[str, object], float]] = []
-        self.taken: list[bool] = []
-
-    def hook(
-        self,
-        host: str,
-        payload: Mapping[str, object],
-        *,
-        deadline_ms: float,
-        hand_over: HandOver,
-        project_dir: str,
-    ) -> str:
-        self.asked.append((host, payload, deadline_ms))
-        text = self._answer(host, payload, deadline_ms)
-        if text:
-            self.taken.append(hand_over(text))
-        return text
-
-    def take_kept(self, *_: object, **__: object) -> None:
-        raise AssertionError("nothing was kept")
+from unit.daemon.place import EngineDouble
 
 
 def parts_of(engine: object, *, threads: int = 2, queue: int = 2) -> DaemonParts:
@@ -85,7 +57,7 @@ def test_a_hook_gets_the_engines_text_and_the_version():
         assert reply.headers["x-tacit-version"] == __version__
 
     ask(parts, talk)
-    assert 3000 < engine.asked[0][2] < 5000
+    assert 3000 < engine.asked[0] < 5000
     assert parts.counters.values()["injections"] == 1
 
 

@@ -78,48 +78,6 @@ def test_a_home_of_another_user_is_refused_and_nothing_is_put_into_it(
     assert list(theirs.iterdir()) == []
 
 
-@pytest.fixture
-def small_device(tmp_path: Path) -> Iterator[Path]:
-    """A device of 3 MB."""
-    folder = tmp_path / "device"
-    folder.mkdir()
-    mounted = ROOT and subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(folder)], capture_output=True, check=False
-    ).returncode == 0  # fmt: skip
-    if not mounted:
-        pytest.skip("needs the right to mount a device")
-    yield folder
-    subprocess.run(["umount", "-l", str(folder)], capture_output=True, check=False)
-
-
-def test_a_full_device_is_said_also_while_no_daemon_runs(small_device: Path) -> None:
-    place = Faulty(small_device / "h")
-    place.speak_as_user()
-    try:
-        assert place.tacit("remember", "The build server is called heron").returncode == 0
-        place.client.stop(timeout_s=30)
-        with contextlib.suppress(OSError), (small_device / "ballast").open("wb", buffering=0) as ballast:
-            while True:
-                ballast.write(bytes(4096))
-        done = place.tacit("remember", "The other server is called stork")
-        assert done.returncode == 6, done
-        assert "No space is left" in done.stderr
-        assert (
-            place.hook("UserPromptSubmit", prompt="Which server?") == ""
-            if place.home.launcher.exists()
-            else True
-        )
-        (small_device / "ballast").unlink()
-        assert place.tacit("remember", "The third server is called crane").returncode == 0
-        kept = place.tacit("list", "--all").stdout
-        assert "heron" in kept
-        assert "crane" in kept
-        assert "stork" not in kept
-    finally:
-        with contextlib.suppress(Exception):
-            place.client.stop(timeout_s=30)
-
-
 def test_no_file_in_the_home_is_open_to_others(place: Faulty) -> None:
     before = os.umask(0o022)
     try:

@@ -6,7 +6,7 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
@@ -19,34 +19,7 @@ from tacit.daemon.source import EngineSource
 from tacit.daemon.workers import WorkerPool
 from tacit.errors import NotFound
 from tacit.system.transport import TcpTransport, Transport, UnixTransport
-
-Answer = Callable[[str, Mapping[str, object], float], str]
-HandOver = Callable[[str], bool]
-
-
-class EngineDouble:
-    """Answers hooks by a function."""
-
-    def __init__(self, answer: Answer) -> None:
-        self._answer = answer
-        self.taken: list[bool] = []
-
-    def hook(
-        self,
-        host: str,
-        payload: Mapping[str, object],
-        *,
-        deadline_ms: float,
-        hand_over: HandOver,
-        project_dir: str,
-    ) -> str:
-        text = self._answer(host, payload, deadline_ms)
-        if text:
-            self.taken.append(hand_over(text))
-        return text
-
-    def take_kept(self, *_: object, **__: object) -> None:
-        raise AssertionError("nothing was kept")
+from unit.daemon.place import Answer, EngineDouble
 
 
 class Place:

@@ -127,16 +127,6 @@ def test_hooks_that_come_at_once_start_one_daemon(place):
     wait_for(lambda: daemons_of(place.home) == [place.pid()])
 
 
-def test_a_killed_daemon_is_started_again_by_the_next_hook(place):
-    place.hook(START)
-    first = place.pid()
-    os.kill(first, signal.SIGKILL)
-    wait_for(lambda: not alive(first))
-    place.hook(PROMPT)
-    assert place.pid() != first
-    assert place.health()["ready"]
-
-
 def test_sigterm_ends_it_cleanly(place):
     place.hook(START)
     pid = place.pid()
@@ -226,18 +216,6 @@ def test_it_leaves_when_its_home_is_gone(place, tmp_path):
     wait_for(lambda: not alive(pid))
     assert not place.home.database.exists()
     assert not place.home.start_dir.exists()
-
-
-def test_what_hooks_kept_is_taken_at_the_start(place):
-    place.home.ensure()
-    end = payload("SessionEnd", reason="other", transcript_path="")
-    for number, body in enumerate((end, b"broken")):
-        (place.home.spool_dir / f"{number}.event").write_bytes(
-            b'{"host":"claude-code","event":"SessionEnd"}\n' + body
-        )
-    place.hook(START)
-    wait_for(lambda: not list(place.home.spool_dir.iterdir()))
-    wait_for(lambda: place.health()["counters"]["spooled"] == 1)
 
 
 LOOKS_OFTEN = """

@@ -81,23 +81,14 @@ def tcp(tmp_path: Path) -> Iterator[Daemon]:
 # --- the contract
 
 
-def test_a_client_is_heard_and_answered(transport: Transport) -> None:
-    with Daemon(transport) as daemon, transport.connect(soon()) as connection:
-        connection.sendall(b"hello")
-        assert connection.recv(100) == b"answer"
-    assert daemon.heard == [b"hello"]
-
-
-def test_another_object_of_the_same_file_finds_the_daemon(transport: Transport) -> None:
-    with Daemon(transport), type(transport)(transport.file).connect(soon()) as connection:  # type: ignore[call-arg]
-        connection.sendall(b"hello")
-        assert connection.recv(100) == b"answer"
-
-
-def test_the_file_is_there_while_it_listens_and_private(transport: Transport) -> None:
+def test_a_client_that_knows_the_file_is_heard_and_answered(transport: Transport) -> None:
     assert not transport.file.exists()
-    with Daemon(transport):
+    with Daemon(transport) as daemon:
         assert transport.file.lstat().st_mode & 0o077 == 0
+        with type(transport)(transport.file).connect(soon()) as connection:  # type: ignore[call-arg]
+            connection.sendall(b"hello")
+            assert connection.recv(100) == b"answer"
+    assert daemon.heard == [b"hello"]
 
 
 def test_without_a_daemon_it_is_absent(transport: Transport) -> None:
@@ -132,14 +123,6 @@ def test_it_listens_on_the_loopback_alone_and_on_a_port_of_chance(tmp_path: Path
     assert len({one.getsockname()[1] for one in bound}) == 3
     for one in bound:
         one.close()
-
-
-def test_every_daemon_has_a_key_of_its_own(tmp_path: Path) -> None:
-    keys: set[bytes] = set()
-    for _ in range(3):
-        Daemon(TcpTransport(tmp_path / "daemon.tcp")).close()
-        keys.add(read_key_file(tmp_path / "daemon.tcp")[1])
-    assert len(keys) == 3
 
 
 def raw(port: int, sent: bytes) -> bytes:

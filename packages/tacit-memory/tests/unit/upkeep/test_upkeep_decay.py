@@ -1,4 +1,4 @@
-"""Decay, consolidation and limits by hand, and by property: twice is as once, and what the user stated stays."""
+"""Decay, consolidation, limits and retention by hand, and by property: twice is as once, and what the user stated stays."""
 
 from __future__ import annotations
 
@@ -9,19 +9,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import samples
 from samples import NOW_MS, PROJECT, memory
 from tacit.app.reasons import change_text
 from tacit.backends.sqlite import SqliteStore
+from tacit.config.settings import MOST_TRACES, RetentionSettings
 from tacit.model.change_reason import ChangeCause
 from tacit.model.changes import Add, Merge, Retire
 from tacit.model.kinds import KindRegistry
 from tacit.model.memory import LearnedOn, Provenance, Relation, Sensitivity, TrustTier
 from tacit.model.scope import UNIVERSAL, ScopeFilter
+from tacit.model.session import SessionKey, SessionState
+from tacit.model.trace import Trace
 from tacit.ports.store import MemoryFilter
 from tacit.providers.clock import FakeClock
 from tacit.statements.same import canonical_text
 from tacit.upkeep.rounds import (
+    DAY_MS,
     DecayCounts,
+    RetentionCounts,
+    apply_retention,
     freshness,
     is_stated,
     orphans,
@@ -226,3 +233,29 @@ def test_statistics_by_hand():
     assert found.by_kind == {"observation": 1, "preference": 1}
     assert found.by_status == {"active": 2, "retired": 1}
     assert (found.stated, found.used, found.restated) == (1, 1, 1)
+
+
+NOW = 200 * DAY_MS
+
+
+def trace(number: int, at_ms: int) -> Trace:
+    return samples.trace(f"trc_{number}", at_ms=at_ms)
+
+
+def test_old_and_surplus_records_go_once() -> None:
+    clock = FakeClock(now_ms=NOW)
+    store = SqliteStore.temporary(clock=clock)
+    ages = {"fresh": 1, "old": 91}
+    for number, (name, days) in enumerate(ages.items()):
+        state = SessionState(key=SessionKey(host="h", session_id=name), last_signal_at_ms=NOW - days * DAY_MS)
+        store.save_session(state, traces=[trace(number, NOW - days * DAY_MS)])
+    store.save_session(
+        SessionState(key=SessionKey(host="h", session_id="fresh"), last_signal_at_ms=NOW),
+        traces=[trace(number, NOW - number) for number in range(10, 11 + MOST_TRACES)],
+    )
+    settings = RetentionSettings(trace_days=30)
+    assert apply_retention(store, settings, clock=clock) == RetentionCounts(traces=3, sessions=1)
+    assert [state.key.session_id for state in store.list_sessions(limit=10)] == ["fresh"]
+    assert [t.id for t in store.list_traces(limit=4)] == ["trc_10", "trc_11", "trc_12", "trc_13"]
+    assert store.stats().traces == MOST_TRACES
+    assert apply_retention(store, settings, clock=clock) == RetentionCounts(traces=0, sessions=0)
