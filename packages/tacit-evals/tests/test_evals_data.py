@@ -46,36 +46,6 @@ def test_a_folder_without_the_data_says_what_it_needs(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "line", "text", "said"),
-    [
-        ("memories.jsonl", 1, "{", "no JSON"),
-        ("memories.jsonl", 2, "[]", "no JSON object"),
-        ("memories.jsonl", 2, '{"id": "m2", "kind": "wish", "content": "x"}', "kind 'wish' is unknown"),
-        ("memories.jsonl", 2, '{"id": "m1", "kind": "fact", "content": "x"}', "id 'm1' is there twice"),
-        ("memories.jsonl", 2, '{"id": "m2", "kind": "fact"}', "field 'content' is missing"),
-        ("memories.jsonl", 2, '{"id": "m2", "kind": "fact", "content": " "}', "field 'content' is empty"),
-        ("memories.jsonl", 2, '{"id": "m2", "kind": "fact", "content": "x", "created": "soon"}', "'created' is 'soon'"),
-        ("memories.jsonl", 2, '{"id": "m2", "kind": "fact", "content": "x", "created": "2025-01-01", "source": "s", "files": 3}', "'files' is 3"),
-        ("prompts.jsonl", 1, '{"id": "p1", "session": "s", "turn": "one", "date": "2025-01-01", "text": "x"}', "'turn' is 'one'"),
-        ("qrels.tsv", 1, "p1 m1 2", "1 columns, not 3"),
-        ("qrels.tsv", 1, "p9\tm1\t2", "item 'p9' does not exist"),
-        ("qrels.tsv", 1, "p1\tm9\t2", "memory 'm9' does not exist"),
-        ("qrels.tsv", 1, "p1\tm1\t5", "grade '5' is unknown"),
-    ],
-)  # fmt: skip
-def test_a_malformed_line_is_named(data, name, line, text, said):
-    path = data / "inject" / "alpha" / name
-    lines = path.read_text().splitlines()
-    lines[line - 1] = text
-    path.write_text("\n".join(lines))
-    with pytest.raises(InvalidInput) as raised:
-        load_inject(data / "inject" / "alpha")
-    assert f"{path}, line {line}: " in raised.value.message
-    assert said in raised.value.message
-    assert raised.value.hint
-
-
-@pytest.mark.parametrize(
     ("name", "other", "same"),
     [
         ("minsky", "edobry+minsky", True),

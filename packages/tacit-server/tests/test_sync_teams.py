@@ -13,7 +13,6 @@ import psycopg
 import pytest
 
 from postgres_server import check_statement, server
-from tacit.config.settings import EmbedderSettings
 from tacit.errors import (
     InvalidInput,
     InvalidPayload,
@@ -25,9 +24,8 @@ from tacit.errors import (
 )
 from tacit.model.shared import SharedStatement, ShareRequest, TeamChanges
 from tacit.providers.clock import FakeClock
-from tacit.providers.embedding import FakeEmbedder, make_embedder
+from tacit.providers.embedding import FakeEmbedder
 from tacit.sync.keys import DeviceKey
-from tacit.system.processes import resident_kb
 from tacit_server.logs import Login, Principal
 from tacit_server.postgres.connection import Connections, TenantDatabase
 from tacit_server.postgres.transaction import Transaction
@@ -456,31 +454,6 @@ def test_a_text_that_the_database_cannot_hold_is_no_failure_of_the_server(acme):
         acme.requests.decide(acme.cy, acme.core, "req_\0", "accept", now_ms=NOW)
     refused = acme.requests.decide(acme.cy, acme.core, request.id, "refuse", comment="No\0.", now_ms=NOW)
     assert refused.comment == "No\ufffd."
-
-
-@pytest.mark.slow
-def test_a_server_that_searches_on_and_on_needs_no_more_memory():
-    from tacit_server.postgres_logs import PostgresLogs
-
-    connections = Connections(server().dsn(), min_size=1, max_size=2)
-    embedder = make_embedder(EmbedderSettings())
-    teams = open_teams(connections, PostgresLogs(connections), clock=FakeClock(now_ms=NOW), embedder=embedder)
-    acme = Acme(teams).come()
-    acme.accept(acme.ask(acme.bo))
-    for number in range(400):  # the model takes 8 MB in its first 300 texts, and keeps them
-        embedder.embed([f"Where does the text number {number} end?"])
-
-    def search(times: range) -> None:
-        for number in times:
-            found = acme.requests.search(acme.bo, f"How does commit message number {number} begin?")
-            assert [memory.team for memory in found] == [acme.core]
-
-    search(range(20))
-    before_kb = resident_kb()
-    search(range(20, 170))
-    grown_kb = resident_kb() - before_kb
-    connections.close()
-    assert grown_kb < 2_000  # 150 vectors in the cache are 225 kB
 
 
 def test_the_newest_decisions_are_listed_and_a_search_is_bounded(acme, monkeypatch):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from tacit.app.wiring import Hosts
 from tacit.errors import InvalidPayload
+from tacit.model import signal as signals
 from tacit.model.pack import Block, Surface
 from tacit.model.signal import (
     Compacting,
@@ -29,50 +31,8 @@ from tacit.ports.host import DeferringHost, Host, ReplayingHost
 AT = 1_795_169_545_696
 HOSTS = Hosts()
 
-CC = {
-    "session_id": "0ee58834",
-    "transcript_path": "/h/.claude/projects/-w-app/0ee58834.jsonl",
-    "cwd": "/w/app",
-    "permission_mode": "default",
-}
-CC_TOOL = {**CC, "prompt_id": "p1", "tool_name": "Edit", "tool_use_id": "toolu_1",
-           "tool_input": {"file_path": "/w/app/src/a.py", "new_string": "x = 1"}}  # fmt: skip
-OC = {"sessionID": "ses_1", "directory": "/w/app", "agent": "build"}
-OC_TOOL = {
-    **OC,
-    "callID": "call_1",
-    "tool": "edit",
-    "args": {"filePath": "/w/app/src/a.py", "newString": "x = 1"},
-}
-CP = {"session_id": "s1", "timestamp": "2026-11-26T14:41:09.960Z", "cwd": "/w/app"}
-CP_TOOL = {
-    **CP,
-    "tool_name": "Edit",
-    "tool_input": {"path": "/w/app/src/a.py", "old_str": "x", "new_str": "x = 1"},
-}
-CU = {
-    "conversation_id": "c1",
-    "generation_id": "g1",
-    "cursor_version": "3.14.7",
-    "workspace_roots": ["/w/app"],
-}
-CU_TOOL = {**CU, "tool_name": "Write", "tool_use_id": "t1", "cwd": "/w/app",
-           "tool_input": {"file_path": "/w/app/src/a.py", "content": "x = 1"}}  # fmt: skip
 PL = {"session": "s1", "cwd": "/w/app"}
 PL_TOOL = {**PL, "tool": "edit", "call_id": "c1", "paths": ["/w/app/src/a.py"], "text": "x = 1"}
-
-GE = {
-    "session_id": "15d5b999",
-    "transcript_path": "/h/.gemini/tmp/app/chats/session-1.jsonl",
-    "cwd": "/w/app",
-    "timestamp": "2026-11-26T14:48:59.019Z",
-}
-GE_TOOL = {
-    **GE,
-    "tool_name": "replace",
-    "tool_input": {"file_path": "/w/app/src/a.py", "new_string": "x = 1"},
-}
-GE_SHELL = {**GE, "tool_name": "run_shell_command", "tool_input": {"command": "make"}}
 
 LI_TOOL = {
     **PL,
@@ -81,82 +41,22 @@ LI_TOOL = {
     "args": {"command": "str_replace", "path": "/w/app/src/a.py", "new_str": "x = 1"},
 }
 
-CX = {
-    "session_id": "01a2184d",
-    "turn_id": "t1",
-    "transcript_path": "/h/.codex/sessions/2026/11/26/rollout-01a2184d.jsonl",
-    "cwd": "/w/app",
-    "permission_mode": "default",
-}
-CX_TOOL = {**CX, "tool_name": "apply_patch", "tool_use_id": "call_1",
-           "tool_input": {"command": "*** Begin Patch\n*** Update File: src/a.py\n+x = 1\n*** End Patch"}}  # fmt: skip
+CAPTURED = Path(__file__).parents[4] / "tests" / "golden" / "hosts"
+
+
+def captured(host: str) -> list[tuple[type, dict[str, Any]]]:
+    """One captured payload for each kind of signal that the host tells of."""
+    found: dict[str, tuple[type, dict[str, Any]]] = {}
+    for file in sorted((CAPTURED / host).glob("*.json")):
+        case = json.loads(file.read_text("utf-8"))
+        if case["expected"]["signal"]:
+            kind = case["expected"]["signal"]["type"]
+            found[kind] = getattr(signals, kind), case["payload"]
+    return [*found.values()]
+
 
 EXAMPLES: dict[str, list[tuple[type, dict[str, Any]]]] = {
-    "claude-code": [
-        (SessionStarted, {**CC, "hook_event_name": "SessionStart", "source": "startup"}),
-        (PromptSubmitted, {**CC, "hook_event_name": "UserPromptSubmit", "prompt": "hi", "prompt_id": "p1"}),
-        (ToolStarting, {**CC_TOOL, "hook_event_name": "PreToolUse"}),
-        (ToolFinished, {**CC_TOOL, "hook_event_name": "PostToolUse", "tool_response": {"ok": "done"}}),
-        (ToolFailed, {**CC_TOOL, "hook_event_name": "PostToolUseFailure", "error": "Exit code 3"}),
-        (Compacting, {**CC, "hook_event_name": "PreCompact", "trigger": "auto"}),
-        (
-            SubagentStarted,
-            {**CC, "hook_event_name": "SubagentStart", "agent_id": "a1", "agent_type": "Explore"},
-        ),
-        (MessageEnded, {**CC, "hook_event_name": "Stop", "last_assistant_message": "Done."}),
-        (SessionEnded, {**CC, "hook_event_name": "SessionEnd", "reason": "other"}),
-    ],
-    "opencode": [
-        (SessionStarted, {**OC, "event": "session.start", "source": "startup"}),
-        (PromptSubmitted, {**OC, "event": "prompt", "text": "hi", "messageID": "msg_1"}),
-        (ToolStarting, {**OC_TOOL, "event": "tool.before"}),
-        (ToolFinished, {**OC_TOOL, "event": "tool.after", "output": "done"}),
-        (ToolFailed, {**OC_TOOL, "event": "tool.failed", "error": "File not found"}),
-        (Compacting, {**OC, "event": "compacting"}),
-        (SubagentStarted, {**OC, "event": "subagent", "parentID": "ses_0", "text": "look"}),
-        (MessageEnded, {**OC, "event": "message.end", "text": "Done."}),
-        (SessionEnded, {**OC, "event": "deleted"}),
-    ],
-    "copilot": [
-        (SessionStarted, {**CP, "hook_event_name": "SessionStart", "source": "new"}),
-        (PromptSubmitted, {**CP, "hook_event_name": "UserPromptSubmit", "prompt": "hi"}),
-        (ToolStarting, {**CP_TOOL, "hook_event_name": "PreToolUse"}),
-        (
-            ToolFinished,
-            {**CP_TOOL, "hook_event_name": "PostToolUse", "tool_result": {"text_result_for_llm": "done"}},
-        ),
-        (ToolFailed, {**CP_TOOL, "hook_event_name": "PostToolUseFailure", "error": "ENOENT"}),
-        (Compacting, {**CP, "hook_event_name": "PreCompact", "trigger": "auto"}),
-        (
-            SubagentStarted,
-            {"sessionId": "s1", "timestamp": 1, "cwd": "/w/app", "agentName": "explore", "agent_id": "a1"},
-        ),
-        (MessageEnded, {**CP, "hook_event_name": "Stop", "transcript_path": "/h/events.jsonl"}),
-        (SessionEnded, {**CP, "hook_event_name": "SessionEnd", "reason": "complete"}),
-    ],
-    "cursor": [
-        (SessionStarted, {**CU, "hook_event_name": "sessionStart", "session_id": "c1"}),
-        (PromptSubmitted, {**CU, "hook_event_name": "beforeSubmitPrompt", "prompt": "hi"}),
-        (ToolStarting, {**CU_TOOL, "hook_event_name": "preToolUse"}),
-        (ToolFinished, {**CU_TOOL, "hook_event_name": "postToolUse", "tool_output": "{}"}),
-        (ToolFailed, {**CU_TOOL, "hook_event_name": "postToolUseFailure", "error_message": "denied"}),
-        (Compacting, {**CU, "hook_event_name": "preCompact", "trigger": "auto"}),
-        (MessageEnded, {**CU, "hook_event_name": "afterAgentResponse", "text": "Done."}),
-        (SessionEnded, {**CU, "hook_event_name": "sessionEnd", "session_id": "c1", "reason": "completed"}),
-    ],
-    "codex": [
-        (SessionStarted, {**CX, "hook_event_name": "SessionStart", "source": "startup"}),
-        (PromptSubmitted, {**CX, "hook_event_name": "UserPromptSubmit", "prompt": "hi"}),
-        (ToolStarting, {**CX_TOOL, "hook_event_name": "PreToolUse"}),
-        (ToolFinished, {**CX_TOOL, "hook_event_name": "PostToolUse", "tool_response": "done"}),
-        (Compacting, {**CX, "hook_event_name": "PreCompact", "trigger": "auto"}),
-        (
-            SubagentStarted,
-            {**CX, "hook_event_name": "SubagentStart", "agent_id": "a1", "agent_type": "explorer"},
-        ),
-        (MessageEnded, {**CX, "hook_event_name": "Stop", "last_assistant_message": "Done."}),
-        (SessionEnded, {**CX, "hook_event_name": "SessionEnd", "reason": "other"}),
-    ],
+    **{name: captured(name) for name in ("claude-code", "opencode", "copilot", "cursor", "codex", "gemini")},
     "plain": [
         (SessionStarted, {**PL, "event": "start"}),
         (PromptSubmitted, {**PL, "event": "prompt", "text": "hi"}),
@@ -181,22 +81,6 @@ EXAMPLES: dict[str, list[tuple[type, dict[str, Any]]]] = {
             {**PL, "event": "message_end", "text": "Done.", "messages": [{"role": "user", "content": "hi"}]},
         ),
         (SessionEnded, {**PL, "event": "end", "reason": "bye"}),
-    ],
-    "gemini": [
-        (SessionStarted, {**GE, "hook_event_name": "SessionStart", "source": "startup"}),
-        (PromptSubmitted, {**GE, "hook_event_name": "BeforeAgent", "prompt": "hi"}),
-        (ToolStarting, {**GE_TOOL, "hook_event_name": "BeforeTool"}),
-        (ToolFinished, {**GE_TOOL, "hook_event_name": "AfterTool", "tool_response": {"llmContent": "done"}}),
-        (
-            ToolFailed,
-            {
-                **GE_SHELL,
-                "hook_event_name": "AfterTool",
-                "tool_response": {"llmContent": "Output: boom\nExit Code: 2"},
-            },
-        ),
-        (MessageEnded, {**GE, "hook_event_name": "AfterAgent", "prompt": "hi", "prompt_response": "Done."}),
-        (SessionEnded, {**GE, "hook_event_name": "SessionEnd", "reason": "exit"}),
     ],
 }
 CASES = [
@@ -238,14 +122,14 @@ def test_every_signal_is_read(host: Host, kind: type, payload: dict[str, Any]) -
     assert signal is not None
     assert signal.session.host == host.name
     assert signal.at_ms == AT
-    assert signal.cwd == "/w/app"
+    assert signal.cwd
     assert signal.key
 
 
 @every_host
 def test_keys_of_different_events_differ(host: Host) -> None:
-    signals = [host.parse(payload, at_ms=AT) for _, payload in EXAMPLES[host.name]]
-    assert len({signal.key for signal in signals if signal}) == len(signals)
+    told = [host.parse(payload, at_ms=AT) for _, payload in EXAMPLES[host.name]]
+    assert len({signal.key for signal in told if signal}) == len(told) >= 7
 
 
 @pytest.mark.parametrize(("host", "kind", "payload"), CASES)

@@ -88,14 +88,29 @@ class Bench:
         return {(edge.source_id, edge.target_id) for edge in edges if edge.weight > 0}
 
 
-def test_a_replacement_in_other_words_ends_the_older_statement():
-    bench = Bench(fates(("s2", "s1", "supersede")))
-    old, new = bench.add(OLD), bench.add(NEW)
-    done = bench.compare()
-    assert not done.error
-    assert bench.memory(old).status == "superseded"
-    assert bench.memory(old).validity.superseded_by == new
-    assert bench.memory(new).status == "active"
+AGENTS = {"tier": TrustTier.ASSISTANT}
+WAITING = {**AGENTS, "kind": "decision", "explicit": False}
+
+
+@pytest.mark.parametrize(
+    ("fate", "older", "newer", "statuses", "asks"),
+    [
+        ("supersede", {}, {}, ("superseded", "active"), False),
+        ("supersede", {}, AGENTS, ("active", "active"), True),
+        ("supersede", WAITING, WAITING, ("superseded", "quarantined"), False),
+        ("merge", {}, AGENTS, ("active", "superseded"), False),
+        ("contradict", {}, {}, ("active", "active"), True),
+    ],
+)
+def test_what_becomes_of_two_statements_by_the_models_word_and_whose_they_are(
+    fate, older, newer, statuses, asks
+):
+    bench = Bench(fates(("s2", "s1", fate, "newer")))
+    old, new = bench.add(OLD, **older), bench.add(NEW, **newer)
+    assert not bench.compare().error
+    assert (bench.memory(old).status, bench.memory(new).status) == statuses
+    assert bench.memory(old).validity.superseded_by == (new if statuses[0] == "superseded" else None)
+    assert bench.questions() == ({(new, old)} if asks else set())
     assert bench.compare() is None  # nothing waits any more
 
 
@@ -123,21 +138,6 @@ def test_of_two_that_say_the_same_the_better_words_stay(better, stays):
     kept = bench.memory(both[stays])
     assert kept.frequency == 2
     assert bench.memory(both[1 - stays]).content in kept.evidence
-
-
-def test_what_counts_less_never_ends_what_counts_more_but_asks():
-    bench = Bench(fates(("s2", "s1", "supersede")))
-    old, new = bench.add(OLD), bench.add(NEW, tier=TrustTier.ASSISTANT)
-    bench.compare()
-    assert bench.memory(old).status == "active"
-    assert (new, old) in bench.questions()
-
-
-def test_of_two_that_say_the_same_the_users_words_stay():
-    bench = Bench(fates(("s2", "s1", "merge", "newer")))
-    old, new = bench.add(OLD), bench.add(NEW, tier=TrustTier.ASSISTANT)
-    bench.compare()
-    assert (bench.memory(old).status, bench.memory(new).status) == ("active", "superseded")
 
 
 def test_what_the_user_said_is_not_merged_into_words_about_something_else():
@@ -177,23 +177,6 @@ def test_two_that_say_the_same_as_a_third_are_both_its_evidence():
     assert {bench.memory(name).status for name in both} == {"superseded"}
     assert {first, second} <= set(bench.memory(third).evidence)
     assert bench.memory(third).frequency == 3
-
-
-def test_a_contradiction_becomes_one_question_and_ends_nothing():
-    bench = Bench(fates(("s2", "s1", "contradict")))
-    old, new = bench.add(OLD), bench.add(NEW)
-    bench.compare()
-    assert bench.questions() == {(new, old)}
-    assert {bench.memory(old).status, bench.memory(new).status} == {"active"}
-
-
-def test_a_later_statement_takes_the_place_of_one_that_waits():
-    bench = Bench(fates(("s2", "s1", "supersede")))
-    old = bench.add(OLD, tier=TrustTier.ASSISTANT, kind="decision", explicit=False)
-    new = bench.add(NEW, tier=TrustTier.ASSISTANT, kind="decision", explicit=False)
-    assert bench.memory(old).status == "quarantined"
-    bench.compare()
-    assert (bench.memory(old).status, bench.memory(new).status) == ("superseded", "quarantined")
 
 
 def test_what_ended_or_changed_while_the_model_answered_is_left_alone():

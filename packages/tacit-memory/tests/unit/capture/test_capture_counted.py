@@ -157,12 +157,6 @@ def test_other_words_for_it_in_the_same_session_count_no_more(desk: Desk) -> Non
     assert desk.rule().frequency == 2
 
 
-def test_a_transcript_that_says_it_twice_counts_once(desk: Desk) -> None:
-    desk.know(TrustTier.USER, "cli")
-    desk.end("s1", "Never mock the clock in tests", "never mock the clock in tests!")
-    assert desk.rule().frequency == 2
-
-
 @pytest.fixture
 def reopened(tmp_path: Path) -> Iterator[Callable[[], Desk]]:
     """A desk over the same file, each time as after a restart."""

@@ -121,7 +121,8 @@ def test_values_survive_storing_and_rubbish_is_nothing():
     assert "make" not in USAGE.text(after), "words are kept as digests: one may be a secret"
 
 
-def test_a_captured_session_counts_the_uses_of_what_it_was_given(tmp_path):
+def captured(folder, *said, times=1, **session):
+    """The store after the transcript of a session, in which a memory was given, was captured `times` times."""
     clock = FakeClock(now_ms=NOW_MS)
     store = SqliteStore.temporary(clock=clock)
     pipeline = make_pipeline(store, clock, project=PROJECT.project_id)
@@ -129,13 +130,18 @@ def test_a_captured_session_counts_the_uses_of_what_it_was_given(tmp_path):
     key = SessionKey(host="claude-code", session_id="s1")
     shown = {"surface": Surface.PROMPT, "epoch": 0, "turn": 1, "tokens": 9, "at_ms": NOW_MS}
     given = Exposure(memory_id="mem_lint", content_hash="x", **shown)
-    store.save_session(SessionState(key=key, ledger=(given,)))
-    said = (("user", "commit it"), tool_call("t1", "Bash", command="make lint"), tool_result("t1"))
-    path = write_transcript(tmp_path / "s1.jsonl", *said, cwd="/w")
+    store.save_session(SessionState(key=key, ledger=(given,), **session))
+    path = write_transcript(folder / "s1.jsonl", ("user", "commit it"), *said, cwd="/w")
     payload = json.dumps({"transcript_path": str(path), "cwd": "/w"})
-    for number in (1, 2):
+    for number in range(times):
         store.hand_over(Handover(key=f"h{number}", session=key, payload=payload, at_ms=NOW_MS))
         pipeline.capture_pending()
+    return store
+
+
+def test_a_captured_session_counts_the_uses_of_what_it_was_given(tmp_path):
+    said = (tool_call("t1", "Bash", command="make lint"), tool_result("t1"))
+    store = captured(tmp_path, *said, times=2)
     found = {m.id: m.use_count for m in store.get(["mem_lint", "mem_retry"], scope=store.scopes())}
     assert found == {"mem_lint": 1, "mem_retry": 0}
     totals = TOTALS.read(store)
@@ -144,19 +150,7 @@ def test_a_captured_session_counts_the_uses_of_what_it_was_given(tmp_path):
 
 @pytest.mark.parametrize(("fetched", "passed_over"), [(("mem_lint",), 1), ((), 0)])
 def test_a_headline_is_passed_over_only_where_others_were_fetched(tmp_path, fetched, passed_over):
-    clock = FakeClock(now_ms=NOW_MS)
-    store = SqliteStore.temporary(clock=clock)
-    pipeline = make_pipeline(store, clock, project=PROJECT.project_id)
-    store.apply([Add(memory=LINT), Add(memory=RETRY)])
-    key = SessionKey(host="claude-code", session_id="s1")
-    shown = {"surface": Surface.PROMPT, "epoch": 0, "turn": 1, "tokens": 9, "at_ms": NOW_MS}
-    given = Exposure(memory_id="mem_lint", content_hash="x", **shown)
-    store.save_session(SessionState(key=key, ledger=(given,), offered=("mem_retry",), fetched=fetched))
-    path = write_transcript(tmp_path / "s1.jsonl", ("user", "commit it"), ("assistant", "Done."), cwd="/w")
-    payload = json.dumps({"transcript_path": str(path), "cwd": "/w"})
-    store.hand_over(Handover(key="h1", session=key, payload=payload, at_ms=NOW_MS))
-    pipeline.capture_pending()
-    (retry,) = store.get(["mem_retry"], scope=store.scopes())
-    (lint,) = store.get(["mem_lint"], scope=store.scopes())
+    store = captured(tmp_path, ("assistant", "Done."), offered=("mem_retry",), fetched=fetched)
+    lint, retry = store.get(["mem_lint", "mem_retry"], scope=store.scopes())
     assert (lint.shown_count, lint.use_count) == (1, len(fetched))
     assert (retry.shown_count, retry.use_count) == (passed_over, 0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -66,14 +65,6 @@ def test_a_failure_is_not_kept() -> None:
         cached.embed(["a"])
     inner.error = None
     assert np.array_equal(cached.embed(["a"]), FakeEmbedder().embed(["a"]))
-
-
-def test_threads_may_share_it() -> None:
-    cached, texts = CachedEmbedder(FakeEmbedder(), entries=3, ttl_s=60), list("abcdef")
-    with ThreadPoolExecutor(max_workers=4) as pool:
-        found = pool.map(lambda start: cached.embed(texts[start:]), [0, 3, 1, 2] * 10)
-        for start, vectors in zip([0, 3, 1, 2] * 10, found, strict=True):
-            assert np.array_equal(vectors, FakeEmbedder().embed(texts[start:]))
 
 
 @given(

@@ -46,24 +46,18 @@ def candidate(**more: object) -> Candidate:
     return Candidate(memory=memory("mem_1", **more))
 
 
-def test_before_a_prompt_the_log_odds_are_added() -> None:
-    odds = 1.0 + 0.5 * math.log(0.2 / 0.8) + 1.0 * math.log(0.4 / 0.6) - 0.25
-    found = add_armed_evidence(candidate(), 0.2, 0.4, surface=Surface.PROMPT, weights=WEIGHTS)
+@pytest.mark.parametrize(
+    ("local", "named", "counts_as"),
+    [(0.2, 0.4, (0.2, 0.4)), (0.2, 0.0, (0.2, 0.02)), (0.0, 0.5, (0.005, 0.5))],
+    ids=["both are added", "listed and not named", "nothing local"],
+)
+def test_before_a_prompt_the_log_odds_are_added(
+    local: float, named: float, counts_as: tuple[float, float]
+) -> None:
+    first, second = (math.log(chance / (1 - chance)) for chance in counts_as)
+    odds = 1.0 + 0.5 * first + 1.0 * second - 0.25
+    found = add_armed_evidence(candidate(), local, named, surface=Surface.PROMPT, weights=WEIGHTS)
     assert found == pytest.approx(1 / (1 + math.exp(-odds)))
-
-
-def test_a_listed_memory_that_was_not_named_counts_as_two_in_a_hundred() -> None:
-    odds = 1.0 + 0.5 * math.log(0.2 / 0.8) + math.log(0.02 / 0.98) - 0.25
-    assert add_armed_evidence(
-        candidate(), 0.2, 0.0, surface=Surface.PROMPT, weights=WEIGHTS
-    ) == pytest.approx(1 / (1 + math.exp(-odds)))
-
-
-def test_nothing_local_counts_as_five_in_a_thousand() -> None:
-    odds = 1.0 + 0.5 * math.log(0.005 / 0.995) + math.log(0.5 / 0.5) - 0.25
-    assert add_armed_evidence(
-        candidate(), 0.0, 0.5, surface=Surface.PROMPT, weights=WEIGHTS
-    ) == pytest.approx(1 / (1 + math.exp(-odds)))
 
 
 def test_what_a_person_said_of_the_moment_is_not_lowered() -> None:
