@@ -1,4 +1,4 @@
-"""Devices and a server that keeps their logs in memory: logins, forks, restored homes, a restored server, revoked devices."""
+"""Devices and a server over HTTP: forks, restored homes, a restored server, revoked devices."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from starlette.testclient import TestClient
 
 from memory_logs import InMemoryLogs
 from samples import memory_named
@@ -16,82 +17,43 @@ from tacit.model.changes import Add, Removal, Rewrite
 from tacit.model.scope import project_scope
 from tacit.providers.clock import FakeClock
 from tacit.sync.exchange import LogExchange
+from tacit.sync.http_server import HttpServer
 from tacit.sync.keys import AccountKey, DeviceKey
 from tacit.sync.replica import Replica
 from tacit.sync.replicating import Replicating
 from tacit.sync.views import Exchanged, LoggedIn
-from tacit_server.logs import Login, Principal
+from tacit_server.app import make_app
 from unit.sync.devices import NOW
 
+URL = "http://127.0.0.1"
 
-class Remote:
-    """The server as one device sees it."""
 
-    def __init__(self, logs: InMemoryLogs, token: str) -> None:
-        self.logs, self.token = logs, token
-        self.away = False
-
-    @property
-    def who(self) -> Principal:
-        return self.logs.principal(self.token, now_ms=NOW)
-
-    def heads(self):
-        if self.away:
-            raise SyncError("The server is away.")
-        return self.logs.heads(self.who)
-
-    def entries(self, device, *, after, limit):
-        return self.logs.entries(self.who, device, after=after, limit=limit)
-
-    def push(self, entries):
-        self.logs.push(self.who, entries, now_ms=NOW)
-
-    def report(self, heads):
-        self.logs.report(self.who, heads, now_ms=NOW)
-
-    def renew(self, device, signature):
-        logged_in = self.logs.renew(self.who, device, signature, now_ms=NOW)
-        self.token = logged_in.token
-        return logged_in
-
-    def devices(self):
-        return self.logs.devices(self.who)
-
-    def revoke(self, device):
-        self.logs.revoke(self.who, device, now_ms=NOW)
-
-    def invite(self):
-        return self.logs.add_account(self.who.account, now_ms=NOW)
+def serve(logs: InMemoryLogs) -> TestClient:
+    """What reaches a server with these logs over HTTP."""
+    return TestClient(make_app(logs, now_ms=lambda: NOW), base_url=URL)
 
 
 class Home:
     """A home with store, replica, key and token; `copy` copies all of them, as a backup of the folder does."""
 
-    def __init__(self, folder: Path, logs: InMemoryLogs, account: AccountKey) -> None:
+    def __init__(self, folder: Path, client: TestClient, account: AccountKey, token: str = "") -> None:
         folder.mkdir()
-        self.folder, self.logs, self.account = folder, logs, account
+        self.folder, self.client, self.account = folder, client, account
+        self.remote = HttpServer(URL, token, client=client)
         self.store = SqliteStore.temporary(clock=FakeClock(now_ms=NOW))
         self.key = DeviceKey.new()
         self.replica = Replica(folder / "sync.db")
-        self.remote: Remote | None = None
 
     def log_in(self, code: str) -> LoggedIn:
-        done = self.logs.log_in(
-            Login(
-                code=code,
-                key=self.account.account,
-                device=self.key.device,
-                name=self.folder.name,
-                signature=self.key.sign(self.key.device.encode()),
-            ),
-            now_ms=NOW,
+        return self.remote.log_in(
+            code=code,
+            key=self.account.account,
+            device=self.key.device,
+            name=self.folder.name,
+            signature=self.key.sign(self.key.device.encode()),
         )
-        self.remote = Remote(self.logs, done.token)
-        return done
 
     def sync(self) -> Exchanged:
-        assert self.remote is not None
-
         def keep(key: DeviceKey, _: LoggedIn) -> None:
             self.key = key
 
@@ -110,7 +72,7 @@ class Home:
         ).run()
 
     def copy(self, folder: Path) -> Home:
-        twin = Home(folder, self.logs, self.account)
+        twin = Home(folder, self.client, self.account, self.remote.connection.token)
         twin.replica.close()
         with self.replica.writing():
             pass
@@ -121,7 +83,6 @@ class Home:
         versions = self.store.recorded(scope=everything, limit=1000)
         twin.store.restore(sorted(versions, key=lambda version: version.at_ms), uses={})
         twin.key = self.key
-        twin.remote = self.remote and Remote(self.logs, getattr(self.remote, "token", ""))
         return twin
 
     def learn(self, name: str, content: str) -> None:
@@ -143,9 +104,9 @@ def logs() -> InMemoryLogs:
 @pytest.fixture
 def two(tmp_path: Path, logs: InMemoryLogs) -> tuple[Home, Home]:
     account = AccountKey.new()
-    a, b = Home(tmp_path / "a", logs, account), Home(tmp_path / "b", logs, account)
+    client = serve(logs)
+    a, b = Home(tmp_path / "a", client, account), Home(tmp_path / "b", client, account)
     a.log_in(logs.add_account("ana", now_ms=NOW))
-    assert a.remote is not None
     b.log_in(a.remote.invite())
     return a, b
 
@@ -234,7 +195,7 @@ def test_an_exchange_that_is_cut_off_anywhere_is_done_by_the_next(two, monkeypat
         b.learn(f"mem_b{at}", f"Learned by b, {at}.")
         b.sync()
         with monkeypatch.context() as patch:
-            patch.setattr(Remote, method, _gone)
+            patch.setattr(HttpServer, method, _gone)
             with pytest.raises(SyncError, match="gone"):
                 a.sync()
         a.sync()
@@ -258,14 +219,13 @@ def test_a_home_that_joins_again_knows_what_it_knew(tmp_path, two):
     b.replica.close()
     (b.folder / "sync.db").unlink()
     b.replica, b.key = Replica(b.folder / "sync.db"), DeviceKey.new()
-    assert a.remote is not None
     b.log_in(a.remote.invite())
     done = b.sync()
     a.sync()
     assert (done.recorded, a.contents, b.contents) == (0, ["Deploy on Tuesdays."], ["Deploy on Tuesdays."])
 
 
-def test_a_purge_under_a_name_that_was_given_up_is_written_once_more(tmp_path, two):
+def test_a_purge_under_a_name_that_was_given_up_is_written_once_more(tmp_path, two, monkeypatch):
     a, b = two
     a.learn("mem_1", "The client is called Wintergreen.")
     a.sync()
@@ -274,10 +234,10 @@ def test_a_purge_under_a_name_that_was_given_up_is_written_once_more(tmp_path, t
     a.learn("mem_2", "Tabs, not spaces.")
     a.sync()
     copy.store.rewrite_texts(lambda text, _: text, dry_run=False, gone=Removal(memories=("mem_1",)))
-    copy.remote.away = True
-    with pytest.raises(SyncError):
-        copy.sync()
-    copy.remote.away = False
+    with monkeypatch.context() as patch:
+        patch.setattr(copy.remote, "heads", _gone)
+        with pytest.raises(SyncError):
+            copy.sync()
     copy.sync()
     a.sync()
     b.sync()

@@ -36,10 +36,8 @@ from tacit_server.logs import MAX_LOGS, Principal
 from tacit_server.news import News
 from tacit_server.postgres.connection import Connections
 from tacit_server.service import LOGIN_FAILURES, REQUESTS, REQUESTS_STEP, Service, TooManyRequests
-from test_sync_exchange import Home
+from test_sync_exchange import URL, Home, serve
 from unit.sync.devices import NOW
-
-URL = "http://127.0.0.1"
 
 
 class Site:
@@ -47,7 +45,7 @@ class Site:
 
     def __init__(self, folder: Path) -> None:
         self.logs = InMemoryLogs()
-        self.client = TestClient(make_app(self.logs, now_ms=lambda: NOW), base_url=URL)
+        self.client = serve(self.logs)
         self.folder = folder
         self.account = AccountKey.new()
 
@@ -55,16 +53,8 @@ class Site:
         return HttpServer(URL, token, client=self.client)
 
     def home(self, name: str, code: str) -> Home:
-        home = Home(self.folder / name, self.logs, self.account)
-        server = self.server()
-        server.log_in(
-            code=code,
-            key=self.account.account,
-            device=home.key.device,
-            name=name,
-            signature=home.key.sign(home.key.device.encode()),
-        )
-        home.remote = server  # type: ignore[assignment]
+        home = Home(self.folder / name, self.client, self.account)
+        home.log_in(code)
         return home
 
 
