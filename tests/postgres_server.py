@@ -36,6 +36,7 @@ from tacit_server.postgres_process import (
 
 if TYPE_CHECKING:
     from tacit.model.memory import Memory
+    from tacit_server.postgres.connection import Connections
     from tacit_server.postgres.feed import FeedCursor, FeedEntry
     from tacit_server.postgres.memories import TeamMemories
     from tacit_server.postgres.transaction import Transaction
@@ -163,6 +164,16 @@ def server() -> Server:
     if reason := reason_not_to_start():
         pytest.skip(reason)
     return _run().server
+
+
+@cache
+def connections() -> Connections:
+    """The connections of this process to the server of this run."""
+    from tacit_server.postgres.connection import Connections
+
+    made = Connections(server().dsn(), min_size=1, max_size=4, observe=check_statement)
+    atexit.register(made.close)
+    return made
 
 
 _tenants = itertools.count()

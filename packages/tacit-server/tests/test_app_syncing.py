@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import pytest
 
-from memory_logs import InMemoryLogs
+from postgres_server import connections, new_tenant_name
 from tacit.app.admin.purging import Purger
 from tacit.app.sharing.shared_teams import SharedTeams
 from tacit.app.sharing.syncing import Syncing
@@ -26,7 +26,9 @@ from tacit.sync.http_server import HttpServer
 from tacit.sync.keys import AccountKey, DeviceKey
 from tacit.sync.views import DeviceView, LoggedIn, SignInBegun, SignInResult
 from tacit_server.logs import Login
+from tacit_server.postgres_logs import PostgresLogs
 
+pytestmark = pytest.mark.postgres
 NOW = 1_770_000_000_000
 
 
@@ -34,7 +36,7 @@ class Server:
     """Stands for the server over HTTP: takes logins, has nothing else. `lost` = its answers do not arrive."""
 
     def __init__(self) -> None:
-        self.logs = InMemoryLogs()
+        self.logs, self.ana = PostgresLogs(connections()), new_tenant_name()
         self.lost = False
         self.token = ""
         self.connected: list[tuple[str, str]] = []
@@ -46,7 +48,7 @@ class Server:
         return cast(HttpServer, self)
 
     def invite(self) -> str:
-        return self.logs.add_account("ana", now_ms=NOW)
+        return self.logs.add_account(self.ana, now_ms=NOW)
 
     def log_in(self, *, code: str, key: str, device: str, name: str, signature: bytes) -> LoggedIn:
         login = Login(code=code, key=key, device=device, name=name, signature=signature)
@@ -249,7 +251,7 @@ def test_it_is_said_a_week_before_and_afterwards():
 class Slow(Server):
     """A connection to a server that does not answer until the connection is closed."""
 
-    def __init__(self, logs: InMemoryLogs, asked: Event) -> None:
+    def __init__(self, logs: PostgresLogs, asked: Event) -> None:
         super().__init__()
         self.logs, self.asked, self.closed = logs, asked, Event()
 

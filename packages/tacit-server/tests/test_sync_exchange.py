@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from memory_logs import InMemoryLogs
+from postgres_server import connections, new_tenant_name
 from samples import memory_named
 from tacit.backends.sqlite import SqliteStore
 from tacit.errors import NotLoggedIn, SyncError
@@ -23,12 +23,15 @@ from tacit.sync.replica import Replica
 from tacit.sync.replicating import Replicating
 from tacit.sync.views import Exchanged, LoggedIn
 from tacit_server.app import make_app
+from tacit_server.postgres.transaction import Transaction
+from tacit_server.postgres_logs import PostgresLogs
 from unit.sync.devices import NOW
 
+pytestmark = pytest.mark.postgres
 URL = "http://127.0.0.1"
 
 
-def serve(logs: InMemoryLogs) -> TestClient:
+def serve(logs: PostgresLogs) -> TestClient:
     """What reaches a server with these logs over HTTP."""
     return TestClient(make_app(logs, now_ms=lambda: NOW), base_url=URL)
 
@@ -97,16 +100,22 @@ class Home:
 
 
 @pytest.fixture
-def logs() -> InMemoryLogs:
-    return InMemoryLogs()
+def logs() -> PostgresLogs:
+    return PostgresLogs(connections())
 
 
 @pytest.fixture
-def two(tmp_path: Path, logs: InMemoryLogs) -> tuple[Home, Home]:
+def ana() -> str:
+    """The name of an account that nobody has used."""
+    return new_tenant_name()
+
+
+@pytest.fixture
+def two(tmp_path: Path, logs: PostgresLogs, ana: str) -> tuple[Home, Home]:
     account = AccountKey.new()
     client = serve(logs)
     a, b = Home(tmp_path / "a", client, account), Home(tmp_path / "b", client, account)
-    a.log_in(logs.add_account("ana", now_ms=NOW))
+    a.log_in(logs.add_account(ana, now_ms=NOW))
     b.log_in(a.remote.invite())
     return a, b
 
@@ -142,14 +151,18 @@ def test_a_home_that_was_set_back_catches_up_and_loses_nothing(tmp_path, two):
     assert old.contents == b.contents == expected
 
 
-def test_a_restored_server_gets_back_what_it_lost(two, logs):
+def test_a_restored_server_gets_back_what_it_lost(two, logs, ana):
     a, b = two
     for number in range(3):
         a.learn(f"mem_{number}", f"Statement {number}.")
         a.sync()
         b.sync()
-    account = logs._accounts["ana"]
-    account.logs = {device: log[:1] for device, log in account.logs.items()}
+
+    def restore(transaction: Transaction) -> None:
+        transaction.execute("DELETE FROM entries WHERE tenant = %(tenant)s AND number > 1")
+        transaction.execute("UPDATE logs SET last = 1 WHERE tenant = %(tenant)s")
+
+    logs._accounts[ana].writing(restore, alone=True)
     assert b.sync().sent == 2
     assert a.sync() == Exchanged()
 
@@ -164,14 +177,15 @@ def test_a_revoked_device_gets_and_gives_nothing(two):
     assert a.contents == []
 
 
-def test_a_purge_takes_the_bodies_from_the_server_and_each_device_confirms_it(two, logs):
+def test_a_purge_takes_the_bodies_from_the_server_and_each_device_confirms_it(two):
     a, b = two
     a.learn("mem_1", "The client is called Wintergreen.")
     a.sync()
     b.sync()
     a.store.rewrite_texts(lambda text, _: text, dry_run=False, gone=Removal(memories=("mem_1",)))
     a.sync()
-    held = [entry for log in logs._accounts["ana"].logs.values() for entry in log]
+    remote = a.remote
+    held = [each for device in remote.heads() for each in remote.entries(device, after=0, limit=9)]
     assert [(entry.kind, bool(entry.sealed)) for entry in held] == [
         ("state", False),
         ("purge", True),  # of the memory that another device may have made of the same wording

@@ -14,8 +14,7 @@ import pytest
 from starlette.requests import Request
 from starlette.testclient import TestClient
 
-from memory_logs import InMemoryLogs
-from postgres_server import server
+from postgres_server import connections, new_tenant_name, server
 from tacit.errors import (
     UPGRADE,
     InvalidInput,
@@ -35,22 +34,28 @@ from tacit_server.limits import LocalCounts, SharedCounts
 from tacit_server.logs import MAX_LOGS, Principal
 from tacit_server.news import News
 from tacit_server.postgres.connection import Connections
+from tacit_server.postgres_logs import PostgresLogs
 from tacit_server.service import LOGIN_FAILURES, REQUESTS, REQUESTS_STEP, Service, TooManyRequests
 from test_sync_exchange import URL, Home, serve
 from unit.sync.devices import NOW
+
+pytestmark = pytest.mark.postgres
 
 
 class Site:
     """A server, and homes that log in over HTTP."""
 
     def __init__(self, folder: Path) -> None:
-        self.logs = InMemoryLogs()
+        self.logs, self.ana = PostgresLogs(connections()), new_tenant_name()
         self.client = serve(self.logs)
         self.folder = folder
         self.account = AccountKey.new()
 
     def server(self, token: str = "") -> HttpServer:
         return HttpServer(URL, token, client=self.client)
+
+    def invite(self) -> str:
+        return self.logs.add_account(self.ana, now_ms=NOW)
 
     def home(self, name: str, code: str) -> Home:
         home = Home(self.folder / name, self.client, self.account)
@@ -64,7 +69,7 @@ def site(tmp_path: Path) -> Site:
 
 
 def test_two_homes_sync_over_http(site):
-    a = site.home("a", site.logs.add_account("ana", now_ms=NOW))
+    a = site.home("a", site.invite())
     b = site.home("b", a.remote.invite())
     a.learn("mem_1", "Tabs, not spaces.")
     assert a.sync() == Exchanged(recorded=1, sent=1)
@@ -77,7 +82,7 @@ def test_two_homes_sync_over_http(site):
 
 
 def test_errors_come_as_what_they_are(site):
-    a = site.home("a", site.logs.add_account("ana", now_ms=NOW))
+    a = site.home("a", site.invite())
     with pytest.raises(NotFound):
         a.remote.revoke("00" * 32)
     with pytest.raises(NotLoggedIn):
@@ -104,7 +109,7 @@ def _own(home: Home):
     "body", [b"", b"[]", b"{", b'{"entries": 3}', b'{"entries": [{"device": 1}]}', b"\xff\xfe"]
 )
 def test_a_broken_body_is_refused_with_words(site, body):
-    a = site.home("a", site.logs.add_account("ana", now_ms=NOW))
+    a = site.home("a", site.invite())
     headers = {"Authorization": f"Bearer {a.remote.connection.token}"}
     reply = site.client.post("/sync/v1/entries", content=body, headers=headers)
     assert reply.status_code == 400
@@ -113,7 +118,7 @@ def test_a_broken_body_is_refused_with_words(site, body):
 
 def _asked(site: Site, method: str, path: str, body: object = None) -> httpx.Response:
     """What the server answers to a device of Ana's."""
-    a = site.home("a", site.logs.add_account("ana", now_ms=NOW))
+    a = site.home("a", site.invite())
     headers = {"Authorization": f"Bearer {a.remote.connection.token}"}
     return site.client.request(method, f"/sync/v1{path}", content=msgspec.json.encode(body), headers=headers)
 
@@ -164,7 +169,7 @@ def test_numbers_at_their_bounds_are_taken(site):
 
 
 def test_an_entry_of_another_form_is_refused(site):
-    a = site.home("a", site.logs.add_account("ana", now_ms=NOW))
+    a = site.home("a", site.invite())
     a.learn("mem_1", "Tabs, not spaces.")
     (entry,) = _own(a)
     with pytest.raises(InvalidInput, match="device"):
@@ -183,7 +188,7 @@ def test_an_entry_of_another_form_is_refused(site):
     ],
 )
 def test_a_nul_in_any_body_is_refused_and_a_text_about_one_is_not(site, sent, status):
-    token = site.home("a", site.logs.add_account("ana", now_ms=NOW)).remote.connection.token
+    token = site.home("a", site.invite()).remote.connection.token
     reply = site.client.post("/sync/v1/report", content=sent, headers={"Authorization": f"Bearer {token}"})
     assert reply.status_code == status
 
@@ -248,28 +253,28 @@ def test_without_a_trusted_proxy_a_forwarded_address_counts_nothing(site):
 @pytest.mark.parametrize("kind", ["local", "shared"])
 def test_events_of_a_minute_are_counted_and_then_forgotten(kind):
     now = [0.0]
-    connections = Connections(server().dsn()) if kind == "shared" else None
+    database = Connections(server().dsn()) if kind == "shared" else None
     start = 6e7 * os.getpid()  # of no other process of this run
     counts = [
-        SharedCounts(connections, now_s=lambda: start + now[0])
-        if connections
+        SharedCounts(database, now_s=lambda: start + now[0])
+        if database
         else LocalCounts(now_s=lambda: now[0])
-        for _ in range(2 if connections else 1)
+        for _ in range(2 if database else 1)
     ]
     key = f"failed {os.getpid()}"
     assert [counts[0].add(key, 1), counts[-1].add(key, 2), counts[0].add("other", 0)] == [1, 3, 0]
     assert counts[0].add(key, -1) == 2
     now[0] = 61
     assert counts[0].add(key, 0) == 0
-    if connections:
-        connections.close()
+    if database:
+        database.close()
 
 
 def test_two_processes_count_together(site):
-    connections = Connections(server().dsn())
+    database = Connections(server().dsn())
     clients = [
         TestClient(
-            make_app(site.logs, now_ms=lambda: NOW, database=connections),
+            make_app(site.logs, now_ms=lambda: NOW, database=database),
             base_url=URL,
             client=(f"guess-{os.getpid()}", 1),
         )
@@ -277,7 +282,7 @@ def test_two_processes_count_together(site):
     ]
     codes = [clients[n % 2].post("/sync/v1/login", json=_guess()).status_code for n in range(12)]
     assert codes == [*[422] * LOGIN_FAILURES, 429, 429]
-    connections.close()
+    database.close()
 
 
 def test_a_device_is_limited_by_what_it_asks_of_all_processes():
@@ -313,7 +318,7 @@ def test_behind_a_proxy_only_its_https_requests_are_answered(site):
 
 @pytest.mark.filterwarnings("ignore:You should not use the 'timeout' argument")
 def test_waiting_ends_with_news(site):
-    a = site.home("a", site.logs.add_account("ana", now_ms=NOW))
+    a = site.home("a", site.invite())
     assert a.remote.wait(0, wait_s=0) == (False, 0)
     a.learn("mem_1", "Tabs, not spaces.")
     a.sync()
@@ -321,7 +326,7 @@ def test_waiting_ends_with_news(site):
 
 
 def test_waiting_ends_when_the_server_stops(site):
-    a = site.home("a", site.logs.add_account("ana", now_ms=NOW))
+    a = site.home("a", site.invite())
     news = News()
     news.stop()
     client = TestClient(make_app(site.logs, news=news, now_ms=lambda: NOW), base_url=URL)
@@ -330,7 +335,7 @@ def test_waiting_ends_when_the_server_stops(site):
 
 
 def test_health_and_metrics(site):
-    site.home("a", site.logs.add_account("ana", now_ms=NOW))
+    site.home("a", site.invite())
     assert site.client.get("/health").json() == site.client.get("/ready").json() == {"status": "ok"}
     operator = TestClient(site.client.app, base_url=URL, client=("127.0.0.1", 5))
     text = operator.get("/metrics").text
@@ -348,11 +353,11 @@ def test_strangers_read_no_metrics(site):
     assert client.get("/metrics", headers={"Authorization": "Bearer m3trics"}).status_code == 200
 
 
-class _BrokenLogs(InMemoryLogs):
+class _BrokenLogs(PostgresLogs):
     """Logs whose database says more than a stranger may know."""
 
     def __init__(self, error: StoreError) -> None:
-        super().__init__()
+        super().__init__(connections())
         self.error = error
 
     def principal(self, token, *, now_ms):

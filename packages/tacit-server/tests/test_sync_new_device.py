@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from memory_logs import InMemoryLogs
+from postgres_server import connections, new_tenant_name
 from samples import NOW_MS, memory_named
 from tacit.app.engine import Engine
 from tacit.app.wiring import open_engine
@@ -22,7 +22,9 @@ from tacit.providers.embedding import FakeEmbedder
 from tacit.sync.http_server import HttpServer
 from tacit.sync.replicating import BATCH
 from tacit_server.app import make_app
+from tacit_server.postgres_logs import PostgresLogs
 
+pytestmark = pytest.mark.postgres
 URL = "http://127.0.0.1"
 MEMORIES = 3 * BATCH + 7
 
@@ -45,7 +47,7 @@ class Person:
 
     def __init__(self, folder: Path, opened: ExitStack) -> None:
         self.folder, self._opened = folder, opened
-        self._logs = InMemoryLogs()
+        self._logs, self._account = PostgresLogs(connections()), new_tenant_name()
         self.phrase = ""
 
     def home(self, name: str, embedder: FakeEmbedder | None = None) -> Engine:
@@ -59,7 +61,7 @@ class Person:
         return engine
 
     def log_in(self, engine: Engine) -> None:
-        code = self._logs.add_account("ana", now_ms=NOW_MS)
+        code = self._logs.add_account(self._account, now_ms=NOW_MS)
         self.phrase = engine.sync.log_in(URL, code=code, phrase=self.phrase).phrase or self.phrase
 
 

@@ -10,9 +10,11 @@ import pytest
 import uvicorn
 
 from e2e.drivers.machine import Machine, wait_for
-from memory_logs import InMemoryLogs
+from postgres_server import connections, new_tenant_name
 from tacit_server.app import make_app
+from tacit_server.postgres_logs import PostgresLogs
 
+pytestmark = pytest.mark.postgres
 STATEMENT = "Commit messages begin with the ticket number."
 PROMPT = "Write the commit for the booking page."
 EAGER = "recall: {level: eager, budgets: {start: 0}}"
@@ -22,7 +24,7 @@ class Site:
     """A server in this process that can be stopped and started again."""
 
     def __init__(self) -> None:
-        self.logs = InMemoryLogs()
+        self.logs, self.ana = PostgresLogs(connections()), new_tenant_name()
         self.port = 0
         self.start()
 
@@ -46,7 +48,7 @@ class Site:
         return f"http://127.0.0.1:{self.port}"
 
     def invite(self) -> str:
-        return self.logs.add_account("ana", now_ms=int(time.time() * 1000))
+        return self.logs.add_account(self.ana, now_ms=int(time.time() * 1000))
 
 
 @pytest.fixture
