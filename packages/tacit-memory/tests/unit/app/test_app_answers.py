@@ -8,11 +8,9 @@ import pytest
 
 from samples import NOW_MS
 from tacit.app.queries import store_copies
-from tacit.app.values import Caller
 from tacit.app.wiring import open_engine
 from tacit.config.preset_files import preset_names
 from tacit.library.tacit import Tacit
-from tacit.model.session import SessionKey
 from tacit.providers.clock import FakeClock
 from tacit.providers.embedding import FakeEmbedder
 
@@ -75,19 +73,6 @@ def test_no_number_bounds_an_answer_of_the_other_presets(make_engine, preset):
     fill(engine, 60)
     small, large = sizes(engine, (300, 4_000))
     assert small < large
-
-
-def test_a_limited_preset_keeps_its_caps(make_engine):
-    """500 tokens an answer, whatever is asked for, and two answers a session."""
-    engine = make_engine("scoped")
-    fill(engine, 40)
-    session = SessionKey(host="claude-code", session_id="s1")
-    answers = [
-        engine.agents.queries.answer(Caller(session=session), QUESTION, budget_tokens=16_000)
-        for _ in range(3)
-    ]
-    assert [bool(answer.block.text) for answer in answers] == [True, True, False]
-    assert all(answer.block.tokens <= 500 for answer in answers)
 
 
 def test_the_library_takes_a_budget_and_gives_dates(tmp_path):

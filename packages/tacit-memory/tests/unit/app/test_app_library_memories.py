@@ -186,7 +186,6 @@ def test_recall_honors_the_scopes_of_agents_and_sessions(opened: Open) -> None:
     assert "June" not in found(pilot, session="chat-4")
 
 
-@both_ways
 def test_a_program_without_authority_may_not_change_the_users_words(opened: Open) -> None:
     (stored,) = opened().remember("Invoices are numbered by hand.")
     memory = opened(token="")

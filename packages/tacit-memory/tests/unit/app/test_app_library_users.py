@@ -1,4 +1,4 @@
-"""One program, many users: nobody sees what belongs to somebody else, by any call, in this process and through the daemon."""
+"""One program, many users: nobody sees what belongs to somebody else, by any call. tests/live/test_live_library.py asks a daemon."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from tacit import Tacit
 from tacit.errors import InvalidInput, NotFound
 from tacit.model.scope import Scope, project_scope, user_project_id
-from unit.app.test_app_library_memories import Open, both_ways, opened
+from unit.app.test_app_library_memories import Open, opened
 
 __all__ = ["opened"]
 
@@ -47,7 +47,6 @@ def everything_of(memory: Tacit, session: str) -> str:
     )
 
 
-@both_ways
 def test_two_users_never_see_one_anothers_memories(opened: Open) -> None:
     memory = opened()
     memory.remember("The shop is closed on Mondays.", scope="universal", when="always")
@@ -92,23 +91,6 @@ def test_the_id_of_somebody_elses_memory_is_worth_nothing(opened: Open) -> None:
     assert bob.edit(his.id, content="Letters are in Danish.").id == his.id
     bob.undo(bob.forget(his.id).change_id)
     assert [one.content for one in bob.list()] == ["Letters are in Danish."]
-
-
-def test_what_one_user_says_in_a_conversation_is_learned_for_them_alone(opened: Open) -> None:
-    memory = opened()
-    ana, bob = memory.for_user(ANA), memory.for_user(BOB)
-    assert ana.list().total == 0  # starts the daemon, where there is one
-    talk = ana.session("chat-1", deadline_ms=SLOW)
-    said = [user("From now on always answer me in German, in every project.")]
-    talk.prepare(said)
-    talk.finish("Gern.", messages=said)
-    ana.flush()
-    learned = _wait_for(lambda: ana.list(status="all").memories)
-    assert any("German" in one.content for one in learned)
-    assert {one.scope for one in learned} == {f"project:{user_project_id(ANA)}"}
-    assert bob.list(status="all").total == 0
-    assert "German" not in everything_of(bob, "chat-1")
-    assert "German" not in str(memory.recall("in which language do I want answers"))
 
 
 def test_the_same_words_of_two_users_are_two_memories(opened: Open) -> None:
@@ -156,12 +138,3 @@ def test_names_that_look_alike_are_different_users(tmp_path: Path, names: tuple[
         assert Scope.parse(str(scope)) == scope
         assert scope.of_user
         assert scope.project_id == name
-
-
-def _wait_for(look: Any) -> Any:
-    import time
-
-    until = time.monotonic() + 20
-    while not (found := look()) and time.monotonic() < until:
-        time.sleep(0.1)
-    return found

@@ -33,7 +33,6 @@ from tacit.verbs.answers import CHANGE_VIEWS
 from user_voice import spoken_by, store_as
 
 RULE = "Amounts are integer cents."
-Ask = Callable[[str, Mapping[str, Any]], Any]
 
 
 @pytest.fixture
@@ -189,19 +188,6 @@ def test_each_argument_of_a_tool_that_asks_a_verb_is_a_field_of_its_request() ->
     }  # fmt: skip
     for tool in asking:
         assert set(tool.says or ()) <= set(tool.takes.model_fields), tool.name
-
-
-def test_forget_is_defined_by_the_verb_the_library_and_the_command_line_alone() -> None:
-    source = Path(tacit.__file__).parent
-    found = {
-        path.relative_to(source).as_posix()
-        for path in source.rglob("*.py")
-        if "def forget" in (text := path.read_text("utf-8"))
-        for node in ast.walk(ast.parse(text))
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        and node.name in ("forget", "forget_memory")
-    }
-    assert found == {"verbs/forget.py", "library/tacit.py", "cli/memories.py"}
 
 
 def test_every_change_has_its_form_in_answers() -> None:
