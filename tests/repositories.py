@@ -30,6 +30,16 @@ def begin(folder: Path) -> Path:
     return folder
 
 
+def pretend(folder: Path, remote: str = "") -> Path:
+    """Write what is enough of a repository to be taken for one, with a remote if it has an address; return its folder."""
+    (folder / ".git" / "objects").mkdir(parents=True, exist_ok=True)
+    (folder / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    (folder / ".git" / "config").write_text(
+        f'[remote "origin"]\n\turl = {remote}\n' if remote else "[core]\n"
+    )
+    return folder
+
+
 def commit_file(folder: Path, path: str, text: str) -> None:
     """Write a file and commit it."""
     file = folder / path

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from repositories import pretend
 from tacit.app.projects import CACHE_MS, ProjectRegistry
 from tacit.backends.sqlite import SqliteStore
 from tacit.errors import InvalidInput
@@ -16,14 +17,6 @@ from tacit.providers.clock import FakeClock
 from tacit.session.projects import identify_project
 
 NOW_MS = 1_760_000_000_000
-
-
-def repository(folder: Path, remote: str = "") -> Path:
-    (folder / ".git").mkdir(parents=True, exist_ok=True)
-    (folder / ".git" / "config").write_text(
-        f'[remote "origin"]\n\turl = {remote}\n' if remote else "[core]\n"
-    )
-    return folder
 
 
 def known(projects: ProjectRegistry, folder: Path) -> ProjectRecord:
@@ -36,10 +29,10 @@ def test_what_was_learned_before_the_first_remote_is_still_read(tmp_path: Path) 
     clock = FakeClock(now_ms=NOW_MS)
     store = SqliteStore.temporary(clock=clock)
     projects = ProjectRegistry(store=store, clock=clock)
-    folder = repository(tmp_path / "shop")
+    folder = pretend(tmp_path / "shop")
     before = known(projects, folder)
 
-    repository(folder, "git@example.com:me/shop.git")
+    pretend(folder, "git@example.com:me/shop.git")
     clock.advance(CACHE_MS + 1)
     unregistered = projects.of(str(folder))
     assert unregistered is not None
@@ -55,8 +48,8 @@ def test_what_was_learned_before_the_first_remote_is_still_read(tmp_path: Path) 
 def test_a_remote_alone_shows_nothing_of_another_folder(tmp_path: Path) -> None:
     clock = FakeClock(now_ms=NOW_MS)
     projects = ProjectRegistry(store=SqliteStore.temporary(clock=clock), clock=clock)
-    known(projects, repository(tmp_path / "private"))
-    assert known(projects, repository(tmp_path / "shop", "git@example.com:me/shop.git")).links == ()
+    known(projects, pretend(tmp_path / "private"))
+    assert known(projects, pretend(tmp_path / "shop", "git@example.com:me/shop.git")).links == ()
 
 
 def opened() -> ProjectRegistry:
@@ -70,8 +63,8 @@ SAME_SHOP = "https://github.com/Acme/shop"
 
 def test_a_second_folder_with_the_same_remote_is_told_and_stays_apart_until_it_joins(tmp_path: Path) -> None:
     projects = opened()
-    first = known(projects, repository(tmp_path / "first", SHOP))
-    second = repository(tmp_path / "second", SAME_SHOP)
+    first = known(projects, pretend(tmp_path / "first", SHOP))
+    second = pretend(tmp_path / "second", SAME_SHOP)
 
     found = projects.membership(str(second))
     assert found.project.id != first.id
@@ -89,8 +82,8 @@ def test_a_second_folder_with_the_same_remote_is_told_and_stays_apart_until_it_j
 
 def test_a_folder_that_was_separated_is_not_asked_about_again_and_can_still_join(tmp_path: Path) -> None:
     projects = opened()
-    first = known(projects, repository(tmp_path / "first", SHOP))
-    second = str(repository(tmp_path / "second", SAME_SHOP))
+    first = known(projects, pretend(tmp_path / "first", SHOP))
+    second = str(pretend(tmp_path / "second", SAME_SHOP))
     apart = projects.separate(second)
     assert (apart.notice, apart.project.id != first.id) == ("", True)
     assert projects.join(second).project.id == first.id
@@ -105,7 +98,7 @@ def test_the_folder_that_comes_first_is_not_joined_by_a_later_one_that_was_looke
     tmp_path: Path,
 ) -> None:
     projects = opened()
-    one, other = repository(tmp_path / "one", SHOP), repository(tmp_path / "other", SHOP)
+    one, other = pretend(tmp_path / "one", SHOP), pretend(tmp_path / "other", SHOP)
     early = projects.of(str(other))
     first = known(projects, one)
     assert early is not None
@@ -116,7 +109,7 @@ def test_the_folder_that_comes_first_is_not_joined_by_a_later_one_that_was_looke
 
 def test_worktrees_and_folders_below_belong_to_the_folder_of_their_repository(tmp_path: Path) -> None:
     projects = opened()
-    shop = repository(tmp_path / "shop", SHOP)
+    shop = pretend(tmp_path / "shop", SHOP)
     first = known(projects, shop)
     (shop / "src").mkdir()
     tree, admin = tmp_path / "tree", shop / ".git" / "worktrees" / "tree"
@@ -132,7 +125,7 @@ def test_worktrees_and_folders_below_belong_to_the_folder_of_their_repository(tm
 
 def test_an_imported_project_belongs_to_the_first_folder_that_has_its_name(tmp_path: Path) -> None:
     projects = opened()
-    one, other = repository(tmp_path / "one", SHOP), repository(tmp_path / "other", SHOP)
+    one, other = pretend(tmp_path / "one", SHOP), pretend(tmp_path / "other", SHOP)
     imported = ProjectRecord(id=identify_project(one).id, name="shop", root="")
     projects.register(imported)
     assert known(projects, one).id == imported.id

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from agent import Agent, injected, send
+from repositories import pretend
 from tacit.app.engine import Engine
 from tacit.model.session import SessionKey
 from tacit.ports.store import MemoryFilter
@@ -19,15 +20,6 @@ SAID = "Remember: always paint the masts with make mast."
 KEPT = "paint the masts with make mast"
 
 
-def repository(folder: Path, name: str = "") -> Path:
-    (folder / ".git" / "objects").mkdir(parents=True)
-    (folder / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
-    (folder / ".git" / "config").write_text(
-        f'[remote "origin"]\n\turl = https://x.example/{name}.git\n' if name else ""
-    )
-    return folder
-
-
 def plain_subfolder(root: Path) -> tuple[Path, Path]:
     (root / "yard" / "docks").mkdir(parents=True)
     return root / "yard", root / "yard" / "docks"
@@ -35,19 +27,21 @@ def plain_subfolder(root: Path) -> tuple[Path, Path]:
 
 def scratch(root: Path) -> tuple[Path, Path]:
     (root / "scratch").mkdir()
-    return repository(root / "yard", "yard"), root / "scratch"
+    return pretend(root / "yard", "https://x.example/yard.git"), root / "scratch"
 
 
 def nested_repository(root: Path) -> tuple[Path, Path]:
-    return repository(root / "yard", "yard"), repository(root / "yard" / "lib", "lib")
+    return pretend(root / "yard", "https://x.example/yard.git"), pretend(
+        root / "yard" / "lib", "https://x.example/lib.git"
+    )
 
 
 def other_repository(root: Path) -> tuple[Path, Path]:
-    return repository(root / "yard"), repository(root / "harbor")
+    return pretend(root / "yard"), pretend(root / "harbor")
 
 
 def folder_above(root: Path) -> tuple[Path, Path]:
-    return repository(root / "group" / "yard"), root / "group"
+    return pretend(root / "group" / "yard"), root / "group"
 
 
 Place = Callable[[Path], tuple[Path, Path]]
@@ -169,7 +163,7 @@ def test_the_start_of_a_session_says_more_than_the_environment(engine: Engine, t
 def test_another_work_tree_of_the_repository_is_where_the_agent_works_now(
     engine: Engine, tmp_path: Path
 ) -> None:
-    main = repository(tmp_path / "yard")
+    main = pretend(tmp_path / "yard")
     admin = main / ".git" / "worktrees" / "wt"
     admin.mkdir(parents=True)
     tree = tmp_path / "wt"

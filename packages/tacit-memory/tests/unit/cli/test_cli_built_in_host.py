@@ -21,35 +21,6 @@ from tacit.state.captured import Position
 
 MODULES = {
     "__init__": """
-from tacit.hosts.plain import Plain
-HOST = Plain("toy")
-""",
-    "install": """
-from tacit.hosts.install.files import JsonMember
-from tacit.hosts.probe import ProbeResult
-def targets(place):
-    folder = place.project_root or place.user_home
-    return (JsonMember(path=folder / ".toy" / "hooks.json", why="calls Tacit", keys=("tacit",), value=str(place.launcher)),)
-def prove(job):
-    seen = str(job.launcher) in job.file("hooks.json").read_text() and job.executable.name == "toy-agent"
-    return ProbeResult(ok=seen, where=(job.nonce,), took_ms=10.0)
-""",
-    "transcript": """
-from tacit.hosts.transcripts import TurnBuilder
-from tacit.hosts.transcripts.rows import (DetectedFormat)
-from tacit.hosts.transcripts import Transcript
-PLACES = (("sessions", "*.jsonl"),)
-def detect_rows(rows):
-    return DetectedFormat(format="toy", host="toy", session_id=rows[0]["toy"], cwd=rows[0]["cwd"]) if "toy" in rows[0] else None
-def read_toy(path, since=None, *, subagents=False):
-    return Transcript(session_id="s1")
-FORMATS = {"toy": read_toy}
-""",
-}
-
-
-HOOK_MODULES = {
-    "__init__": """
 from tacit.hosts.hooks import HookEvent, HookHost, field_or_step, said
 from tacit.model.pack import Surface
 from tacit.ports.host import BESIDE_RESULTS, Delivery, HostCapabilities
@@ -76,9 +47,8 @@ class Crank(HookHost):
 HOST = Crank()
 """,
     "install": """
-import json
 from tacit.hosts.install.files import HookSettings, JsonMember, hook_entries, shell_line
-from tacit.hosts.probe import judge_answer, prove_command
+from tacit.hosts.probe import ProbeResult
 EVENTS = tuple((event, "", 5) for event in ("Begin", "Ask", "Before", "After", "Failed", "Answered", "Over"))
 def targets(place):
     folder = (place.project_root or place.user_home) / ".crank"
@@ -89,105 +59,89 @@ def targets(place):
         JsonMember(path=folder / "mcp.json", why="gives Crank the memory tools", keys=("mcpServers", "tacit"), value=server),
     )
 def prove(job):
-    payload = {"hook_event_name": "Begin", "session_id": "proof", "cwd": str(job.tacit_home)}
-    finished = prove_command(job, [str(job.launcher), "crank"], json.dumps(payload))
-    return judge_answer(finished, job.nonce in finished.out, "answer of Begin", "The hook found nothing: see `tacit status --log`.")
+    seen = str(job.launcher) in job.file("settings.json").read_text() and job.executable.name == "crank"
+    return ProbeResult(ok=seen, where=(job.nonce,), took_ms=10.0)
 """,
 }
 """A host with command hooks: events, fields and tools are data, and nothing of it is code of its own."""
 
-
-def add_host(
-    folder: Path, modules: dict[str, str], monkeypatch: pytest.MonkeyPatch, host: BuiltInHost
-) -> BuiltInHost:
-    """Write the folder of a host, and register it."""
-    package = folder / "packages" / host.package
-    package.mkdir(parents=True)
-    for name, text in modules.items():
-        (package / f"{name}.py").write_text(text)
-    monkeypatch.syspath_prepend(package.parent)
-    for name in [name for name in sys.modules if name.partition(".")[0] == host.package]:
-        monkeypatch.delitem(sys.modules, name)  # of an earlier test, whose folder is gone
-    monkeypatch.setitem(BUILT_IN, host.name, host)
-    return host
+TRANSCRIPT = """
+from tacit.hosts.transcripts import Transcript
+from tacit.hosts.transcripts.rows import DetectedFormat
+PLACES = (("sessions", "*.jsonl"),)
+def detect_rows(rows):
+    return DetectedFormat(format="crank", host="crank", session_id=rows[0]["crank"], cwd=rows[0]["cwd"]) if "crank" in rows[0] else None
+def read_crank(path, since=None, *, subagents=False):
+    return Transcript(session_id="s1")
+FORMATS = {"crank": read_crank}
+"""
 
 
 @pytest.fixture
-def toy(tacit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> BuiltInHost:
-    program = tacit.place.user_home / ".toy" / "bin" / "toy-agent"
+def crank(tacit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of the user where the host keeps its files. The host's own folder is written, and it is registered."""
+    package = tmp_path / "packages" / "crank_host"
+    package.mkdir(parents=True)
+    for name, text in {**MODULES, "transcript": TRANSCRIPT}.items():
+        (package / f"{name}.py").write_text(text)
+    monkeypatch.syspath_prepend(package.parent)
+    for name in [name for name in sys.modules if name.partition(".")[0] == "crank_host"]:
+        monkeypatch.delitem(sys.modules, name)  # of an earlier test, whose folder is gone
+    folder = tacit.place.user_home / ".crank"
+    program = folder / "bin" / "crank"
     program.parent.mkdir(parents=True)
     program.write_text("#!/bin/sh\necho 1.2.3\n")
     program.chmod(0o755)
     host = BuiltInHost(
-        name="toy", title="Toy", package="toy_host", program="toy-agent", shell_variable="TOY_AGENT", places=(".toy/bin/toy-agent",), data=(".toy",),
-        start={"event": "start"}, reads_sessions=True,
+        name="crank", title="Crank", package="crank_host", program="crank", shell_variable="CRANK_AGENT", places=(".crank/bin/crank",),
+        data=(".crank",), start={"hook_event_name": "Begin"}, reads_sessions=True,
     )  # fmt: skip
-    return add_host(tmp_path, MODULES, monkeypatch, host)
+    monkeypatch.setitem(BUILT_IN, "crank", host)
+    return folder
 
 
-@pytest.fixture
-def crank(tacit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> BuiltInHost:
-    host = BuiltInHost(
-        name="crank",
-        title="Crank",
-        package="crank_host",
-        program="crank",
-        shell_variable="",
-        start={"hook_event_name": "Begin"},
-    )
-    return add_host(tmp_path, HOOK_MODULES, monkeypatch, host)
-
-
-def test_it_is_offered_installed_and_taken_out(tacit, toy):
-    file = tacit.place.user_home / ".toy" / "hooks.json"
+def test_it_is_offered_installed_and_taken_out(tacit, crank):
+    file = crank / "settings.json"
     (found,) = tacit("install", "--dry-run", "--json").json["hosts"]
-    assert (found["host"], found["version"]) == ("toy", "1.2.3")
-    assert tacit("install", "toy", "--yes").code == 0
+    assert (found["host"], found["version"]) == ("crank", "1.2.3")
+    assert tacit("install", "crank", "--yes").code == 0
     assert str(tacit.place.home.launcher) in file.read_text()
     states = {host["host"]: host["state"] for host in tacit("status", "--json").json["hosts"]}
-    assert states["toy"] == "installed"
-    assert tacit("uninstall", "toy", "--yes").code == 0
+    assert states["crank"] == "installed"
+    assert tacit("uninstall", "crank", "--yes").code == 0
     assert not file.exists()
 
 
-def test_its_sessions_are_found_and_read(tacit, toy):
-    path = tacit.place.user_home / ".toy" / "sessions" / "one.jsonl"
+def test_its_sessions_are_found_and_read(tacit, crank):
+    path = crank / "sessions" / "one.jsonl"
     path.parent.mkdir()
-    path.write_text(f'{{"toy": "s1", "cwd": "{tacit.project}"}}\n')
+    path.write_text(f'{{"crank": "s1", "cwd": "{tacit.project}"}}\n')
     (info,) = find_transcripts(HostFolders(tacit.place.user_home, {}), tacit.project)
-    assert (info.host, info.session_ids) == ("toy", ("s1",))
-    source = TranscriptSource(host="toy", session_id="s1", path=str(path))
+    assert (info.host, info.session_ids) == ("crank", ("s1",))
+    source = TranscriptSource(host="crank", session_id="s1", path=str(path))
     assert read_transcript(source, Position()).session_id == "s1"
 
 
-def test_its_payloads_are_parsed_and_a_start_block_is_written_for_it(tacit, toy):
-    assert Hosts()["toy"].name == "toy"
-    assert tacit("remember", "Run make lint before every commit.").code == 0
-    engine = tacit.daemon.engine
-    start = {"event": "start", "session": "s", "cwd": str(tacit.project)}
-    assert "make lint" in engine.hook("toy", start, deadline_ms=60_000.0)
-
-
-def test_a_command_that_it_runs_is_not_the_users(toy, monkeypatch):
+def test_a_command_that_it_runs_is_not_the_users(crank, monkeypatch):
     for name in shell_variables():
         monkeypatch.delenv(name, raising=False)
     assert not in_agent_shell()
-    monkeypatch.setenv("TOY_AGENT", "1")
+    monkeypatch.setenv("CRANK_AGENT", "1")
     assert in_agent_shell()
 
 
-def test_doctor_checks_its_files_and_proves_it(tacit, toy):
-    assert tacit("install", "toy", "--yes").code == 0
+def test_doctor_checks_its_files_and_proves_it(tacit, crank):
+    assert tacit("install", "crank", "--yes").code == 0
     scratch = SimpleNamespace(home=tacit.place.home, nonce="quokka", memory_id="mem_1")
     place = replace(tacit.place, search_path="/usr/bin:/bin")
-    files, proof = checks.check_host(place, "toy", project=tacit.project, scratch=scratch, named=True)
-    assert (files.name, files.state) == ("toy", "ok")
-    assert (proof.name, proof.state) == ("toy proof", "ok")
+    files, *_, proof = checks.check_host(place, "crank", project=tacit.project, scratch=scratch, named=True)
+    assert (files.name, files.state) == ("crank", "ok")
+    assert (proof.name, proof.state) == ("crank proof", "ok")
     assert "quokka" in proof.detail
 
 
 def test_a_host_with_command_hooks_is_about_forty_lines_of_data(tacit, crank):
-    assert sum(len(text.strip().splitlines()) for text in HOOK_MODULES.values()) <= 42
+    assert sum(len(text.strip().splitlines()) for text in MODULES.values()) <= 42
     assert tacit("remember", "Run make lint before every commit.").code == 0
 
     def send(event: str, **fields: object) -> dict[str, object]:
