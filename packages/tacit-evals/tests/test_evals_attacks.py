@@ -116,16 +116,3 @@ def test_a_quick_run_keeps_every_bound_with_the_controls(tmp_path, capsys, monke
             assert len(outcomes) == max(1, round(one.standard * QUICK_CASES / CASES)), one.name
             assert sum(outcome["survived"] for outcome in outcomes) >= int(one.least * len(outcomes)), said
     assert "seed 5" in said
-
-
-@pytest.mark.slow
-@pytest.mark.long
-@pytest.mark.parametrize("area", [area.name for area in AREAS])
-def test_a_run_of_an_area_keeps_every_bound_with_the_controls(area, tmp_path, capsys):
-    written = tmp_path / "out.json"
-    code = main(["--area", area, "--cases", "60", "--seed", "5", "--json", str(written)])
-    said = capsys.readouterr().out
-    assert code == 0, said
-    told = json.loads(written.read_text("utf-8"))
-    assert len(told["areas"][area]) == 60
-    assert set(told["areas"]) == {area, *(control.name for control in CONTROLS.get(area, ()))}

@@ -69,37 +69,8 @@ def test_a_server_that_lets_everybody_in_is_caught(monkeypatch, notices):
     assert notices("was answered", 60, seed=9_002)
 
 
-@pytest.mark.long
-def test_a_server_that_shows_waiting_requests_to_everybody_in_the_team_is_caught(monkeypatch, notices):
-    from tacit_server.teams import requests
-    from tacit_server.teams.access import SERVER, Access
-
-    as_meant = Access.enter
-
-    def enter(self, who, team, least="reader"):
-        entered = as_meant(self, who, team, least)
-        return requests.replace(entered, database=self._open(team, SERVER))
-
-    monkeypatch.setattr(Access, "enter", enter)
-    monkeypatch.setattr(requests, "_seer", lambda _entered, who: {"principal": who.account, "reviews": True})
-    assert notices("may not see|the requests of", 500, seed=9_003)
-
-
 def test_a_server_that_believes_the_tier_of_a_body_is_caught(monkeypatch, notices):
     from tacit_server.teams import requests
 
     monkeypatch.setattr(requests, "tier_of", lambda _who, statement: TrustTier[statement.tier.upper()])
     assert notices("has the tier", 40, seed=9_004)
-
-
-@pytest.mark.long
-def test_a_server_on_which_anybody_decides_is_caught(monkeypatch, notices):
-    from tacit_server.teams import requests
-
-    as_meant = requests.Requests._view
-
-    def view(self, entered, who, row, **how):
-        return requests.replace(as_meant(self, entered, who, row, **how), decidable=True)
-
-    monkeypatch.setattr(requests.Requests, "_view", view)
-    assert notices("/requests/decide was answered", 500, seed=9_005)

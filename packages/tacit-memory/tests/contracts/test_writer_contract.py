@@ -11,7 +11,6 @@ import pytest
 
 from scripted_clients import CLIENTS, ScriptedClient
 from tacit.config.settings import WriterSettings
-from tacit.errors import ProviderError
 from tacit.ports.writer import Writer, WriterAnswer, WriterRequest
 from tacit.providers.writing import RedactedWriter, make_writer
 from tacit.providers.writing.fake import FakeWriter
@@ -94,17 +93,3 @@ def test_threads_get_their_own_answers(writer: Writer) -> None:
     with ThreadPoolExecutor(max_workers=2) as pool:
         answers = list(pool.map(lambda text: writer.write(request_for(f"Worth knowing: {text}")).text, texts))
     assert [json.loads(answer)["learnings"] for answer in answers] == [[text] for text in texts]
-
-
-def test_the_shipped_fake_fails_as_told_and_notes_what_a_session_marks() -> None:
-    fake = FakeWriter(
-        [ProviderError("Too many requests.", reason="refused"), WriterAnswer(text="{}", model="m")]
-    )
-    with pytest.raises(ProviderError) as caught:
-        fake.write(request_for("x"))
-    assert caught.value.reason == "refused"
-    assert fake.write(request_for("x")).text == "{}"
-    messages = json.dumps([{"message": 3, "role": "user", "text": "Hm. Worth knowing: tests come first."}])
-    answer = fake.write(request_for(f"Kinds:\n- decision: what was decided\n\nMessages:\n{messages}"))
-    (found,) = json.loads(answer.text)["statements"]
-    assert (found["content"], found["kind"], found["message"]) == ("tests come first", "decision", 3)

@@ -273,18 +273,6 @@ def test_of_an_errors_text_only_what_names_the_error_is_kept(error: str, kept: s
     assert "curl" not in content
 
 
-def test_a_corrected_command_is_a_fix() -> None:
-    wrong = bash("minsky session dir --task 11", "error: unknown option '--task'")
-    (fix,), _ = find_fixes([agent(wrong, bash("minsky session dir task#11"))])
-    assert fix.correction.whole == "minsky session dir task#11"
-
-
-def test_an_open_failure_is_carried_into_the_next_reading() -> None:
-    _, still = find_fixes([agent(bash("make check", MISSING))])
-    (fix,), rest = find_fixes([agent(bash("pip install pyyaml"), bash("make check"), number=3)], still)
-    assert (fix.failure.prepared, fix.turn, rest) == (("pip install pyyaml",), 3, ())
-
-
 def test_the_same_command_in_other_clothes() -> None:
     assert same_command("cd /x && npm test 2>&1 | tail -20", "npm test")
     assert not same_command("npm test", "npm test -- --watch")
