@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from postgres_server import OWNER, check_statement, server
-from tacit.errors import InvalidInput, NotFound, NotLoggedIn
+from tacit.errors import InvalidInput, NotLoggedIn
 from tacit.sync.keys import AccountKey
 from tacit_server.logs import Logs
 from tacit_server.main import DATABASE, OWNER_DATABASE, app
@@ -90,19 +90,3 @@ def test_an_organization_whose_administrator_lost_everything_is_not_locked_out(r
         done = [(each.principal, each.action, each.subject) for each in audit]
     assert ("@server", "member admin by the operator", other) in done
     assert ("@server", "new phrase by the operator", account) in done
-
-
-def test_the_name_of_an_account_that_was_removed_stays_taken_on_every_server(servers, account):
-    code = servers[0].add_account(account, now_ms=NOW)
-    member = Member(servers[0], code, AccountKey.new())
-    servers[1].principal(member.token, now_ms=NOW)
-    assert servers[0].remove_account(account) == 0
-    with pytest.raises(NotLoggedIn):
-        servers[1].principal(member.token, now_ms=NOW)
-    with pytest.raises(NotFound):
-        servers[0].remove_account(account)
-    for each in servers:
-        with pytest.raises(InvalidInput):
-            each.add_account(account, now_ms=NOW)
-    again = servers[0].add_account(account, now_ms=NOW, same_person=True)
-    assert Member(servers[1], again, AccountKey.new()).who.account == account

@@ -595,21 +595,6 @@ def test_another_organization_gets_no_login_to_an_invited_account(acme, teams):
             )
 
 
-def test_the_operator_appoints_an_administrator_where_none_is_left_and_the_audit_log_says_so(acme):
-    assert acme.members.appoint(acme.name, acme.bo.account, name="", now_ms=NOW) == ""
-    code = acme.members.appoint(acme.name, acme.zoe.account, name="Zoe", now_ms=NOW)
-    assert code, "who is new comes in with a code"
-    acme.members.remove_person(acme.ana.account)  # the one who lost everything
-    assert {each.team: each.role for each in acme.members.teams(acme.bo)}[acme.name] == "admin"
-    acme.members.note_recovery(acme.bo.account, now_ms=NOW)
-    audit = acme.members.audit(acme.bo, acme.name, before=2**53, limit=50)
-    done = {(each.principal, each.action, each.subject) for each in audit}
-    assert ("@server", "member admin by the operator", acme.bo.account) in done
-    assert ("@server", "new phrase by the operator", acme.bo.account) in done
-    with pytest.raises(NotFound):
-        acme.members.appoint(f"{acme.name}-none", acme.bo.account, name="", now_ms=NOW)
-
-
 def test_a_list_of_requests_compares_some_of_them(acme, monkeypatch):
     monkeypatch.setattr("tacit_server.teams.requests.MOST_COMPARED", 1)
     compared = []
