@@ -138,10 +138,8 @@ def carried_out(engine: Engine, memory_id: str, step: RemedyStep, asked: RecallA
     """Do what a step says, for good; the recall to ask now."""
     value = step.value
     match step.kind:
-        case RemedyKind.ACCEPT:
+        case RemedyKind.ACCEPT | RemedyKind.CONFIRM:
             engine.review.decide(memory_id, "accept")
-        case RemedyKind.CONFIRM:
-            engine.memories.edit(engine.show(memory_id), content=engine.show(memory_id).content)
         case RemedyKind.SCOPE:
             engine.memories.edit(engine.show(memory_id), scope=Scope.parse(str(value)))
         case RemedyKind.SENSITIVITY:

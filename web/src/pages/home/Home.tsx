@@ -68,7 +68,7 @@ function Standing({ data }: { data: StatusView }) {
     <section className={`panel verdict ${data.ok ? "ok" : "bad"}`} aria-label="Does it work">
       <h2>
         {data.ok ? <IconCircleCheck size={20} aria-hidden /> : <IconCircleX size={20} aria-hidden />}
-        {data.ok ? "Tacit works" : plural(failed.length, "thing wants a look", "things want a look")}
+        {data.ok ? (data.agents.some((agent) => agent.heard_ms > 0) ? "Tacit works" : "Tacit is ready: start a session") : plural(failed.length, "thing wants a look", "things want a look")}
       </h2>
       {failed.map((check) => (
         <p key={check.name} className="failed">
@@ -109,7 +109,7 @@ const STATES: Record<StatusView["agents"][number]["state"], string> = {
 };
 
 function agentOf({ state, heard_ms }: StatusView["agents"][number]): string {
-  return `${STATES[state]}${state === "absent" && heard_ms === 0 ? "" : heard_ms > 0 ? `, heard of ${agoOf(heard_ms)}` : ", never heard of: start a session"}`;
+  return `${STATES[state]}${state === "absent" && heard_ms === 0 ? "" : heard_ms > 0 ? `, heard of ${agoOf(heard_ms)}` : ", not heard of yet"}`;
 }
 
 function Numbers({ series, hourly }: { series: Series; hourly: boolean }) {

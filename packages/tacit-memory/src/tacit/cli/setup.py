@@ -76,7 +76,7 @@ def install(
         str,
         typer.Option(
             "--writer",
-            help="Client whose model extracts memories from finished sessions: claude, codex, gemini, or off. Default: ask.",
+            help="Client whose model extracts memories from finished sessions: claude, codex, gemini, or off. Default: ask; without a terminal or with --yes, as it is.",
         ),
     ] = "",
     trust_hooks: Annotated[
@@ -137,7 +137,9 @@ def install(
         written = _carry_out(plans, question="Write these files?", yes=yes, launcher=True)
         if stale and not as_json:
             print_line(f"Renewed the launcher {place.home.launcher}.")
-    settled = "" if dry_run or project or (as_json and not writer) else settle_writer(names, named=writer)
+    settled = (
+        "" if dry_run or project or ((as_json or yes) and not writer) else settle_writer(names, named=writer)
+    )
     if settled and not as_json:
         print_line(settled)
     here = root or _project_root(cwd)

@@ -418,14 +418,17 @@ def verdict_of(facts: StatusFacts) -> tuple[list[str], bool]:
     wrong += facts["warnings"]  # those of the engine too: its check of warnings would tell them twice
     if wrong:
         return [f"{format_count(len(wrong), 'thing wants', 'things want')} a look:", *wrong], False
-    agents = (
-        f"{' and '.join(connected)} {'is' if len(connected) == 1 else 'are'} connected" if connected else ""
-    )
+    names = " and ".join(filter(None, (", ".join(connected[:-1]), *connected[-1:])))
+    agents = f"{names} {'is' if len(connected) == 1 else 'are'} connected" if connected else ""
     if engine is None:
         return [f"Tacit rests until the next session or command: {agents}."], True
     prompts = facts["prompts"]
-    seconds = max(0, int(time.time() - prompts[0]["at_ms"] / 1000)) if prompts else 0
-    last = f"last prompt {format_age(seconds)} ago" if prompts else "no prompt seen yet: start a session"
+    if not prompts:
+        return [
+            f"Tacit is ready{f': {agents}' if agents else ''}. No prompt has come yet: start a session."
+        ], True
+    seconds = max(0, int(time.time() - prompts[0]["at_ms"] / 1000))
+    last = f"last prompt {format_age(seconds)} ago"
     return [f"Tacit works: {', '.join(filter(None, (agents, last)))}."], True
 
 
@@ -575,10 +578,10 @@ def week_rows(week: dict[str, Any] | None) -> list[tuple[str, str]]:
         f"{format_count(week['noted'])} noted",
         f"given before {count('injections', 'prompt')} of {format_count(prompts, 'prompt', 'prompts')}"
         if prompts
-        else "no prompt seen",
+        else "",
         f"at {count('injections', 'start')} of {format_count(starts, 'session start', 'session starts')}"
         if starts
-        else "no session start seen",
+        else "",
         f"at {count('injections', 'action', 'failure')} of {format_count(calls, 'tool call or failure', 'tool calls and failures')}"
         if calls
         else "",

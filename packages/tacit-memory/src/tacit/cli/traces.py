@@ -160,7 +160,7 @@ def print_trace(trace: dict[str, Any], *, stages: bool, learned: Sequence[dict[s
         f"{name.replace('_', ' ')} {100 * p:.0f} %" for name, p in trace["situation"]["actions"][:4]
     )
     if actions:
-        print_line(f"  guessed task (several can hold): {actions}")
+        print_line(f"  sounds like  {actions}")
     chosen = set(trace["injected"])
     if trace["decider"] not in (None, "local"):
         from tacit.app.reasons import decider_text

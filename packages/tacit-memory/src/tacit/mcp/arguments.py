@@ -18,6 +18,7 @@ from pydantic import (
     JsonValue,
     ValidationError,
 )
+from pydantic.json_schema import SkipJsonSchema
 
 from tacit.errors import InvalidInput
 from tacit.model.kinds import BUILTIN_KINDS
@@ -38,10 +39,11 @@ def _as_list(value: object) -> object:
 
 
 MaxTokens = Annotated[int, Field(ge=50, le=MOST_TOKENS)]
-# The schema names the kinds; the engine checks them, because users may have kinds of their own.
+Unshown = SkipJsonSchema
+"""Marks an argument that is taken, but not in the schema: an answer that leaves something out names it, or it is seldom needed."""
+# The schema of `memory_add` names the kinds; the engine checks them, because users may have kinds of their own.
 KIND_NAMES: list[JsonValue] = [kind.name for kind in BUILTIN_KINDS]
-KindName = Annotated[str, Field(json_schema_extra={"enum": KIND_NAMES})]
-KindNames = Annotated[list[KindName], BeforeValidator(_as_list)]
+AS_IN_ADD = "As in memory_add"
 DESIGN_NAMES: Mapping[str, str] = {"category": "kind", "memory_types": "kind"}
 """Names of arguments in the designs that presets are made from, and the one name that they have here. Both are taken."""
 Says = Mapping[str, Mapping[str, Any]]
@@ -71,43 +73,41 @@ class ContextArguments(Arguments):
     scope: str | None = Field(
         default=None, description="universal, language:X, project:X or project:X:task:Y"
     )
-    kind: str | None = Field(default=None, description="As in memory_add")
+    kind: str | None = Field(default=None, description=AS_IN_ADD)
 
 
 class InjectArguments(Arguments):
     """Arguments of `inject_context`: a topic, the kinds of memories, and how long the answer may be."""
 
     topic: str | None = Field(default=None, description="none = what the user asked last")
-    kind: KindNames | None = None
-    max_tokens: MaxTokens = 1000
+    kind: Annotated[list[str], BeforeValidator(_as_list)] | None = Field(default=None, description=AS_IN_ADD)
+    max_tokens: Unshown[MaxTokens] = 1000
 
 
 class TaskArguments(Arguments):
     """Arguments of `get_context_for_task`: the task, what to look at for it, and how long the answer may be."""
 
-    task_description: str = Field(
-        min_length=1, max_length=20_000, description="What you are about to do, to which files"
-    )
-    include_file_context: bool = True
-    include_error_patterns: bool = True
-    max_tokens: MaxTokens = 1000
+    task_description: str = Field(min_length=1, max_length=20_000, description="What you will do; name files")
+    include_file_context: Unshown[bool] = True
+    include_error_patterns: Unshown[bool] = True
+    max_tokens: Unshown[MaxTokens] = 1000
 
 
 class ListArguments(Arguments):
     """Arguments of `memory_list`: which memories to list, which page of them, and how long the answer may be."""
 
-    kind: KindName | None = None
+    kind: str | None = Field(default=None, description=AS_IN_ADD)
     scope: str | None = None
-    text: str | None = Field(default=None, description="Words, in any order")
+    text: str | None = None
     limit: int = Field(default=20, ge=1, le=100)
-    offset: int = Field(default=0, ge=0, le=100_000)
-    max_tokens: MaxTokens = 1000
+    offset: Unshown[int] = Field(default=0, ge=0, le=100_000)
+    max_tokens: Unshown[MaxTokens] = 1000
 
 
 class ProfileArguments(Arguments):
     """Arguments of `memory_profile`: how long the answer may be."""
 
-    max_tokens: MaxTokens = 1000
+    max_tokens: Unshown[MaxTokens] = 1000
 
 
 class WhyArguments(Arguments):
@@ -115,7 +115,7 @@ class WhyArguments(Arguments):
 
     id: str | None = Field(default=None, max_length=100, description="One memory; none = the last recalls")
     limit: int = Field(default=3, ge=1, le=20)
-    max_tokens: MaxTokens = 1000
+    max_tokens: Unshown[MaxTokens] = 1000
 
 
 class StatsArguments(Arguments):

@@ -391,7 +391,7 @@ TOOLS: tuple[Tool, ...] = (
             "id": {"description": "Id, or the ending shown as (id ...)"},
             "content": {"description": "The whole statement as it should be"},
             "kind": {},
-            "when": {**ask.A_LIST, "description": "As in memory_add"},
+            "when": {**ask.A_LIST, "description": ask.AS_IN_ADD},
             "user_words": {
                 "description": "The user's words asking for it, verbatim; needed for what they said"
             },
@@ -433,7 +433,7 @@ TOOLS: tuple[Tool, ...] = (
     Tool(
         name="inject_context",
         title="Context on a topic",
-        about="Bring what is on record about a topic into this conversation.",
+        about="What is on record about a topic.",
         takes=ask.InjectArguments,
         gives=say.MEMORIES,
         answer=inject,
@@ -441,7 +441,7 @@ TOOLS: tuple[Tool, ...] = (
     Tool(
         name="get_context_for_task",
         title="Context for a task",
-        about="Everything on record that governs a task: call it once before you start a fix, feature or refactoring.",
+        about="All on record that governs a fix, feature or refactoring; call it once before you start.",
         takes=ask.TaskArguments,
         gives=say.MEMORIES,
         answer=task,

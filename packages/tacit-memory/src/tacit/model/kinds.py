@@ -98,7 +98,7 @@ BUILTIN: tuple[Kind, ...] = (
         actions=(("edit_code", 0.6), ("implement_feature", 0.4), ("debug_investigate", 0.25)), breadth=0.35,
     ),
     Kind(
-        name="anti_pattern", label="Anti-pattern", prefix="ANTI", importance=0.85, standing=True, in_profile=True,
+        name="anti_pattern", label="Rule", prefix="ANTI", importance=0.85, standing=True, in_profile=True,
         description="what must not be done", offered=False,
         actions=(("edit_code", 0.55), ("review_code", 0.3)), breadth=0.4,
     ),

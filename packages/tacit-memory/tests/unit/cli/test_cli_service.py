@@ -85,7 +85,7 @@ def test_status_begins_with_what_keeps_memories_from_the_agent_in_this_folder(ta
 def test_status_says_in_words_that_nothing_was_asked_yet(tacit):
     tacit.daemon.ensure_running()
     said = tacit("status")
-    assert said.out.startswith("Tacit works: no prompt seen yet: start a session.")
+    assert said.out.startswith("Tacit is ready. No prompt has come yet: start a session.")
     assert "no session has asked the memory" in said.out
     assert "0 of 0" not in said.out
 

@@ -164,19 +164,25 @@ def writer_of(machine):
 
 @pytest.mark.parametrize(("answer", "provider"), [("y\n", "claude"), ("n\n", "off"), ("\n", "off")])
 def test_install_asks_once_whether_the_client_may_write_up_sessions(machine, monkeypatch, answer, provider):
-    monkeypatch.setattr("sys.stdin", io.StringIO(answer))
+    monkeypatch.setattr("sys.stdin", io.StringIO(f"y\n{answer}"))
     asking = replace(machine.place, interactive=True)
-    said = machine("install", "--yes", place=asking)
+    said = machine("install", "--no-allow-tools", place=asking)
     assert "May Claude Code write up finished sessions" in said.err
     assert "12,000" in said.err
     assert writer_of(machine) == provider
-    again = machine("install", "--yes", place=asking)
+    again = machine("install", "--no-allow-tools", place=asking)
     assert "May Claude Code" not in again.err
 
 
+def test_who_says_yes_beforehand_is_asked_nothing(machine):
+    said = machine("install", "--yes", place=replace(machine.place, interactive=True))
+    assert said.err == ""
+    assert writer_of(machine) == "off"
+
+
 def test_who_declines_is_told_how_to_choose_the_client_that_was_offered(tacit, monkeypatch):
-    monkeypatch.setattr("sys.stdin", io.StringIO("n\n"))
-    said = tacit("install", "codex", "--yes", place=replace(tacit.place, interactive=True))
+    monkeypatch.setattr("sys.stdin", io.StringIO("y\nn\n"))
+    said = tacit("install", "codex", place=replace(tacit.place, interactive=True))
     assert "May Codex write up finished sessions" in said.err
     assert "`tacit config set capture.extractor.provider codex` changes that" in said.out
 

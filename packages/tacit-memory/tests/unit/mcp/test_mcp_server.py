@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import anyio
 import pytest
@@ -15,11 +15,12 @@ from mcp import Client, MCPError
 
 from tacit.app.queries.session_answers import ContextAnswer
 from tacit.app.values import Caller
+from tacit.config.settings import ToolSet
 from tacit.errors import InvalidInput, NotFound, RefusedByTrust, UnknownKind
 from tacit.mcp import tools as mcp_tools
 from tacit.mcp.resources import read
 from tacit.mcp.server import build_server, listed_tools
-from tacit.mcp.tools import TOOLS, call
+from tacit.mcp.tools import BY_NAME, TOOLS, call
 from tacit.model.changes import Rewrite
 from tacit.model.kinds import BUILTIN_KINDS
 from tacit.model.memory import Speaker, TrustTier
@@ -29,7 +30,7 @@ from tacit.providers.tokens import ExactCounter
 from unit.mcp.desk import LEAN, NAMES, Desk, opened, parser_facts
 
 MOST_SHOWN = 1300
-"""Most tokens of what a model reads of the lean set: names, descriptions and arguments."""
+"""Most tokens of what a model reads of the lean set or of that of a preset: names, descriptions and arguments."""
 
 
 @pytest.fixture
@@ -37,11 +38,19 @@ def scoped(tmp_path: Path) -> Iterator[Desk]:
     yield from opened(tmp_path, {"preset": "scoped"})
 
 
-def described(name: Literal["lean", "full"]) -> list[dict[str, Any]]:
+def described(name: ToolSet) -> list[dict[str, Any]]:
     return [tool.model_dump(by_alias=True, exclude_none=True, mode="json") for tool in listed_tools(name)]
 
 
-@pytest.mark.parametrize(("name", "names", "most"), [("lean", LEAN, 2000), ("full", NAMES, 3600)])
+@pytest.mark.parametrize(
+    ("name", "names", "most"),
+    [
+        ("lean", LEAN, 2000),
+        ("typed", LEAN | {"inject_context", "get_context_for_task"}, 2400),
+        ("refresh", LEAN | {"memory_list", "memory_profile", "memory_help"}, 2450),
+        ("full", NAMES, 3400),
+    ],
+)
 def test_a_set_of_tools_with_its_output_schemas_costs_few_tokens(name, names, most):
     tools = described(name)
     assert {tool["name"] for tool in tools} == names
@@ -395,10 +404,31 @@ def test_the_start_pack_as_a_resource_shows_ids(desk):
 
 def test_arguments_for_kinds_name_the_known_kinds():
     schemas = {tool.name: tool.schema["properties"] for tool in TOOLS}
-    known = [kind.name for kind in BUILTIN_KINDS]
-    assert schemas["memory_add"]["kind"]["enum"] == known
-    assert schemas["memory_list"]["kind"]["enum"] == known
-    assert schemas["inject_context"]["kind"]["items"]["enum"] == known
+    assert schemas["memory_add"]["kind"]["enum"] == [kind.name for kind in BUILTIN_KINDS]
+    others = [schema["kind"] for name, schema in schemas.items() if "kind" in schema and name != "memory_add"]
+    assert len(others) == 4
+    assert {kind.get("description") for kind in others} <= {"As in memory_add", None}
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("inject_context", {"topic": "ports", "max_tokens": 500}),
+        (
+            "get_context_for_task",
+            {"task_description": "ports", "include_file_context": False, "max_tokens": 500},
+        ),
+        ("memory_list", {"offset": 1, "max_tokens": 500}),
+        ("memory_profile", {"max_tokens": 500}),
+        ("memory_why", {"max_tokens": 500}),
+    ],
+)
+def test_an_argument_that_no_schema_shows_is_taken_all_the_same(desk, name, given):
+    shown = set(BY_NAME[name].schema["properties"])
+    assert {"offset", "max_tokens", "include_file_context"} & shown == set()
+    assert desk.ask(name, **given)
+    with pytest.raises(InvalidInput, match="max_tokens"):
+        desk.ask(name, **{**given, "max_tokens": 1})
 
 
 def test_a_kind_is_called_kind_and_by_the_names_of_the_designs(desk):

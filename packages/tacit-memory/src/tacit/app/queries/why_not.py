@@ -817,7 +817,7 @@ def _without_remedy(absence: Absence, answer: WhyNot) -> str:
 
 _STEPS: Mapping[RemedyKind, tuple[str, str]] = {
     RemedyKind.ACCEPT: ("accept it in review", "tacit review accept {id}"),
-    RemedyKind.CONFIRM: ("confirm it by an edit, so that it counts as yours", ""),
+    RemedyKind.CONFIRM: ("confirm it, so that it counts as yours", "tacit review accept {id}"),
     RemedyKind.SCOPE: ("give it the scope {value}", "tacit edit {id} --scope {value}"),
     RemedyKind.SENSITIVITY: ("give it the sensitivity {value}", "tacit edit {id} --sensitivity {value}"),
     RemedyKind.ALL_BRANCHES: ("let it hold on all branches", "tacit edit {id} --all-branches"),
@@ -851,5 +851,6 @@ def measured_text(remedy: Remedy, surface: Surface) -> str:
     if not remedy.of:
         return ""
     asked = _TIMES.get(surface, "times")
-    which = f"the last {remedy.of} {asked}" if remedy.of > 1 else f"the last of the {asked}"
-    return f"It would have come with {remedy.others or 'none'} of {which} besides."
+    if remedy.of == 1:
+        return f"It would {'also' if remedy.others else 'not'} have come the one other time that memories were looked for."
+    return f"It would have come with {remedy.others or 'none'} of the last {remedy.of} {asked} besides."
