@@ -458,9 +458,10 @@ class SignalHandler:
             return delivery, state
         machine = isinstance(signal, PromptSubmitted) and signal.machine
         sentence, outcome = self._nudges.reserve_room(outcome, state, settings.recall, machine=machine)
-        change = self._store.change()
         room = capabilities.with_room_for(sentence)
-        context = self._context_of(signal, state, how, outcome, surface=surface, before=before, room=room)
+        with self._store.at_once():  # one read for both
+            change = self._store.change()
+            context = self._context_of(signal, state, how, outcome, surface=surface, before=before, room=room)
         delivered, trace = self._pipeline.run(
             outcome.kept, preset=preset, settings=settings.recall, context=context, trace_id=self._trace_id()
         )

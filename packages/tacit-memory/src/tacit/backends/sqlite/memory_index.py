@@ -60,6 +60,7 @@ class Rows:
 
     __slots__ = (
         "_greatest",
+        "_kinds_mask",
         "_last_from",
         "_mask",
         "_mask_holds",
@@ -87,6 +88,7 @@ class Rows:
         self._next_to = FOREVER
         self._mask: Mask | None = None
         self._mask_holds = (0, 0)
+        self._kinds_mask: tuple[bytes, Mask] | None = None
         self._ranks: NDArray[np.int32] | None = None
 
     @property
@@ -119,7 +121,7 @@ class Rows:
         self._greatest = max(self._greatest, int(self.numbers[-len(numbers) :].max()))
         self._last_from = max(self._last_from, int(self.valid_from[-len(numbers) :].max()))
         self._next_to = min(self._next_to, int(self.valid_to[-len(numbers) :].min()))
-        self._ranks = self._mask = None
+        self._ranks = self._mask = self._kinds_mask = None
 
     def remove(self, numbers: Sequence[int]) -> None:
         """Mark the memories with these row numbers as removed; unknown ones are ignored. No position changes."""
@@ -135,7 +137,10 @@ class Rows:
         holding = self._holding(now_ms)
         if kinds is None:
             return holding
-        of_kinds = np.isin(self.kinds, kinds)
+        wanted = kinds.tobytes()
+        if self._kinds_mask is None or self._kinds_mask[0] != wanted:
+            self._kinds_mask = wanted, np.isin(self.kinds, kinds)
+        of_kinds = self._kinds_mask[1]
         return of_kinds if holding is None else of_kinds & holding
 
     def _holding(self, now_ms: int) -> Mask | None:
@@ -441,9 +446,8 @@ class MemoryRows:
             positions[lives] = behind[lives]
         return positions
 
-    def holds(self, numbers: Numbers, now_ms: int, kinds: Kinds | None) -> Mask:
-        """Return which of `numbers` are active memories of this scope, valid at `now_ms` and of `kinds` (None = any), shape (len(numbers),)."""
-        positions = self.positions_of(numbers)
+    def holding(self, positions: Positions, now_ms: int, kinds: Kinds | None) -> Mask:
+        """Return which of the `positions` (of `positions_of`) are memories valid at `now_ms` and of `kinds` (None = any), same shape."""
         held = positions >= 0
         usable = self.rows.usable(now_ms, kinds)
         return held if usable is None else held & usable[positions]

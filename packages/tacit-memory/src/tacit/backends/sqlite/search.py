@@ -20,6 +20,7 @@ import sqlite3
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import lru_cache
 from itertools import chain
 
 import numpy as np
@@ -171,19 +172,14 @@ def build_word_table(
         now_ms: the time at which they must hold.
         kinds: numbers of the kinds that are wanted; None = any.
     """
-    matches = _found(partitions, postings)
+    matches = _found(partitions, postings, also)
     idf = _idf(partitions, matches)
     mean = _mean_length(partitions, postings.index)
     tables: list[tuple[Positions, NDArray[np.float32]]] = []
     summed = _weigh_matches(partitions, postings.index, matches, idf, now_ms=now_ms, kinds=kinds)
     for partition, match, (positions, sums) in zip(partitions, matches, summed, strict=True):
         best, _ = partition.rows.best(positions, sums, limit)
-        further = partition.positions_of(also)
-        further = further[further >= 0]
-        usable = partition.rows.usable(now_ms, kinds)
-        if usable is not None:
-            further = further[usable[further]]
-        selected = np.union1d(best, further)
+        selected = np.union1d(best, match.also[partition.holding(match.also, now_ms, kinds)])
         norm = (K1 + 1) / (1 + K1 * (1 - B + B * partition.lengths[postings.index][selected] / mean))
         table = np.zeros((len(selected), len(idf)), np.float32)
         if len(selected):
@@ -197,24 +193,31 @@ def build_word_table(
 
 @frozen
 class _WordMatches:
-    """The memories of one partition that contain the words: `positions` of the first word, then the second, ..., shape (n,); `held` = how many per word."""
+    """The memories of one partition that contain the words: `positions` of the first word, then the second, ..., shape (n,); `held` = how many per word.
+
+    `also` = the positions of the further memories that were asked for, in their order; -1 = not in the partition.
+    """
 
     positions: Positions
     held: NDArray[np.intp]
+    also: Positions
 
 
-def _found(partitions: Sequence[MemoryRows], postings: Postings) -> list[_WordMatches]:
+_NONE: Numbers = np.empty(0, np.int64)
+
+
+def _found(partitions: Sequence[MemoryRows], postings: Postings, also: Numbers = _NONE) -> list[_WordMatches]:
     # All words are looked up at once; a memory that is not of a partition is left out of it.
     words = len(postings.numbers)
-    numbers = np.concatenate([np.empty(0, np.int64), *postings.numbers])
+    numbers = np.concatenate([_NONE, *postings.numbers, also])
     word_of = np.arange(words).repeat([len(numbers_of_word) for numbers_of_word in postings.numbers])
     matches: list[_WordMatches] = []
     for partition in partitions:
-        positions = partition.positions_of(numbers)
+        found = partition.positions_of(numbers)
+        positions = found[: len(word_of)]
         in_part = positions >= 0
-        matches.append(
-            _WordMatches(positions=positions[in_part], held=np.bincount(word_of[in_part], minlength=words))
-        )
+        held = np.bincount(word_of[in_part], minlength=words)
+        matches.append(_WordMatches(positions=positions[in_part], held=held, also=found[len(word_of) :]))
     return matches
 
 
@@ -439,9 +442,10 @@ class SqliteSearch:
             usable = np.zeros(len(asked), np.bool_)
             with ExitStack() as stack:
                 partitions = self._parts(connection, scopes, stack)
-                idf = _idf(partitions, _found(partitions, postings))
-                for partition in partitions:
-                    usable |= partition.holds(asked, self._clock.now_ms(), _numbers(kinds))
+                matches = _found(partitions, postings, asked)
+                idf = _idf(partitions, matches)
+                for partition, match in zip(partitions, matches, strict=True):
+                    usable |= partition.holding(match.also, self._clock.now_ms(), _numbers(kinds))
         weights = np.zeros(len(words), np.float32)
         weights[[columns[word] for word in postings.words]] = idf
         held = np.zeros((len(asked), len(words)), np.bool_)
@@ -644,16 +648,20 @@ class SqliteSearch:
 
 def _numbers_by_id(connection: sqlite3.Connection, ids: Sequence[str]) -> dict[str, int]:
     """Return id -> row number of those of `ids` that the table holds, whatever their scope."""
+    names = [clean_text(name) for name in ids]
+    marks = ",".join("?" * len(names))
     return dict(
-        connection.execute(
-            "SELECT id, number FROM memories WHERE id IN (SELECT value FROM json_each(?))",
-            (json_list([clean_text(name) for name in ids]),),
-        ).fetchall()
+        connection.execute(f"SELECT id, number FROM memories WHERE id IN ({marks})", names).fetchall()
     )
 
 
 def _numbers(kinds: Sequence[str] | None) -> Kinds | None:
-    return None if kinds is None else kind_numbers(clean_text(kind) for kind in kinds)
+    return None if kinds is None else _numbers_of(tuple(kinds))
+
+
+@lru_cache(maxsize=64)
+def _numbers_of(kinds: tuple[str, ...]) -> Kinds:
+    return kind_numbers(map(clean_text, kinds))
 
 
 class _RankingTimer:
