@@ -63,7 +63,7 @@ def natural_language_of(text: str) -> str:
         return ENGLISH
     prose = _NOT_PROSE.sub(" ", text).lower()
     words = set(_LATIN_WORD.findall(prose))
-    if _OTHER_SCRIPTS.search(prose):
+    if not prose.isascii() and _OTHER_SCRIPTS.search(prose):
         code = _by_script(prose, words)
         if code:
             return code
