@@ -179,7 +179,8 @@ def build_word_table(
     summed = _weigh_matches(partitions, postings.index, matches, idf, now_ms=now_ms, kinds=kinds)
     for partition, match, (positions, sums) in zip(partitions, matches, summed, strict=True):
         best, _ = partition.rows.best(positions, sums, limit)
-        selected = np.union1d(best, match.also[partition.holding(match.also, now_ms, kinds)])
+        further = match.also[partition.holding(match.also, now_ms, kinds)]
+        selected = np.array(sorted({*best.tolist(), *further.tolist()}), np.intp)
         norm = (K1 + 1) / (1 + K1 * (1 - B + B * partition.lengths[postings.index][selected] / mean))
         table = np.zeros((len(selected), len(idf)), np.float32)
         if len(selected):
