@@ -70,7 +70,7 @@ def test_an_answer_grows_with_its_budget(make_engine):
 )
 def test_no_number_bounds_an_answer_of_the_other_presets(make_engine, preset):
     engine = make_engine(preset)
-    fill(engine, 60)
+    fill(engine, 30)
     small, large = sizes(engine, (300, 4_000))
     assert small < large
 

@@ -72,12 +72,6 @@ def test_after_some_messages_the_next_prompt_block_carries_it_once(day):
     assert NUDGE in day.prompt(f"{ASKS} And the rest?"), "and again as many messages later"
 
 
-def test_it_comes_at_most_with_one_message_in_five(day):
-    day.start()
-    came = sum(NUDGE in day.prompt(f"{ASKS} Part {number}?") for number in range(40))
-    assert 0 < came <= 40 / EVERY
-
-
 def test_it_makes_no_block_of_its_own(day):
     day.start()
     day.talk(EVERY + 3)

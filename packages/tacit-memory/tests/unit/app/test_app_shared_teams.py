@@ -540,14 +540,6 @@ def test_the_wording_that_was_accepted_takes_the_place_of_the_authors_until_it_i
     assert home.contents() == [own.content]
 
 
-def test_every_device_of_the_author_follows_the_wording_at_its_own_sync(home):
-    own, other = home.own(7, "Commit messages begin with the ticket number"), Home()
-    other.own(7, own.content)
-    reworded = "Commit messages begin with the ticket number, as in SHOP-12."
-    other.take(accepted(home, own, reworded))
-    assert other.contents() == [reworded]
-
-
 def test_a_wording_that_replaces_the_accepted_one_does_not_bring_the_authors_back(home):
     own = home.own(7, "Commit messages begin with the ticket number")
     theirs = accepted(home, own, "Commit messages begin with the ticket, as in SHOP-12.")

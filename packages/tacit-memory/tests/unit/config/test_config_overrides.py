@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -56,6 +57,13 @@ def test_comments_and_order_survive_a_change_and_taking_it_back(home):
     assert reset_values(home, SettingsTarget(holder="agents", name="plan"), key="capture.enabled")
     set_values(home, SettingsTarget(), {"recall.max_items": 5, "recall.budgets.start": 100})
     assert text(home) == WRITTEN
+
+
+def test_a_section_that_names_its_project_from_the_home_directory_is_the_one_changed(home):
+    folder = Path("~/desk").expanduser()
+    home.config_file.write_text("projects:\n  ~/desk:\n    recall: {max_items: 3}\n")
+    set_values(home, SettingsTarget(holder="projects", name=str(folder)), {"recall.max_items": 4})
+    assert text(home) == "projects:\n  ~/desk:\n    recall: {max_items: 4}\n"
 
 
 def test_taking_back_takes_whole_lines_and_empty_sections(home):
