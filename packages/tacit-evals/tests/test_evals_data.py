@@ -9,7 +9,7 @@ import pytest
 from shared_data import shared_data
 from tacit.errors import InvalidInput
 from tacit_evals.data import DataRow, folders_of, load_action, load_inject, read_rows
-from tacit_evals.fit.labelled import same_project, session_key, usable
+from tacit_evals.fit.labelled import same_project, usable
 
 
 def test_a_project_is_read_with_its_judgments(data):
@@ -69,26 +69,11 @@ def test_a_project_is_known_by_all_its_names(name, other, same):
     assert same_project(other, name) is same
 
 
-@pytest.mark.parametrize(
-    ("name", "other", "same"),
-    [
-        ("2025-11-24_02-34Z-settings-page.md", "2025-11-24_02-34Z-settings-page", True),
-        ("2025-06-19_18-29-testing.md", "2025-06-19_18-29Z-testing", True),
-        ("2026-02-25_17-19-38Z-generate-a-file.md", "2026-02-25_17-19-38Z-generate-a-file_086-180", True),
-        ("2025-04-29_16-45-tasks", "2025-04-29_16-46-tasks", False),
-        ("03a739fe-543a", "03a739fe-543b", False),
-    ],
-)
-def test_a_session_is_known_by_all_its_names(name, other, same):
-    assert (session_key(name) == session_key(other)) is same
-
-
 def test_no_row_of_the_evaluated_project_is_used(tmp_path):
     rows = [
         {"id": "1", "project": "minsky", "session": "a"},
         {"id": "2", "repo": "edobry+minsky"},
         {"id": "3", "project": "other", "session": "b"},
-        {"id": "4", "project": "other", "session_id": "evaluated"},
         {"id": "5", "repo": "owner+other"},
     ]
     path = tmp_path / "rows.jsonl"
@@ -97,7 +82,7 @@ def test_no_row_of_the_evaluated_project_is_used(tmp_path):
     own.parent.mkdir(parents=True)
     own.write_text('{"id": "6"}\n')
     every = [*read_rows(path), *read_rows(own)]
-    kept = usable(every, exclude_projects=("minsky",), exclude_sessions=("evaluated",))
+    kept = usable(every, exclude_projects=("minsky",))
     assert [row.values["id"] for row in kept] == ["3", "5"]
 
 

@@ -11,7 +11,6 @@ from tacit_evals.day import (
     ReaderRequest,
     RecordedAnswers,
     anonymous,
-    as_recorded,
     figures,
     judge_in,
     judge_out,
@@ -33,16 +32,16 @@ def test_ids_their_endings_and_numbers_of_changes_are_replaced_by_what_is_the_sa
 
 
 def test_a_recorded_call_names_the_memory_of_this_run() -> None:
-    answer = {
-        "calls": [{"tool": "memory_add", "arguments": {"content": "z26b is no id", "replaces": ["z26b"]}}]
-    }
-    row = as_recorded(request(), answer, [PORT])
-    assert row["calls"][0]["arguments"] == {
-        "content": "z26b is no id",
-        "replaces": ["<Dev runs on port 5001.>"],
+    arguments = {"content": "z26b is no id", "replaces": ["<Dev runs on port 5001.>"]}
+    asked = request()
+    row = {
+        "place": list(asked.place),
+        "key": asked.key,
+        "say": "",
+        "calls": [{"tool": "memory_add", "arguments": arguments}],
     }
     again = RecordedAnswers([row]).answer(request(), [SAME_ELSEWHERE])
-    assert again["calls"][0]["arguments"]["replaces"] == [SAME_ELSEWHERE["id"]]
+    assert again["calls"][0]["arguments"] == {"content": "z26b is no id", "replaces": [SAME_ELSEWHERE["id"]]}
 
 
 def test_an_answer_for_another_surrounding_is_counted_apart_and_a_missing_prompt_is_told() -> None:

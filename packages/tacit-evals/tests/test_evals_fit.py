@@ -9,7 +9,6 @@ import pytest
 from tacit.providers.embedding import FakeEmbedder
 from tacit_evals.fit.__main__ import (
     PACKAGE,
-    TOGETHER,
     artifacts_of,
     file_of,
     files_of,
@@ -81,7 +80,7 @@ def test_rows_of_the_evaluated_project_change_nothing(labels):
     assert [
         text for text in everything.heard if any(mark in text for mark in marks)
     ]  # else this proves nothing
-    assert set(before) == set(map(file_of, TOGETHER))
+    assert set(before) == set(map(file_of, ("trigger", "match", "need", "prompt_transform", "gate")))
 
 
 def test_a_run_fits_once_for_each_set_of_projects(data):

@@ -5,8 +5,7 @@
 | inject | `memories.jsonl` (without `role`), `prompts.jsonl`, `qrels.tsv` |
 | action | `calls.jsonl`, `qrels.tsv` |
 
-Rows know their file and line, so that a problem can be named. Recorded answers of a language model stand in `<project>/pause.jsonl` and
-`<project>/prompt.jsonl`: lines `{"id": prompt, "memories": [[memory, probability], ...]}`. They are never labels.
+Rows know their file and line, so that a problem can be named. Recorded answers of a language model stand in `<project>/pause.jsonl`: lines `{"id": prompt, "memories": [[memory, probability], ...]}`. They are never labels.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from tacit.errors import InvalidInput
 from tacit.model.kinds import UNSAID, KindRegistry
@@ -229,22 +228,19 @@ def _first_has(path: Path, field: str) -> bool:
     return isinstance(values, dict) and field in values
 
 
-Moment = Literal["pause", "prompt"]
 Answers = Mapping[str, Mapping[str, float]]
 """Probability by memory id, by prompt id."""
 
 
-def load_named(folder: Path, project: str, moment: Moment) -> Answers:
+def load_named(folder: Path, project: str) -> Answers:
     """The recorded answers for the prompts of `project`.
 
     Raises:
         InvalidInput: naming file and line.
     """
-    path = folder / project / f"{moment}.jsonl"
+    path = folder / project / "pause.jsonl"
     if not path.is_file():
-        raise InvalidInput(
-            f"{path} does not exist.", hint="--answers needs PROJECT/pause.jsonl or PROJECT/prompt.jsonl."
-        )
+        raise InvalidInput(f"{path} does not exist.", hint="--answers needs PROJECT/pause.jsonl.")
     return {row.text("id"): _probabilities(row) for row in read_rows(path)}
 
 

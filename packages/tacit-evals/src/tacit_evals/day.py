@@ -279,15 +279,6 @@ def translated(answer: Answer, say: Any) -> dict[str, Any]:
     return {"calls": calls, "say": answer.get("say", "")}
 
 
-def as_recorded(request: ReaderRequest, answer: Answer, memories: Sequence[Memory]) -> dict[str, Any]:
-    """A row of the file of answers: ids are replaced by what they name."""
-    return {
-        "place": list(request.place),
-        "key": request.key,
-        **translated(answer, lambda name: anonymous(name, memories)),
-    }
-
-
 class RecordedAnswers:
     """The reader's answers, by the request that they were given for."""
 

@@ -53,7 +53,6 @@ class ItemResult:
         tokens: what they cost.
         predicted: relevance by memory id of everything that was scored, in context or not.
         read: what was read as about to happen; None = recall was not asked.
-        fates: by memory id the stage that let it go, and its reason.
         surfaces: what each surface that was asked handed over, by its name.
     """
 
@@ -66,7 +65,6 @@ class ItemResult:
     tokens: int = 0
     predicted: Mapping[str, float] = field(default_factory=dict[str, float])
     read: Situation | None = None
-    fates: Mapping[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
     surfaces: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
 
     @property

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tacit.app.reasons import reason_text
 from tacit.backends.sqlite import open_sqlite_store
 from tacit.config.home import Home
 from tacit.config.reload import SettingsWatcher
@@ -16,7 +15,6 @@ from tacit.hosts.claude_code import ClaudeCode
 from tacit.model.changes import Add
 from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Memory, Provenance, TrustTier, Validity
-from tacit.model.note import Note, NoteCause
 from tacit.model.pack import Surface
 from tacit.model.query import Query
 from tacit.model.scope import UNIVERSAL, ScopeFilter, project_scope
@@ -46,7 +44,7 @@ from tacit.recall.pipeline import RecallPipeline
 from tacit.recall.query import build_query, surface_for
 from tacit.recall.render import ID_TOKENS
 from tacit.recall.score import ArmedWeights, Gate, NeedModel, PromptTransform
-from tacit.recall.stage import Context, Delivered, JudgeAnswer, Preset, Tools, UseCounts
+from tacit.recall.stage import Context, Delivered, Preset, Tools
 from tacit.session.transitions import apply_signal
 from tacit_evals.data import PoolRow, Project, RealPrompt, RecordedCall
 from tacit_evals.figures import ItemResult
@@ -141,28 +139,6 @@ def stored_memory(row: PoolRow, *, project: str, given: bool, maker: LocalTrigge
 _EXACT = ExactCounter()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelSaid:
-    """What a language model named for a prompt.
-
-    Attributes:
-        named: probability by memory id.
-        in_pause: before the prompt was known; else at the prompt.
-        only_listed: what it named joins the short list, and counts for nothing.
-    """
-
-    named: Mapping[str, float]
-    in_pause: bool = False
-    only_listed: bool = False
-
-    def judge(
-        self, query: Query, settings: RecallSettings, remaining_ms: Callable[[], float], /
-    ) -> JudgeAnswer:
-        """The answer of a model at the prompt."""
-        del query, settings, remaining_ms
-        return JudgeAnswer(named=self.named, note=Note(cause=NoteCause.JUDGED, count=len(self.named)))
-
-
 FOCUSED = preset_of("focused")
 
 
@@ -219,7 +195,6 @@ class Pool:
             armed=fitted.armed,
         )
         self._starts: dict[tuple[int, int], Start] = {}
-        self._usage = UseCounts()
 
     def _fill(self, embedder: Embedder) -> None:
         rows = list(self.memories.values())
@@ -229,18 +204,6 @@ class Pool:
             self.store.apply(
                 [Add(memory=memory) for memory in chunk], vectors=vectors, identity=embedder.identity
             )
-
-    def count_usage(
-        self, *, shown: Collection[str], used: Collection[str], controls: int = 0, controls_used: int = 0
-    ) -> None:
-        """Note what a session was given, what it was seen to use, and how many memories that it was not given look used."""
-        self.store.count_usage(shown=sorted(shown), used=sorted(used))
-        self._usage = UseCounts(
-            shown=self._usage.shown + len(shown),
-            used=self._usage.used + len(used),
-            control_shown=self._usage.control_shown + controls,
-            control_used=self._usage.control_used + controls_used,
-        )
 
     def close(self) -> None:
         """Release the store and its folder."""
@@ -296,13 +259,13 @@ class Pool:
         )[0]
 
     def prompt(
-        self, prompt: RealPrompt, start: Start, *, pool_of: str = "", said: ModelSaid | None = None
+        self, prompt: RealPrompt, start: Start, *, pool_of: str = "", named: Mapping[str, float] | None = None
     ) -> ItemResult:
-        """What the prompt surface hands over into a context that holds `start`; `said` = what a language model named."""
+        """What the prompt surface hands over into a context that holds `start`; `named` joins the short list, and counts for nothing."""
         state = self._state(prompt.previous, prompt.files)
         signal = PromptSubmitted(session=_KEY, key=prompt.id, at_ms=prompt.at_ms, text=prompt.text)
         state = apply_signal(state, signal)
-        traces = self._asked([(signal, state, ())], start, at_ms=prompt.at_ms, said=said)
+        traces = self._asked([(signal, state, ())], start, at_ms=prompt.at_ms, named=named)
         return self._handed(prompt, traces, start, prefix=pool_of or self.project.name)
 
     def call(self, call: RecordedCall, start: Start, *, at_ms: int) -> ItemResult:
@@ -365,7 +328,7 @@ class Pool:
         start: Start,
         *,
         at_ms: int,
-        said: ModelSaid | None = None,
+        named: Mapping[str, float] | None = None,
     ) -> list[Trace]:
         traces: list[Trace] = []
         in_context = start
@@ -373,7 +336,7 @@ class Pool:
             surface = surface_for(signal, state, self.settings, self.preset)
             if isinstance(surface, SilenceReason):
                 continue
-            trace = self._run(signal, surface, state, in_context, at_ms=at_ms, files=files, said=said)
+            trace = self._run(signal, surface, state, in_context, at_ms=at_ms, files=files, named=named)
             in_context = replace(in_context, ids=in_context.ids | set(trace.injected))
             traces.append(trace)
         return traces
@@ -388,7 +351,7 @@ class Pool:
         at_ms: int,
         budgets: Budgets | None = None,
         files: tuple[str, ...] = (),
-        said: ModelSaid | None = None,
+        named: Mapping[str, float] | None = None,
     ) -> Trace:
         built = build_query(
             signal,
@@ -405,9 +368,7 @@ class Pool:
             facts=built.facts,
             window=tuple(sorted(in_context.ids)),
             traced=len(self.memories),
-            armed=self._armed(said) if said is not None and said.in_pause else None,
-            judge=said.judge if said is not None and not said.in_pause else None,
-            usage=self._usage,
+            armed=self._armed(named) if named is not None else None,
         )
         query = replace(built.kept, matching=self._matching, own_budget=False)
         _, trace = self._pipeline.run(
@@ -415,20 +376,15 @@ class Pool:
         )
         return trace
 
-    def _armed(self, said: ModelSaid) -> Armed:
-        """What a session's record would hold; with `only_listed` the memories are looked at, and local evidence judges."""
+    def _armed(self, named: Mapping[str, float]) -> Armed:
+        """What has these memories looked at, while local evidence judges them: their words are unknown to the record."""
         at_ms = max(memory.updated_at_ms for memory in self.memories.values())
         memories = tuple(
-            ArmedMemory(
-                memory_id=name,
-                content_hash="" if said.only_listed else self.memories[name].content_hash,
-                probability=chance,
-            )
-            for name, chance in said.named.items()
+            ArmedMemory(memory_id=name, content_hash="", probability=chance)
+            for name, chance in named.items()
             if name in self.memories
         )
-        listed = () if said.only_listed else tuple(self.memories)
-        return Armed(epoch=0, turn=1, at_ms=at_ms, model="recorded", memories=memories, listed=listed)
+        return Armed(epoch=0, turn=1, at_ms=at_ms, model="recorded", memories=memories, listed=())
 
     def _handed(
         self, item: RealPrompt | RecordedCall, traces: list[Trace], start: Start, *, prefix: str
@@ -438,7 +394,6 @@ class Pool:
             for candidate in trace.candidates:
                 best = max(candidate.relevance, predicted.get(candidate.memory_id, 0.0))
                 predicted[candidate.memory_id] = best
-        drops = [(drop, stage.stage) for trace in traces for stage in trace.stages for drop in stage.drops]
         return ItemResult(
             item=f"{prefix}/{item.id}",
             session=f"{prefix}/{item.session}",
@@ -450,7 +405,6 @@ class Pool:
             predicted=predicted,
             read=traces[0].situation if traces else None,
             surfaces={trace.surface.value: trace.injected for trace in traces},
-            fates={drop.memory_id: (stage, reason_text(drop.why)) for drop, stage in reversed(drops)},
         )
 
 

@@ -207,10 +207,10 @@ class Generator:
         return Trigger(actions=ranked, objects=objects, breadth=float(chance.choice((1, 1, 2, 2, 3))))
 
 
-def topic_vectors(embedder: Embedder, *, count: int = _TOPICS) -> Vectors:
-    """What the clusters of the store gather round: `count` real sentences, embedded; shape (count, dimensions)."""
+def topic_vectors(embedder: Embedder) -> Vectors:
+    """What the clusters of the store gather round: real sentences, embedded; shape (their number, dimensions)."""
     maker = Generator(seed=_NOISE_SEED)
-    statements = [maker.memory(number, UNIVERSAL).content for number in range(count - len(PROMPTS))]
+    statements = [maker.memory(number, UNIVERSAL).content for number in range(_TOPICS - len(PROMPTS))]
     return embedder.embed([*PROMPTS, *statements])
 
 

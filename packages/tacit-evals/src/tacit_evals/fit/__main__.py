@@ -35,10 +35,6 @@ from tacit_evals.pool import Fitted, shipped_settings
 
 PACKAGE = Path(tacit.__file__).parent
 COMMAND = "python -m tacit_evals.fit --data DATA --date DATE"
-TOGETHER = ("trigger", "match", "need", "prompt_transform", "gate")
-"""What is fitted together, by the name of its file."""
-APART = ("space_thresholds", "levels")
-"""What is fitted besides, each by itself."""
 
 
 def file_of(name: str) -> str:

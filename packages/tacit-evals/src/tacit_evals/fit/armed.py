@@ -23,7 +23,7 @@ from tacit.recall.score import LEAST_ARMED, LEAST_LOCAL, ArmedWeights, logit
 from tacit_evals.data import folders_of, load_inject, load_named
 from tacit_evals.figures import ItemResult
 from tacit_evals.fit.labelled import Array, sigmoid
-from tacit_evals.pool import ModelSaid, Pool
+from tacit_evals.pool import Pool
 from tacit_evals.running import SuiteRun
 
 PENALTY = 1.0
@@ -65,11 +65,8 @@ def ask_pool(
     asked: list[ArmedPrompt] = []
     for prompt in pool.project.prompts:
         named = {name: chance for name, chance in answers.get(prompt.id, {}).items() if name in pool.memories}
-        said = ModelSaid(named=named, in_pause=True, only_listed=True)
-        start = pool.start(tokens=tokens, at_ms=prompt.at_ms)
-        asked.append(
-            ArmedPrompt(project=pool.project.name, result=pool.prompt(prompt, start, said=said), named=named)
-        )
+        result = pool.prompt(prompt, pool.start(tokens=tokens, at_ms=prompt.at_ms), named=named)
+        asked.append(ArmedPrompt(project=pool.project.name, result=result, named=named))
     return asked
 
 
@@ -152,7 +149,7 @@ def main() -> int:
         pool = Pool(load_inject(folder), embedder=run.embedder, settings=run.settings)
         threshold = pool.settings.thresholds.prompt
         try:
-            prompts += ask_pool(pool, load_named(options.answers, folder.name, "pause"))
+            prompts += ask_pool(pool, load_named(options.answers, folder.name))
         finally:
             pool.close()
     weights = fit_armed(prompts, threshold=threshold)

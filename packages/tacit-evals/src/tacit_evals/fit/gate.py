@@ -192,12 +192,7 @@ class Pairs:
     of: NDArray[np.int64]
 
 
-def pairs_of(
-    prompts: Sequence[PromptCandidates],
-    *,
-    cross_weight: float = CROSS_WEIGHT,
-    start_weight: float = START_WEIGHT,
-) -> Pairs:
+def pairs_of(prompts: Sequence[PromptCandidates]) -> Pairs:
     """One row per candidate that was not judged marginal; those in the start pack count less."""
     rows: list[Array] = []
     needed: list[float] = []
@@ -215,7 +210,7 @@ def pairs_of(
                 continue
             rows.append(row)
             needed.append(float(name in prompt.needed))
-            weight.append(cross_weight if prompt.crossed else start_weight if name in prompt.start else 1.0)
+            weight.append(CROSS_WEIGHT if prompt.crossed else START_WEIGHT if name in prompt.start else 1.0)
             of.append(number)
     return Pairs(evidence=np.array(rows), needed=np.array(needed), weight=np.array(weight), of=np.array(of))
 

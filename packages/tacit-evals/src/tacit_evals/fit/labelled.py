@@ -24,7 +24,6 @@ SPELLINGS: dict[str, str] = {
 }
 """Names of a project besides its folder's own, in lower case, without the owner."""
 PROJECT_FIELDS = ("project", "repo")
-SESSION_FIELDS = ("session", "session_id")
 
 
 def same_project(name: str, other: str) -> bool:
@@ -42,31 +41,19 @@ def _plain(name: str) -> str:
     return SPELLINGS.get(plain, plain)
 
 
-def session_key(name: str) -> str:
-    """The same for every spelling of a session: with or without `.md`, the zone of its time, and the part of a long session."""
-    plain = name.strip().lower().removesuffix(".md")
-    return re.sub(r"(?<=\d)z-", "-", re.sub(r"_\d{3}-\d{3}$", "", plain))
-
-
-def excluded(row: DataRow, *, projects: Collection[str], sessions: Collection[str] = ()) -> bool:
-    """Whether `row` belongs to one of `projects`, or to one of `sessions`."""
+def excluded(row: DataRow, *, projects: Collection[str]) -> bool:
+    """Whether `row` belongs to one of `projects`."""
     for field in PROJECT_FIELDS:
         name = row.values.get(field)
         if isinstance(name, str) and any(same_project(name, project) for project in projects):
             return True
-    keys = {session_key(session) for session in sessions}
-    names = (row.values.get(field) for field in SESSION_FIELDS)
-    if keys and any(isinstance(name, str) and name and session_key(name) in keys for name in names):
-        return True
     # A file of one project (`inject/<project>/...`, `situation/<project>/...`) names it by its folder.
     return any(same_project(row.path.parent.name, project) for project in projects)
 
 
-def usable(
-    rows: Iterable[DataRow], *, exclude_projects: Collection[str], exclude_sessions: Collection[str] = ()
-) -> list[DataRow]:
-    """Rows that may be fitted on when `exclude_projects` (and their sessions) are evaluated."""
-    return [row for row in rows if not excluded(row, projects=exclude_projects, sessions=exclude_sessions)]
+def usable(rows: Iterable[DataRow], *, exclude_projects: Collection[str]) -> list[DataRow]:
+    """Rows that may be fitted on when `exclude_projects` are evaluated."""
+    return [row for row in rows if not excluded(row, projects=exclude_projects)]
 
 
 Array = NDArray[np.float64]

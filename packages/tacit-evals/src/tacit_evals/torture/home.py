@@ -99,7 +99,6 @@ def torture(
     embedder: str = "fake",
     writers: int = WRITERS,
     readers: int = READERS,
-    kill_every_s: float = KILL_EVERY_S,
 ) -> HomeCounts:
     """Run everything on a home below `root` and look at what is left."""
     home = Home(root / "home")
@@ -121,7 +120,7 @@ def torture(
     pids: set[int] = set()
     try:
         _wait_ready(root, len(workers))
-        kills = _keep_killing(root, home, seconds, kill_every_s, pids)
+        kills = _keep_killing(root, home, seconds, KILL_EVERY_S, pids)
     finally:
         stop.touch()
         stuck = sum(_ended(worker) for worker in workers)
