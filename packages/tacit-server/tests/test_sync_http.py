@@ -211,6 +211,11 @@ def test_who_is_not_known_is_not_authenticated(site, headers):
     )
 
 
+def test_text_that_is_no_utf_8_is_a_broken_body(site):
+    reply = site.client.post("/sync/v1/login", content=b'{"code": "\xff"}')
+    assert reply.status_code == 400
+
+
 def _guess() -> dict[str, str]:
     device = DeviceKey.new().device
     return {"code": "ana-00000000", "key": "0" * 32, "device": device, "name": "x", "signature": ""}

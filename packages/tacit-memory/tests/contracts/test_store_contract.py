@@ -626,6 +626,14 @@ class TestTheRest:
         store.apply([Add(memory=memory("mem_c", scope=UNIVERSAL)), Retire(memory_id="mem_c", at_ms=NOW)])
         assert store.scopes() == ScopeFilter.of(ALPHA, odd, UNIVERSAL)
 
+    def test_stats_and_check_of_a_sound_store(self, store: Store) -> None:
+        store.apply(
+            [Add(memory=memory("mem_a")), Add(memory=memory("mem_b")), Retire(memory_id="mem_b", at_ms=NOW)]
+        )
+        stats = store.stats()
+        assert (stats.memories_active, stats.memories_total) == (1, 2)
+        assert store.check() == ()
+
     def test_a_backup_is_a_file_and_never_replaces_one(self, store: Store, tmp_path: Path) -> None:
         add(store, memory("mem_a"))
         target = tmp_path / "backup.db"

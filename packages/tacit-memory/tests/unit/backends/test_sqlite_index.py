@@ -134,6 +134,19 @@ class TestLargeScopes:
         assert isinstance(partition_of(store).index, SignBitVectors)
         store.close()
 
+    def test_many_equal_vectors_do_not_hide_better_ones(self) -> None:
+        rows = Rows()
+        rows.extend(range(9000), [b"%05d" % n for n in range(9000)], [0] * 9000, [FOREVER] * 9000, [0] * 9000)
+        vectors = np.zeros((9000, DIMENSIONS), np.float16)
+        vectors[:, 0] = 1
+        vectors[:, 1] = -1
+        vectors[8990:, 1] = 1
+        query = np.zeros(DIMENSIONS, np.float32)
+        query[:2] = 1
+        positions, scores = SignBitVectors(rows, vectors).nearest(query, 10, now_ms=1)
+        assert len(positions) == 10
+        assert scores.max() == pytest.approx(2.0)
+
 
 def partition_of(store: SqliteStore):
     return next(

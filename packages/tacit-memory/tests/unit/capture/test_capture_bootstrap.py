@@ -333,6 +333,18 @@ def test_a_decision_holds_while_its_status_says_so() -> None:
     assert facts(path, run_in) == ["One daemon: One process per home answers every hook."]
 
 
+def test_a_session_is_not_begun_with_what_a_manifest_holds(tmp_path: Path) -> None:
+    capture, store = world()
+    (tmp_path / "CLAUDE.md").write_text("- Run `make lint` after every change.\n")
+    (tmp_path / "Makefile").write_text("lint:\n\truff check\nhelp:\n\techo x\n")
+    capture.import_rules(tmp_path, PROJECT, project_files=True, confirmed=True)
+    where = MemoryFilter(statuses=("active", "quarantined"))
+    found = store.list_memories(where, scope=store.scopes(), limit=10)
+    reach = {memory.provenance.source: memory.trigger.breadth for memory in found}
+    assert reach["Makefile"] == 1.0 < reach["CLAUDE.md"]
+    assert len(found) == 2
+
+
 def test_what_changes_in_the_project_changes_what_is_known(tmp_path: Path) -> None:
     capture, store = world()
     package = tmp_path / "package.json"

@@ -273,6 +273,12 @@ def test_of_an_errors_text_only_what_names_the_error_is_kept(error: str, kept: s
     assert "curl" not in content
 
 
+def test_a_corrected_command_is_a_fix() -> None:
+    wrong = bash("minsky session dir --task 11", "error: unknown option '--task'")
+    (fix,), _ = find_fixes([agent(wrong, bash("minsky session dir task#11"))])
+    assert fix.correction.whole == "minsky session dir task#11"
+
+
 def test_the_same_command_in_other_clothes() -> None:
     assert same_command("cd /x && npm test 2>&1 | tail -20", "npm test")
     assert not same_command("npm test", "npm test -- --watch")

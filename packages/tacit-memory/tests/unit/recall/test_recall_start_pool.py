@@ -38,6 +38,13 @@ def ids(found) -> set[str]:
     return {candidate.memory.id for candidate in found.candidates}
 
 
+def test_a_pool_belongs_to_its_scope() -> None:
+    _, kept = pools(memory(1), memory(2, project_scope("p")))
+    assert ids(kept.of(SEES_ALL, at_ms=NOW, **FOCUSED)) == {"mem_1", "mem_2"}
+    assert ids(kept.of(ScopeFilter.of(UNIVERSAL), at_ms=NOW, **FOCUSED)) == {"mem_1"}
+    assert ids(kept.of(ScopeFilter.of(project_scope("q")), at_ms=NOW, **FOCUSED)) == set()
+
+
 def test_memories_of_every_project_do_not_crowd_out_the_projects_own() -> None:
     own = [memory(number, project_scope("p")) for number in range(3)]
     _, kept = pools(*own, *(memory(number) for number in range(100, 600)))

@@ -9,7 +9,7 @@ from threading import Timer
 import pytest
 
 from samples import memory_named
-from tacit.errors import InvalidInput, SyncError
+from tacit.errors import InvalidInput, LogForked, SyncError
 from tacit.model.changes import Add, Merge, Removal, Retire, Rewrite, Supersede
 from tacit.model.memory import Memory, Relation, Sensitivity
 from tacit.model.scope import project_scope
@@ -290,6 +290,27 @@ def test_a_clock_years_off_decides_nothing(pair, logs):
     settle(logs, [a, b])
     assert stored(b, "mem_1").status == "retired"
     assert a.state() == b.state()
+
+
+def test_a_copied_home_gets_a_log_of_its_own(tmp_path, pair, logs):
+    a, b = pair
+    a.store.apply([Add(memory=memory("mem_1", "Tabs, not spaces."))])
+    settle(logs, [a, b])
+    copy = Device(tmp_path, "copy", a.account)
+    copy.renew(a.key)  # the same key, the same entries, the same memories
+    copy.replica.add(a.replica.entries(a.key.device, after=0, limit=99))
+    copy.replicating.carry()
+    copy.store.apply([Add(memory=memory("mem_2", "Learned by the copy."))])
+    a.store.apply([Add(memory=memory("mem_3", "Learned by the original."))])
+    settle(logs, [a, b])
+    copy.replicating.record()
+    with pytest.raises(LogForked):
+        copy.replica.add(logs.entries[a.key.device])
+    copy.replica.drop_after(a.key.device, 1)
+    copy.renew(DeviceKey.new())
+    settle(logs, [a, b, copy])
+    assert a.contents() == ["Learned by the copy.", "Learned by the original.", "Tabs, not spaces."]
+    assert a.state() == b.state() == copy.state()
 
 
 def test_an_older_store_is_brought_up_to_date_and_is_no_news(tmp_path, pair, logs):
