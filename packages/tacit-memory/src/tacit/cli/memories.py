@@ -333,7 +333,7 @@ def list_(
         return
     columns, rows = _table_of(answer["memories"], with_scope=everywhere)
     empty = "No memory matches."
-    if not (rows or text or kind or status):
+    if not (rows or text or kind or status or as_of):
         waiting = ask("GET", "/v1/review", drop_empty(cwd=folder, limit=1))["waiting"]
         elsewhere = ask("GET", "/v1/memories", {"limit": 1})["total"]
         if waiting:

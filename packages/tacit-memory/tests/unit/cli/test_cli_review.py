@@ -241,6 +241,7 @@ def test_what_waits_is_told_where_a_newcomer_looks_for_it(tacit):
     assert "No memories here yet: `tacit remember ...`" in tacit("list").out
     stated_by_program(tacit, NEW, source="cli")
     assert "No memories here yet; 1 waits for you: `tacit review`." in tacit("list").out
+    assert "No memory matches." in tacit("list", "--as-of", "2020-01-01").out
     assert "1 waits for you: `tacit review`" in tacit("status").out
     assert tacit("status", "--json").json["here"]["unconfirmed"] == 1
     (entry,) = tacit("review", "--json").json["review"]
