@@ -64,11 +64,12 @@ function boundsOf(range: Range) {
 function Standing({ data }: { data: StatusView }) {
   const waiting = useReviewCount();
   const failed = data.checks.filter((check) => !check.ok);
+  const heard = data.agents.some((agent) => agent.heard_ms > 0);
   return (
     <section className={`panel verdict ${data.ok ? "ok" : "bad"}`} aria-label="Does it work">
       <h2>
         {data.ok ? <IconCircleCheck size={20} aria-hidden /> : <IconCircleX size={20} aria-hidden />}
-        {data.ok ? (data.agents.some((agent) => agent.heard_ms > 0) ? "Tacit works" : "Tacit is ready: start a session") : plural(failed.length, "thing wants a look", "things want a look")}
+        {data.ok ? (heard ? "Tacit works" : "Tacit is ready: start a session") : plural(failed.length, "thing wants a look", "things want a look")}
       </h2>
       {failed.map((check) => (
         <p key={check.name} className="failed">
@@ -94,7 +95,7 @@ function Standing({ data }: { data: StatusView }) {
           {plural(waiting, "statement")} {waiting === 1 ? "waits" : "wait"} for your word. <Link to="/review">Review</Link>
         </p>
       ) : (
-        data.ok && <p className="sub">Nothing is to be done.</p>
+        data.ok && heard && <p className="sub">Nothing is to be done.</p>
       )}
     </section>
   );
