@@ -63,7 +63,7 @@ def with_amended_digests(changes: Sequence[Change], store: MemoryStore) -> tuple
     amended = [_amended(change, ended, store) for change in changes]
     digest_ids = {
         change.memory.id
-        for change in amended
+        for change in changes
         if isinstance(change, Add | Rewrite) and _is_digest(change.memory)
     }
     at_ms = max((_moment(change) for change in changes), default=0)
@@ -88,7 +88,7 @@ def _memories_ended(changes: Sequence[Change], store: MemoryStore) -> tuple[Memo
 
 
 def _amended(change: Change, ended: Sequence[Memory], store: MemoryStore) -> Change:
-    """Return `change`; if it writes a digest, without its quotes of decisions that have ended or are hidden. A digest of nothing else stays as it is."""
+    """Return `change`; if it writes a digest, without its quotes of decisions that have ended or are hidden. A digest of nothing else is not written, and a stored one ends."""
     if not isinstance(change, Add | Rewrite) or not _is_digest(change.memory):
         return change
     memory = change.memory
@@ -100,7 +100,12 @@ def _amended(change: Change, ended: Sequence[Memory], store: MemoryStore) -> Cha
             memories = store.list_memories(quoting, scope=scope, limit=_MOST)
             if memories and all(_is_untold(statement) for statement in memories):
                 over += [statement.content for statement in memories]
-    return replace(change, memory=replace(memory, content=_without(memory.content, over) or memory.content))
+    if content := _without(memory.content, over):
+        return replace(change, memory=replace(memory, content=content))
+    reason = ChangeReason(cause=ChangeCause.QUOTES_ENDED)
+    if isinstance(change, Add):
+        return Skip(content=memory.content, reason=reason)
+    return Retire(memory_id=memory.id, at_ms=_moment(change), reason=reason)
 
 
 def _edits(ended: Iterable[Memory], store: MemoryStore, digest_ids: set[str], at_ms: int) -> list[Change]:
@@ -420,7 +425,7 @@ class Reconciler:
                         items, vectors, judges or {}, beside or {}, near_cosine or self._near
                     )
                     changes = with_amended_digests(decided, self.store)
-                    relations = self._relations(decided, near)
+                    relations = self._relations(changes[: len(items)], near)
                 carried = [
                     change.memory for change in changes if not isinstance(change, Merge | Retire | Skip)
                 ]

@@ -9,7 +9,9 @@ import pytest
 from samples import NOW_MS, PROJECT, memory
 from tacit.backends.sqlite import SqliteStore
 from tacit.capture.store import with_amended_digests
-from tacit.model.changes import Add, Retire, Rewrite, Supersede
+from tacit.model.change_reason import ChangeCause
+from tacit.model.changes import Add, Retire, Rewrite, Skip, Supersede
+from tacit.model.memory import Sensitivity
 from tacit.model.scope import ScopeFilter
 from tacit.ports.store import MemoryFilter
 from tacit.providers.clock import FakeClock
@@ -65,6 +67,22 @@ def test_a_digest_written_later_does_not_say_it_again(store):
     later = Rewrite(memory=digest(f"impl: Go on\ndec: {REDIS}\ndec: Colours are named"))
     (made,) = with_amended_digests([later], store)
     assert made.memory.content == "impl: Go on\ndec: Colours are named"
+
+
+def test_a_digest_of_which_only_hidden_decisions_would_be_written_is_not(store):
+    store.apply([Retire(memory_id="mem_r", at_ms=NOW_MS)])
+    (skipped,) = with_amended_digests([Add(memory=digest(f"dec: {REDIS}"))], store)
+    assert isinstance(skipped, Skip)
+    assert skipped.reason.cause == ChangeCause.QUOTES_ENDED
+
+
+def test_a_stored_digest_that_would_quote_only_hidden_decisions_ends(store):
+    restricted = memory("Keys lie in the vault", id="mem_k", kind="decision", sensitivity=Sensitivity.RESTRICTED)
+    store.apply([Retire(memory_id="mem_r", at_ms=NOW_MS), Add(memory=restricted), Add(memory=digest("impl: Add it"))])
+    later = Rewrite(memory=digest(f"dec: {REDIS}\ndec: Keys lie in the vault"))
+    (gone,) = with_amended_digests([later], store)
+    assert isinstance(gone, Retire)
+    assert (gone.memory_id, gone.reason.cause) == ("mem_d", ChangeCause.QUOTES_ENDED)
 
 
 def test_what_holds_stays(store):
