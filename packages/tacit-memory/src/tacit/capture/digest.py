@@ -35,7 +35,6 @@ _DONE = frozenset({"completed", "done"})
 
 
 _STEP = lazy_regex(r"^[ \t]*(?:[-*\u2022][ \t]+(?:\[ \][ \t]+)?|\d{1,2}[.)][ \t]+)(?P<text>\S.*)$")
-_MARKS = lazy_regex(r"\*\*|__")
 _FENCED = lazy_regex(r"^[ \t]*(?P<fence>```+|~~~+).*?(?:^[ \t]*(?P=fence)|\Z)", re.MULTILINE | re.DOTALL)
 MAX_STEPS = 5
 _LEAST_WORDS = 3
@@ -101,7 +100,7 @@ def _parted(rest: str, section: str, found: dict[str, list[str]]) -> list[str]:
 
 
 def _items(lines: Iterable[str], least_words: int) -> tuple[str, ...]:
-    items = (_safe_text(_MARKS.sub("", line)).strip(" .") for line in lines)
+    items = (_safe_text(line.replace("**", "").replace("__", "")).strip(" .") for line in lines)
     whole = (
         item
         for item in items

@@ -111,7 +111,7 @@ _MAX_SHOWN = 160
 _LIKE = 0.6
 """Least similarity (`difflib` ratio) of two words from which one may be a typo of the other."""
 _TOKEN = lazy_regex(r"&&|\|\||[;&|]|(?:\\.|\"(?:\\.|[^\"\\])*\"|'[^']*'|[^\s;&|])+")
-_REDIRECTION = lazy_regex(r"\s*(?:\d?>&\d|&>>?\s*\S+|\d?>>?\s*[^\s&|;]+|(?<!<)<(?!<)\s*[^\s&|;(]+)")
+_REDIRECTION = lazy_regex(r"(?<!\s)\s*(?:\d?>&\d|&>>?\s*\S+|\d?>>?\s*[^\s&|;]+|(?<!<)<(?!<)\s*[^\s&|;(]+)")
 _ASSIGNMENT = lazy_regex(r"^(?P<name>[A-Za-z_]\w*)=(?P<value>.*)$", re.DOTALL)
 _ONLY_LOOKS = frozenset({"--help", "-h", "help", "--version", "-V", "version", "--dry-run", "--collect-only"})
 _CHOOSES_TEXT = """

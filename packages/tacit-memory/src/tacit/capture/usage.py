@@ -25,14 +25,13 @@ from tacit.model.memory import Memory
 from tacit.state.counted import SessionUsage, Totals
 from tacit.statements.same import canonical_text
 from tacit.text.lazy_regex import lazy_regex
-from tacit.text.tokens import CODE_WORD, PATH_WORD
+from tacit.text.tokens import CODE_WORD, NAMED_SPAN, PATH_WORD
 
 Cue = Literal["fetch", "citation", "file", "identifier", "phrase", ""]
 """How a use was told: the agent fetched the memory, named its id, touched its file, used its identifier or command, or repeated five of its words."""
 PHRASE_WORDS = 5
 MAX_SEEN = 4000
 """Most words of a session that are remembered, each as a hash of eight hexadecimal digits."""
-_CODE = lazy_regex(r"`([^`\n]{3,80})`")
 _NAME = lazy_regex(r"[_./:@\d-]|[a-z][A-Z]")
 
 
@@ -152,7 +151,7 @@ class _Cues:
     @classmethod
     def of(cls, memory: Memory) -> _Cues:
         names = {entity.key.lower() for entity in memory.entities if entity.kind != "file"}
-        names.update(code.lower() for code in _CODE.findall(memory.content))
+        names.update(code.lower() for code in NAMED_SPAN.findall(memory.content))
         paths = {path.lower() for path in memory.files}
         paths.update(entity.key.lower() for entity in memory.entities if entity.kind == "file")
         words = _words(memory.content.lower())
@@ -240,9 +239,9 @@ MAX_ECHO_SHARE = 0.5
 """Share of an agent passage's three-word runs that were given, from which it is an echo."""
 MAX_QUOTE_ECHO_SHARE = 0.6
 """The same for a passage in which the user quotes; without a quote, only the identical statement is an echo."""
-_QUOTE = lazy_regex(r"[\"“”«»]|^\s*>|\byou (?:wrote|said|told)\b", re.IGNORECASE | re.MULTILINE)
+_QUOTE = lazy_regex(r"[\"“”«»]|^[^\S\n]*>|\byou (?:wrote|said|told)\b", re.IGNORECASE | re.MULTILINE)
 
-_LINE = lazy_regex(r"^[\s>*-]*(?:\[[^\]\n]*\]\s*)?(?P<said>.*?)(?:\s+\([^()\n]*\))?\s*$")
+_LINE = lazy_regex(r"^[\s>*-]*(?:\[[^\]\n]*\]\s*)?(?P<said>.*?)(?:(?<!\s)\s+\([^()\n]*\))?(?<!\s)\s*$")
 """A line of a block; `said` = the statement, without bullet, kind and origin."""
 
 

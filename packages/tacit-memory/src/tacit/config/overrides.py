@@ -31,7 +31,7 @@ SCHEMA_FILE = "settings.schema.json"
 HINT = f"# yaml-language-server: $schema={SCHEMA_FILE}\n"
 """The first line of a settings file that Tacit creates, with which editors check and complete it. See `tacit config get --schema`."""
 WAIT_S = 5.0
-_LIST = re.compile(r"^( *)[^\s#-][^\n]*:[^\S\n]*(?:#[^\n]*)?\n( *)- ", re.MULTILINE)
+_LIST = re.compile(r"^( *)[^\s#-][^\n]{0,400}:[^\S\n]*(?:#[^\n]*)?\n( *)- ", re.MULTILINE)
 _PLACE = re.compile(r"^.*?\.(?:yaml|tmp)(?::\d+)?: ")
 
 

@@ -17,9 +17,9 @@ from tacit.reading.languages import is_code
 from tacit.text.lazy_regex import lazy_regex, wording
 
 _PROGRAMS = wording("programs")
-_SEPARATOR = lazy_regex(r"&&|\|\||[;\n|&]")
+SEPARATOR = lazy_regex(r"&&|\|\||[;\n|&]")
 _QUOTED = lazy_regex(
-    r"'[^']*'|\"(?:\\.|[^\"\\])*\"|\$\([^()]*\)|<<-?\s*['\"]?(\w+)['\"]?.*?^\s*\1\s*$",
+    r"'[^']*'|\"(?:\\.|[^\"\\])*\"|\$\([^()]*\)|<<-?\s*['\"]?(\w++)['\"]?.{0,4000}?^\s*\1\s*$",
     re.DOTALL | re.MULTILINE,
 )
 _ASSIGNMENT = lazy_regex(r"^[A-Za-z_]\w*=\S*$")
@@ -55,7 +55,7 @@ def split_commands(command: str) -> tuple[str, ...]:
         return ()
     plain = _QUOTED.sub(" '' ", command[:_CUT])
     commands: dict[str, None] = {}
-    for segment in _SEPARATOR.split(plain):
+    for segment in SEPARATOR.split(plain):
         name = _normalize(segment.split())
         if name:
             commands.setdefault(name)
@@ -76,7 +76,7 @@ def simple_commands(command: str) -> tuple[tuple[str, ...], ...]:
     """
     cut = command[:_CUT]
     commands: dict[tuple[str, ...], None] = {}
-    for segment in _SEPARATOR.split(_QUOTED.sub(" '' ", cut)):
+    for segment in SEPARATOR.split(_QUOTED.sub(" '' ", cut)):
         words = _unwrapped(segment.split())
         if words:
             commands.setdefault(tuple(words))
@@ -253,11 +253,11 @@ _KINDS: tuple[tuple[re.Pattern[str], tuple[tuple[str, float], ...]], ...] = tupl
         (r"(?:^|/)\.env|\.(?:ya?ml|toml|ini|cfg|conf|jsonc?|properties|plist)$|(?:^|/)\.[\w-]+rc(?:\.\w+)?$|config\.\w+$|settings\.\w+$", (("config_settings", 0.8),)),
         (r"\.(?:css|scss|sass|less|html?|vue|svelte|tsx|jsx|razor|xaml)$|(?:^|/)(?:components|pages|views|styles|templates)/", (("ui_design", 0.5),)),
         (r"(?:^|/)(?:cli|cmd|commands?|tui)(?:/|\.)|_tui\.\w+$", (("cli_output_ux", 0.3),)),
-        (r"(?:^|/)[^/]*(?:log(?:ger|ging)?|analytics|telemetry|metrics|tracing)[^/]*\.\w+$", (("logging_analytics", 0.5),)),
-        (r"(?:^|/)[^/]*(?:auth|security|crypto|permission|secret|token|password)[^/]*\.\w+$", (("security_privacy", 0.4),)),
-        (r"(?:^|/)[^/]*(?:pars(?:e|er|ing)|serial|encod|decod|format|markdown)[^/]*\.\w+$", (("parsing_formats", 0.4),)),
-        (r"(?:^|/)[^/]*(?:store|storage|database|db|repository|models?)[^/]*\.\w+$", (("data_storage", 0.4),)),
-        (r"(?:^|/)[^/]*(?:errors?|exceptions?)[^/]*\.\w+$", (("error_handling", 0.5),)),
+        (r"(?:log(?:ger|ging)?|analytics|telemetry|metrics|tracing)[^/]{0,255}\.\w+$", (("logging_analytics", 0.5),)),
+        (r"(?:auth|security|crypto|permission|secret|token|password)[^/]{0,255}\.\w+$", (("security_privacy", 0.4),)),
+        (r"(?:pars(?:e|er|ing)|serial|encod|decod|format|markdown)[^/]{0,255}\.\w+$", (("parsing_formats", 0.4),)),
+        (r"(?:store|storage|database|db|repository|models?)[^/]{0,255}\.\w+$", (("data_storage", 0.4),)),
+        (r"(?:errors?|exceptions?)[^/]{0,255}\.\w+$", (("error_handling", 0.5),)),
     )
 )  # fmt: skip
 _NAMED = 0.35

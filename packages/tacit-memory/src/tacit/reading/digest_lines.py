@@ -17,7 +17,7 @@ from tacit.text.tokens import WORD
 
 FINISHED = 0.6
 LEAST_PART_STEMS = 2
-_JOINT = re.compile(r"(?:[,;]\s+(?:and\s+)?(?:then\s+)?|\s+(?:and|then)\s+(?:then\s+)?)(?=\S)")
+_JOINT = re.compile(r"(?:[,;]\s+(?:and\s+)?(?:then\s+)?|(?<!\s)\s+(?:and|then)\s+(?:then\s+)?)(?=\S)")
 _COMMIT = re.compile(r" \([0-9a-f]{7,12}\)$")
 _FAILS = re.compile(r"(`.+`) still fails")
 _LINE = re.compile(r"(?:^|(?<=\s))(impl|dec|block|next|done|fix):\s+")

@@ -34,9 +34,9 @@ _STAMP = lazy_regex(
     r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?|\b\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)?\s?(?:am|pm)?\b",
     re.IGNORECASE,
 )
-_URL = lazy_regex(r"\b[a-z][a-z0-9+.-]*://\S+", re.IGNORECASE)
+_URL = lazy_regex(r"\b[a-z][a-z0-9+.-]{0,30}://\S+", re.IGNORECASE)
 _PATH = lazy_regex(
-    r"(?:(?:[A-Za-z]:)?[\\/]|\.{1,2}[\\/]|~[\\/])[^\s:;,\"'()<>\]]*|\b[\w@.-]+(?:[\\/][\w@.+-]+)+|\b[\w-]+\.[a-z][a-z0-9]{0,4}(?=[:,\s)]|$)(?::\d+)*"
+    r"(?:(?:[A-Za-z]:)?[\\/]|\.{1,2}[\\/]|~[\\/])[^\s:;,\"'()<>\]]*|\b[\w@.-]{1,255}(?:[\\/][\w@.+-]+)+|\b[\w-]{1,255}\.[a-z][a-z0-9]{0,4}(?=[:,\s)]|$)(?::\d+)*"
 )
 _HEX = lazy_regex(
     r"\b0x[0-9a-f]+\b|\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{6,}\b|\b[0-9a-f]{8}-[0-9a-f-]{27}\b",
@@ -52,8 +52,8 @@ _SIGNS = (
 )  # fmt: skip
 """Plain words that `_ERRORS.error_text` matches."""
 _SHAPES = (
-    ("at ", lazy_regex(r"^\s+at .+\(.+:\d+(?::\d+)?\)", re.MULTILINE)),
-    ('file "', lazy_regex(r"^\s*file \".+\", line \d+", re.MULTILINE)),
+    ("at ", lazy_regex(r"^[^\S\n]+at .{1,400}\(.{1,400}:\d+(?::\d+)?\)", re.MULTILINE)),
+    ('file "', lazy_regex(r"^[^\S\n]*file \".{1,400}\", line \d+", re.MULTILINE)),
     ("error", lazy_regex(r"error(?:\[e\d+\]|\s+ts\d+): |error(?:\s*\[\w+\])?:\s")),
     ("exception", lazy_regex(r"exception(?:\s*\[\w+\])?:\s")),
     ("exit", lazy_regex(r"exit(?:ed with)? (?:code|status) [1-9]")),

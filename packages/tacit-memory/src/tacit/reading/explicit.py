@@ -18,6 +18,7 @@ from typing import Literal
 
 from tacit.frozen import frozen
 from tacit.reading.marks import (
+    INVISIBLE,
     bare_mark,
     goes_on,
     is_doubtful,
@@ -166,7 +167,6 @@ def _takes_back(sentence: Sentence) -> bool:
 
 _OUTRIGHT = frozenset({"remember", "remember_last", "label", "marked beside it"})
 _CONFIDENCE = {True: 0.95, False: 0.85}
-_INVISIBLE = re.compile("[\ufeff\u200b\u2060]")
 
 
 @frozen
@@ -195,7 +195,7 @@ class Statement:
 @lru_cache(4)  # a prompt is read for what it states, and then for whether all that it asks to keep was kept
 def find_explicit(text: str) -> tuple[Statement, ...]:
     """Return the standing statements that the user makes in a prompt, in order, without repeats."""
-    text = _INVISIBLE.sub("", text)
+    text = INVISIBLE.sub("", text)
     sentences = [sentence for sentence in spoken_sentences(text) if not sentence.doubted]
     pasted = pasted_document(text)
     language = natural_language_of(text)
@@ -224,7 +224,7 @@ def asks_to_keep(text: str) -> bool:
     language = natural_language_of(text)
     return bool(find_explicit(text)) or any(
         sentence.own and not sentence.doubted and bare_mark(sentence.text, language) is not None
-        for sentence in spoken_sentences(_INVISIBLE.sub("", text))
+        for sentence in spoken_sentences(INVISIBLE.sub("", text))
     )
 
 

@@ -23,7 +23,7 @@ _LEAST_USED = 0.4
 """Share of the space that a text must fill without its reason; else the reason stays."""
 _LEAST_BEFORE_NAMES, _LEAST_WORDS_LEFT = 24, 8
 _NAME = re.compile(
-    r"(?<![\w/.])(?=[\w./@-]*[A-Za-z])(?:[\w@-]+[/._])+[\w-]{2,}(?![\w/])|\b[a-z]+[A-Z]\w+\b|\b[A-Z][a-z]+[A-Z]\w+\b|\B--[a-z][\w-]+"
+    r"(?<![\w/.])(?=[\w./@-]{0,255}[A-Za-z])(?:[\w@-]{1,255}[/._])+[\w-]{2,}(?![\w/])|\b[a-z]+[A-Z]\w+\b|\b[A-Z][a-z]+[A-Z]\w+\b|\B--[a-z][\w-]+"
 )
 _COMMAND = re.compile(r"`[a-z][\w./-]* [^`\n]+`")
 

@@ -129,7 +129,7 @@ _SPOKEN_NAME = (
     + "|".join(re.escape(name) for name in sorted(_SPOKEN_NAMES, key=len, reverse=True))
     + r")(?![\w#+-])"
 )
-_ALL = r"(?:(?:all|any|every|each|my|new) (?:of )?(?:my )?)*"
+_ALL = r"(?:(?:all|any|every|each|my|new) (?:of )?)*"
 _CODE = r"(?:code|files?|projects?|repos(?:itories)?|modules?|packages?|scripts?|programs?|functions?|classes|tests?)"
 _PLACE = rf"(?:in|for|with|when(?:ever)? (?:you |i )?(?:writ(?:e|ing)|us(?:e|ing)|work(?:ing)? (?:in|with|on))) {_ALL}"
 _LEAD = r"(?:(?:please|also|and|so|ok|remember(?: that)?|from now on|no)\b[,:]? *)*"
@@ -147,7 +147,7 @@ _SUBJECT = lazy_regex(
     rf"^{_LEAD}{_ALL}(?P<name>{_SPOKEN_NAME}) {_CODE} (?:must|should|has to|have to|always|never|needs?)\b", re.IGNORECASE
 )  # fmt: skip
 _HERE = lazy_regex(
-    r"\b(?:we|our|us|here|this (?!kind|sort)|these|the (?:team|project|repo|repository|service|app|api|backend|frontend)s?)\b|[\w-]+/[\w./-]+",
+    r"\b(?:we|our|us|here|this (?!kind|sort)|these|the (?:team|project|repo|repository|service|app|api|backend|frontend)s?)\b|[\w-]/[\w./-]",
     re.IGNORECASE,
 )
 """Words that refer to this project, its people or its files."""

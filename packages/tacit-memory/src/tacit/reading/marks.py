@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from tacit.frozen import frozen
-from tacit.text.lazy_regex import lazy_regex, wording
+from tacit.text.lazy_regex import bounded, filled, wording
 from tacit.text.natural_language import ENGLISH, natural_language_of
-from tacit.text.tokens import LATIN_WORD, count_words
+from tacit.text.tokens import CODE_SPAN, LATIN_WORD, UNSPACED, count_words
 
 _RULES = wording("rules")
 
@@ -33,12 +33,10 @@ MOST_CHARS, MOST_STARTS, WINDOW = 4000, 12, 400
 """Limits that keep a prompt without punctuation cheap: characters of a sentence, its clauses, characters of each."""
 _MORE = "more"
 """Key of the table for languages that are recognized only by their marks."""
-_FILLED = re.compile(r"\{(\w+)\}")
-_INVISIBLE = re.compile("[\ufeff\u200b\u2060\u200e\u200f]")
-_CODE_SPAN = re.compile(r"`[^`\n]+`")
+INVISIBLE = re.compile("[\ufeff\u200b\u2060\u200e\u200f]")
 _BOLD = re.compile(r"\*\*(?=\S)(.+?)(?<=\S)\*\*")
 _BEFORE = re.compile(
-    r"(?:\[(?:[A-Z][\w ]*#\d+[^\]\n]*|[A-Z]\w*(?: \w+)? ?\d*)\]|@[\w.][\w./~-]*(?=\s)|(?:[-*+\u2022>]|\(?\d{1,2}[.)]|[a-z]\))(?=\s)|#{1,6}(?=\s)|[^\w\s`\"'\u201c\u201e\u00ab\u300c\u300e(\[<./~@$\u00bf-])\s*"
+    r"(?:\[(?:[A-Z][\w ]*#\d[^\]\n]*|[A-Z]\w*(?: \w+)? ?\d*)\]|@[\w.][\w./~-]*(?=\s)|(?:[-*+\u2022>]|\(?\d{1,2}[.)]|[a-z]\))(?=\s)|#{1,6}(?=\s)|[^\w\s`\"'\u201c\u201e\u00ab\u300c\u300e(\[<./~@$\u00bf-])\s*"
 )
 """What may precede the words: a placeholder for an image or a paste, a mention, a bullet, a number, a symbol."""
 _NAMED = re.compile(
@@ -47,11 +45,10 @@ _NAMED = re.compile(
 """The name of the person or agent that is addressed."""
 _BREAK = r"[\s,.:;!?\u2026\u3001\u3002\uff0c\uff1a\uff1b\uff01\u2013\u2014-]"
 _MARK = r"\s*[,.:;!\u3001\u3002\uff0c\uff1a\uff01\u2013\u2014]+\s*|\s+-+\s*"
-_ASIAN = lazy_regex("[\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _MENTIONED = re.compile('(?<=["\u201c\u201e\u00ab])\\w+(?=["\u201d\u201c\u00bb])')
-_END = re.compile(r"[\s.!\u3002\uff01]+$")
+_END = re.compile(r"(?<![\s.!\u3002\uff01])[\s.!\u3002\uff01]+$")
 _CLAUSE_END = re.compile(
-    r"\s*[;!?\u2014\u2013\u3002\uff0c\uff1b]|(?<!this)(?<!following)\s*:|,\s|\s-+\s|\.{2,}|\.\s|\s\(|\s(?:because|since|cause|otherwise|so that|weil|sonst|parce|car|porque|потому)(?!\w)",
+    r"(?<!\s)\s*[;!?\u2014\u2013\u3002\uff0c\uff1b]|(?<!this)(?<!following)(?:(?<!\s)\s+)?:|,\s|\s-+\s|\.{2,}|\.\s|\s\(|\s(?:because|since|cause|otherwise|so that|weil|sonst|parce|car|porque|потому)(?!\w)",
     re.IGNORECASE,
 )
 _KINDS = (
@@ -92,10 +89,12 @@ class _LanguagePatterns:
 
     def __init__(self, code: str) -> None:
         raw = _read_tables()[code]
-        self._texts = {key: value.replace("\n", "") for key, value in raw.items() if isinstance(value, str)}
+        self._texts = {
+            key: bounded(value.replace("\n", "")) for key, value in raw.items() if isinstance(value, str)
+        }
         joined = self._texts.get("and", "(?!)")
-        self._texts["start"] = (
-            rf"(?:^|[,;:.!?\u2026]\s+|[,;:]?\s[\u2013\u2014-]+\s*|[\u3002\uff0c\uff1b]|\s(?:{joined}\s+)+|^(?:{joined}\s+)+)"
+        self._texts["start"] = bounded(
+            rf"(?:^|[,;:.!?\u2026]\s+|[,;:]?\s[\u2013\u2014-]+\s*|[\u3002\uff0c\uff1b]|\s(?:{joined}\s+){{1,4}}|^(?:{joined}\s+){{1,4}})"
         )
         self._needs = {key: tuple(words.split("|")) for key, words in raw.get("needs", {}).items()}
         self._patterns: dict[str, re.Pattern[str]] = {}
@@ -146,10 +145,7 @@ class _LanguagePatterns:
 
     def source(self, key: str) -> str:
         """Return the regular expression for a key, with the keys that it names filled in."""
-        return _FILLED.sub(
-            lambda name: self.source(name[1]) if name[1] in self._texts else name[0],
-            self._texts.get(key, "(?!)"),
-        )
+        return filled(self._texts.get(key, "(?!)"), self._texts.get)
 
     def of(self, key: str) -> re.Pattern[str]:
         """Return the compiled pattern for a key."""
@@ -303,7 +299,7 @@ def lead_free(text: str, language: str = "") -> str:
 
 
 def _strip(sentence: str) -> str:
-    body = _BOLD.sub(r"\1", _INVISIBLE.sub("", sentence)).strip()
+    body = _BOLD.sub(r"\1", INVISIBLE.sub("", sentence)).strip()
     while True:
         match = _BEFORE.match(body)
         if match is None or match.end() == 0 or match.end() == len(body):
@@ -414,7 +410,7 @@ def _behind_order(body: str, table: _LanguagePatterns) -> str:
 def _remembers(told: re.Match[str], table: _LanguagePatterns) -> bool:
     """Whether what follows "remember" is a statement, and not data that a program is to keep."""
     rest = told["rest"]
-    if told["clause"] or told["mark"] or _ASIAN.search(rest):
+    if told["clause"] or told["mark"] or UNSPACED.search(rest):
         return True
     return table.find("states", rest) is not None or _mark_in(rest, table) is not None
 
@@ -574,4 +570,4 @@ def word_count(text: str) -> int:
 
 def length_in_words(text: str) -> int:
     """Return how long a statement is to read: its number of words, a code span counted as one. For upper bounds."""
-    return word_count(_CODE_SPAN.sub("`", text))
+    return word_count(CODE_SPAN.sub("`", text))

@@ -45,7 +45,7 @@ from tacit.reading.commands import command_actions, split_commands
 from tacit.reading.moment_places import glob_pattern
 from tacit.text.lazy_regex import lazy_regex
 from tacit.text.stemming import light_stem
-from tacit.text.tokens import OBJECT_PART
+from tacit.text.tokens import HUMP, OBJECT_PART
 
 # --- fitted values
 
@@ -393,7 +393,6 @@ ts js py md
 _LANGUAGES = frozenset(_LANGUAGE_TEXT.split())
 _NONE: frozenset[str] = frozenset()
 _SPLIT = lazy_regex(r"[^a-z0-9#+]+")
-_CAMEL = lazy_regex(r"(?<=[a-z0-9])(?=[A-Z])")
 _FILE = lazy_regex(r"[^\s/]\.[a-z][a-z0-9]{0,4}$")
 
 
@@ -593,7 +592,7 @@ def is_path(item: str) -> bool:
 @lru_cache(maxsize=16384)
 def item_tokens(item: str) -> frozenset[str]:
     """Return the lower-case words of one object, its path and identifier split, without plural s."""
-    return frozenset(_singular(word) for word in _SPLIT.split(_CAMEL.sub(" ", item).lower()) if len(word) > 1)
+    return frozenset(_singular(word) for word in _SPLIT.split(HUMP.sub(" ", item).lower()) if len(word) > 1)
 
 
 def _tokens(items: Iterable[str]) -> frozenset[str]:

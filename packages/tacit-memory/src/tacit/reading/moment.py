@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from tacit.frozen import frozen
-from tacit.text.lazy_regex import lazy_regex
+from tacit.text.lazy_regex import bounded, filled, lazy_regex
 
 Command = tuple[str, ...]
 """A simple command as words, without wrappers, program first: `("git", "push", "origin", "main")`."""
@@ -108,19 +108,12 @@ class Act:
     leads: str = ""
 
 
-_PART = re.compile(r"\{([a-z]+)(?::(\w+))?\}")
-
-
 def _read_acts() -> tuple[Act, ...]:
     """Return the acts of `acts.toml` in order, with the parts that their patterns name filled in."""
     table = tomllib.loads(Path(__file__).with_name("acts.toml").read_text("utf-8"))
     parts = table.pop("parts")
-
-    def filled(text: str) -> str:
-        return _PART.sub(lambda part: filled(parts[part[1]].replace("NAME", part[2] or "")), text)
-
     return tuple(
-        Act(name=name, **{key: filled(text) for key, text in fields.items()})
+        Act(name=name, **{key: bounded(filled(text, parts.get)) for key, text in fields.items()})
         for name, fields in table.items()
     )
 

@@ -18,7 +18,7 @@ from typing import Literal
 from tacit.frozen import frozen
 from tacit.model.memory import Entity
 from tacit.model.signal import ToolCall
-from tacit.reading.commands import PROGRAMS, simple_commands
+from tacit.reading.commands import PROGRAMS, SEPARATOR, simple_commands
 from tacit.reading.moment import (
     CallConditions,
     Command,
@@ -397,7 +397,6 @@ _QUOTED = lazy_regex(r"'[^']*'|\"(?:\\.|[^\"\\])*\"", re.DOTALL)
 _PROGRAM = lazy_regex(r"[A-Z_]+=\S*|[a-z./~][\w./~+-]*")
 _MARK = re.compile("\ue002(\\d+)\ue003")
 _REDIRECTION = lazy_regex(r"(?:\d|&)?>>?\s*(?:&\d|[^\s&|;]+)|(?<!<)<(?!<)\s*[^\s&|;]+")
-_SEPARATOR = lazy_regex(r"&&|\|\||[;\n|&]")
 _SUBCOMMAND = lazy_regex(r"[a-z][a-z-]+")
 _RUNS_ALIKE = frozenset({"time", "nohup", "nice", "timeout", "stdbuf", "command"})
 _SHOWS = frozenset({"-q", "--quiet", "--silent", "--verbose", "--progress", "--no-progress", "--color", "--no-color"})  # fmt: skip
@@ -459,7 +458,7 @@ def exact_commands(line: str) -> tuple[Command, ...]:
         return f"\ue002{len(quoted) - 1}\ue003"
 
     plain = _REDIRECTION.sub(" ", _QUOTED.sub(keep, line[:_CUT]))
-    commands = (_exact(segment.split(), quoted) for segment in _SEPARATOR.split(plain))
+    commands = (_exact(segment.split(), quoted) for segment in SEPARATOR.split(plain))
     return tuple(dict.fromkeys(command for command in commands if command))
 
 

@@ -19,6 +19,7 @@ from tacit.reading.moment import RUNNERS, CallConditions, Command, acts_said
 from tacit.reading.moment_places import FOLDER, file_patterns_said, file_sort_said, path_pattern
 from tacit.reading.terms import find_paths
 from tacit.text.lazy_regex import lazy_regex, wording
+from tacit.text.tokens import SHORT_SPAN
 
 _PHRASES = wording("moments")
 _PROGRAMS = wording("programs")
@@ -83,10 +84,9 @@ def is_word(program: str) -> bool:
     return program in _WORDS
 
 
-_SPAN = re.compile(r"`([^`\n]{1,120})`")
 _ADDRESS = lazy_regex(
     r"(?:(?:https?|wss?|ftp|ssh)://([a-z0-9][\w.-]*)(?::\d+)?(?:/[\w./*?=&%-]*)?|(?:s3|gs|az|r2|abfss?)://([\w.-]+)(?:/[\w./*-]*)?"
-    r"|(?<![\w/@-])((?:[a-z0-9-]+\.)+(?:com|org|net|io|dev|internal|local|localdomain|ai|app|co|cloud|so|info|eu|de|fr|uk|us|ch|at|nl|example|test|corp|lan|intra|tech|edu|gov)(?::\d+)?)(?:/[\w./*-]*)?)(?![\w.]*\w)",
+    r"|(?<![\w/@-])((?:[a-z0-9-]{1,63}\.){1,20}(?:com|org|net|io|dev|internal|local|localdomain|ai|app|co|cloud|so|info|eu|de|fr|uk|us|ch|at|nl|example|test|corp|lan|intra|tech|edu|gov)(?::\d+)?)(?:/[\w./*-]*)?)(?!\.*\w)",
     re.IGNORECASE,
 )
 _WELL_KNOWN = (
@@ -95,9 +95,9 @@ _WELL_KNOWN = (
 )
 _LONG = "production|example|properties|storyboard|pbxproj|snapshot|xcconfig|template|entitlements|gitignore|dockerfile|gemspec|podspec|nuspec|xcodeproj|development|staging|graphql|jsonnet|feature"
 _PLACE = lazy_regex(
-    r"(?<![\w\ue000])(?:~|\.{1,2})?/?(?:[\w.@+*{},<>\[\]-]*[\w.@+*}>\]-]/)+[\w.@+*-]*(?![\w/])|(?<![\w/.~])/[\w.-]+(?:/[\w.-]*)*"
+    r"(?<![\w\ue000])(?:~|\.{1,2})?/?(?:[\w.@+*{},<>\[\]-]{0,255}[\w.@+*}>\]-]/)+[\w.@+*-]*(?![\w/])|(?<![\w/.~])/[\w.-]+(?:/[\w.-]*)*"
     r"|(?<![\w/.@*-])\*\*?(?:\.[\w-]+)+|(?<![\w/.@-])\.(?:env|git|github|vscode|idea|npm|docker|editor|eslint|prettier|tool|ruby|node|nvm|python|aws|ssh|kube|terraform|circleci|husky|config)[\w-]*(?:\.[\w-]+)*(?![\w/])"
-    rf"|(?<![\w/.@-])(?<!mix )(?:[\w*-]+\.)+(?:[a-z][a-z0-9]{{0,5}}|{_LONG})(?![\w/(])|~/[\w./*-]+|(?<![\w/])(?:{_WELL_KNOWN})(?![\w/])"
+    rf"|(?<![\w/.@-])(?<!mix )(?:[\w*-]{{1,255}}\.){{1,20}}(?:[a-z][a-z0-9]{{0,5}}|{_LONG})(?![\w/(])|~/[\w./*-]+|(?<![\w/])(?:{_WELL_KNOWN})(?![\w/])"
 )
 _MARK = re.compile("\ue000(\\d+)\ue001")
 _VERSION = lazy_regex(r"\bversion\b[^,;]*?\b(?:in|of)\s+(?:the )?\ue000", re.IGNORECASE)
@@ -123,7 +123,7 @@ class Phrases:
 
     def __init__(self, statement: str) -> None:
         self._kept: list[tuple[str, str]] = []
-        text = _SPAN.sub(lambda match: self._keep("code", match[1].strip()), statement)
+        text = SHORT_SPAN.sub(lambda match: self._keep("code", match[1].strip()), statement)
         text = _ADDRESS.sub(self._keep_address, text)
         text = _PLACE.sub(self._keep_place, text)
         pieces: list[str] = []

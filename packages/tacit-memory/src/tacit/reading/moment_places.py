@@ -21,13 +21,13 @@ _SAID = tuple(
 )
 _ENDING = lazy_regex(r"(?<![\w/*])\*?(\.[a-z][a-z0-9]{0,9})(?= |$|[,;:)])", re.IGNORECASE)
 FOLDER = lazy_regex(
-    r"(?<![\w/])(?!(?:current|working|parent|old|new|root|same|home|every|each|this|that|temp\w*|session|project|\w+ing) )`?([\w.-]+)`? (?:folder|directory|dir)(?!\w)|(?:folder|directory|dir) `?([\w./-]+)",
+    r"(?<![\w/])(?!(?:current|working|parent|old|new|root|same|home|every|each|this|that|temp\w*|session|project|\w+ing) )`?([\w.-]{1,255})`? (?:folder|directory|dir)(?!\w)|(?:folder|directory|dir) `?([\w./-]+)",
     re.IGNORECASE,
 )
 
 
 _GLOB = lazy_regex(
-    r"(?<![\w/*.])(?:(?=[\w@.+/-]*\*)(?:[\w@.+*-]+/)+[\w@.+*-]*[\w*]|\*\.[A-Za-z]\w{0,9}(?:\.\w{1,9})?)(?![\w*])"
+    r"(?<![\w/*.])(?:(?=[\w@.+/-]{0,400}\*)(?:[\w@.+*-]{1,255}/)+[\w@.+*-]*[\w*]|\*\.[A-Za-z]\w{0,9}(?:\.\w{1,9})?)(?![\w*])"
 )
 _EVERYWHERE = frozenset({
     "readme", "readme.md", "changelog", "changelog.md", "license", "package.json", "pyproject.toml", "cargo.toml", "go.mod", "makefile", "justfile", "dockerfile",

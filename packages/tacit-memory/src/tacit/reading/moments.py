@@ -21,7 +21,7 @@ _PHRASES = wording("moments")
 
 _CUT = 600
 _MOST = 4
-_CLAUSE = lazy_regex(r"(?<=[.!?])\s+|\n+|;\s*|\s+[-\u2013\u2014]+\s+")
+_CLAUSE = lazy_regex(r"(?<=[.!?])\s+|\n+|;\s*|(?<![^\S\n])\s+[-\u2013\u2014]+\s+")
 _MOST_HEAD_WORDS = 9
 _TITLE = lazy_regex(r"^((?:\w+ ){1,3}\w+)$")
 _SENTENCE = lazy_regex(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)\s+|\n+")

@@ -10,18 +10,17 @@ from collections.abc import Sequence
 
 from tacit.text.lazy_regex import lazy_regex
 from tacit.text.stop_words import STATEMENT_STOP_WORDS
+from tacit.text.tokens import CODE_SPAN, UNSPACED
 
 _EDGE_BEFORE, _EDGE_AFTER = (
     "'`*\"\u201c\u201e\u00ab\u2018([{<",
     "'`*\"\u201d\u201c\u00bb\u2019)]}>,.;:!?\u2026\u3001\u3002\uff0c\uff1b\uff01\uff1f",
 )
-_IDEOGRAPH = lazy_regex("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _BY_THE_WAY = lazy_regex(
     r"\b(?:by the way|btw|please|pls|plz|bitte|s['\u2019]il (?:te|vous) pla\u00eet|stp|svp)\b[,:]?",
     re.IGNORECASE,
 )
 """Words without meaning for a comparison, which people and agents add and leave out."""
-_CODE = lazy_regex(r"`([^`\n]+)`")
 _PACKAGE = lazy_regex(
     r"\b(?:install\w*|packages?|librar(?:y|ies)|dependenc(?:y|ies)|plugins?|extensions?|pakete?|bibliotheken?|abh\u00e4ngigkeit\w*|paquets?|biblioth\u00e8ques?|d\u00e9pendances?)\W+(?:(?:the|das|den|die|le|la|les) (?:[\w-]+ )?)?(?P<name>[\w@/.-]+)",
     re.IGNORECASE,
@@ -38,7 +37,7 @@ def names_untyped(content: str, prompts: Sequence[str]) -> tuple[str, ...]:
     """Return what a note names that the user never typed: addresses, paths, flags, commands, packages, and permissions to go without a check."""
     typed = {token for prompt in prompts for token in typed_words(prompt)}
     named = [token for token in typed_words(content) if _looks_named(token)]
-    named += [token for span in _CODE.findall(content) for token in typed_words(span)]
+    named += [token for span in CODE_SPAN.findall(content) for token in typed_words(span)]
     named += packages_in(content)
     named += [match[0].casefold() for match in _PERMITS.finditer(content)]
     spoken = " ".join(prompts).casefold()
@@ -61,7 +60,7 @@ def typed_words(text: str) -> list[str]:
     for raw in _BY_THE_WAY.sub(" ", text).split():
         word = raw.strip(_EDGE_BEFORE) if raw[:1] in _EDGE_BEFORE else raw
         word = word.rstrip(_EDGE_AFTER) or ""
-        if _IDEOGRAPH.search(word):
+        if UNSPACED.search(word):
             tokens += [char for char in word if char.isalnum()]
         elif word:
             folded = word.casefold().replace("'", "").replace("\u2019", "")

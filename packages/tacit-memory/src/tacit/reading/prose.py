@@ -32,9 +32,10 @@ _SPEECH = wording("speech")
 Reach = Literal["", "below", "all"]
 
 _ANY_FENCE = lazy_regex(r"^[ \t]*(```+|~~~+).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
-_CLOSED = lazy_regex(
-    r"<!--.*?(?:-->|\Z)|<([a-zA-Z][\w.-]*)\b[^>\n]*>.*?</\1\s*>|\[(quote|code|doc|text)\b[^\]\n]*\].*?\[/\2\]",
-    re.DOTALL | re.IGNORECASE,
+COMMENT = lazy_regex(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_TAG = lazy_regex(
+    r"<(?P<end>/?)(?P<name>[a-zA-Z][\w.-]{0,100})\b[^<>\n]*>|\[(?P<close>/?)(?P<word>quote|code|doc|text)\b[^\[\]\n]*\]",
+    re.IGNORECASE,
 )
 _OPENED = lazy_regex(
     r"^[ \t]*(?:<(?!https?:)[a-zA-Z][\w.-]*\b[^>\n]*>|\[(?:quote|code|doc|text|file|mail|email)\b[^\]\n]*\])",
@@ -53,15 +54,14 @@ _QUOTATION = lazy_regex(
     re.DOTALL,
 )
 _SEPARATOR = lazy_regex(
-    r"^\s*(?:[-=*_~#+>.<]{3,}|(?:[-=*_~#><]{2,})\s*[^-=*_~#><]{1,60}?\s*(?:[-=*_~#><]{2,}))\s*$"
+    r"^\s*(?:[-=*_~#+>.<]{3,}|(?:[-=*_~#><]{2,})\s{0,20}[^-=*_~#><]{1,60}?\s{0,20}(?:[-=*_~#><]{2,}))\s*$"
 )
 _FIELD = lazy_regex(r"^\s*[\w\u00c0-\u024f][\w\u00c0-\u024f -]{1,14}:\s+\S")
-_ADDRESS = lazy_regex(r"[\w.+-]+@[\w-]+\.\w+")
+_ADDRESS = lazy_regex(r"[\w.+-]{1,64}@[\w-]{1,63}\.\w")
 _CHAT = lazy_regex(
     r"^\s*(?:[-*>\u2022]\s+)?(?:[\[(]?\d{1,2}:\d{2}(?::\d{2})?(?: ?[ap]m)?[\])]?\s*)?(?:<@?[\w .-]{1,30}>\s*\S"
     r"|(?:\*\*)?@?(?P<name>[^\W\d_][\w.'-]*(?: [A-Z][\w.'-]*){0,2})(?: \([^)]{1,30}\))?(?:\*\*)?\s*[:\uff1a](?:\*\*)?\s+\S)"
 )
-_COLON = lazy_regex(r"[:\uff1a]\s*$")
 _PLAIN_WORD = lazy_regex(
     r"[(\"'\u201c\u201e]*[^\W\d_]+(?:['\u2019-][^\W\d_]+)*[)\"'\u201d\u201c.,;:!?\u2026]*|[-\u2013\u2014]"
 )
@@ -106,7 +106,7 @@ def introduces_printed(sentence: str, text: str) -> bool:
 
 def _announces_output(line: str) -> bool:
     """Whether a line ending in a colon announces program output, not somebody's words."""
-    return bool(_COLON.search(line) and _SPEECH.output.search(line)) and not (
+    return bool(_ends_in_colon(line) and _SPEECH.output.search(line)) and not (
         reports_others(line)
         or _SPEECH.rewords.search(line)
         or _SPEECH.about_text.search(line)
@@ -196,12 +196,36 @@ def _is_english_prose(line: str) -> bool:
     return len(_LATIN_WORD.findall(line)) >= _LEAST_PROSE and natural_language_of(line) == ENGLISH
 
 
+def _ends_in_colon(line: str) -> bool:
+    return line.rstrip().endswith((":", "\uff1a"))
+
+
+def _without_elements(text: str, between: str) -> str:
+    """Replace each element, from its opening tag to the first closing one of that name (`</name>`, `[/quote]`), by `between`; what is never closed stays."""
+    tags = [(tag, (tag["name"] or tag["word"]).casefold()) for tag in _TAG.finditer(text)]
+    closing: dict[str, list[re.Match[str]]] = {}
+    for tag, name in reversed(tags):
+        if tag["end"] or tag["close"]:
+            closing.setdefault(name, []).append(tag)
+    pieces: list[str] = []
+    at = 0
+    for tag, name in tags:
+        left = closing.get(name, [])
+        while left and left[-1].start() < tag.end():
+            left.pop()
+        if left and tag.start() >= at:
+            pieces += [text[at : tag.start()], between]
+            at = left[-1].end()
+    return "".join((*pieces, text[at:]))
+
+
 def own_text(prompt: str) -> str:
     """Return the lines of `prompt` that may be the user's own words.
 
     What is pasted by its form is removed; each line of an announced text becomes `>`.
     """
-    text = _QUOTATION.sub(_without_quotation, _CLOSED.sub("\n\n", _ANY_FENCE.sub("\n\n", prompt)))
+    text = COMMENT.sub("\n\n", _ANY_FENCE.sub("\n\n", prompt))
+    text = _QUOTATION.sub(_without_quotation, _without_elements(text, "\n\n"))
     for opened in (_OPENED.search(text), _INLINE_OPENED.search(text)):
         if opened is not None:
             text = text[: min(len(text), opened.start())]
@@ -268,7 +292,7 @@ def _announced(lines: list[str]) -> set[int]:
             and before
             and not BULLET.match(before)
             and not _SPEECH.own_lead.search(before)
-            and not _COLON.search(before)
+            and not _ends_in_colon(before)
         ):
             announced.add(number)  # a list below a title
             until = "list"
@@ -284,7 +308,7 @@ def _announced(lines: list[str]) -> set[int]:
         ):
             announced.add(number)
             until = "block"
-        elif _COLON.search(line):
+        elif _ends_in_colon(line):
             own = (
                 _SPEECH.own_list.match(line)
                 or _SPEECH.our_needs.search(line)
@@ -320,14 +344,13 @@ def _by_others(text: str, pattern: re.Pattern[str]) -> bool:
     return any(not _SPEECH.by_speaker.match(lead) and not _SPEECH.until.search(lead) for lead in leads)
 
 
-_FENCE = lazy_regex(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
+FENCE = lazy_regex(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 _DIFF = lazy_regex(
     r"^(?:diff --git |@@ -\d|--- \S[^\n]*\n\+\+\+ \S)[^\n]*"
     r"(?:\n(?:[ +\-@\\]|diff --git |index [0-9a-f]|(?:new|deleted|old) (?:file )?mode |similarity |rename |copy )[^\n]*)*",
     re.MULTILINE,
 )
 """A patch as a terminal prints it, to its last line."""
-_ELEMENT = lazy_regex(r"<([a-zA-Z][\w-]*)\b[^>\n]*>.*?</\1\s*>", re.DOTALL)
 _NOT_PROSE = lazy_regex(
     r"^\s*>"  # quoted
     r"|^(?: {4,}|\t)(?![-*+\d])"  # indented code
@@ -345,7 +368,7 @@ _QUOTED = lazy_regex(
     r"(?<!\w)\"[^\"\n]{12,}\"(?!\w)|\u201c[^\u201c\u201d\n]{12,}\u201d|\u201e[^\u201e\u201c\u201d\n]{12,}[\u201c\u201d]|\u00ab[^\u00ab\u00bb\n]{12,}\u00bb"
     r"|(?<!\w)'(?=\w)[^\n']{2,}(?:'(?=\w)[^\n']*)*(?<=[\w.!?])'(?!\w)"
 )
-_ONLY_URL = lazy_regex(r"^\W*(?:\w+:?\s+)?https?://\S+\s*:?\s*$")
+_ONLY_URL = lazy_regex(r"^\W*(?:\w+:?\s+)?https?://\S+(?:\s*:)?\s*$")
 _NUMBERED = lazy_regex(r"(?:^|(?<=\s))([1-9]\))(?=\s)")
 _MANY_HEADINGS = lazy_regex(r"^#{1,6}\s+\S", re.MULTILINE)
 _HIDDEN = '""'
@@ -415,7 +438,7 @@ def _with_voices(sentences: list[Sentence], places: list[int], text: str) -> lis
 
 def _split(text: str) -> tuple[list[Sentence], list[int]]:
     """Return (sentences, the paragraph number of each)."""
-    bare = _ELEMENT.sub("\n", _FENCE.sub(f"\n{_CODE_LINE}\n", text))
+    bare = _without_elements(FENCE.sub(f"\n{_CODE_LINE}\n", text), "\n")
     sentences: list[Sentence] = []
     places: list[int] = []
     paragraphs = [

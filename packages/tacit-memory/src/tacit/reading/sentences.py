@@ -15,10 +15,10 @@ corp dept est min max avg ver v jan feb mar apr jun jul aug sep sept oct nov dec
 sun a.k.a aka w.r.t wrt ca bzw evtl z.b u.a d.h
 """
 _ABBREVIATIONS = frozenset(_ABBREVIATIONS_TEXT.split())
-_FENCE = re.compile(r"^[ \t]*(```+|~~~+)[^\n]*\n.*?(?:^[ \t]*\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
-_LIST = re.compile(r"^[ \t]*(?:[-*+•]|\d{1,3}[.)]|[a-zA-Z][.)])[ \t]+\S|^[ \t]*(?:#{1,6} |>|\|)")
-_END = re.compile(r"[.!?…](?:[.!?…]*)[\"'”’»)\]*_`]*(?=\s|$)|[。！？](?:[\"'”’」』）]*)")
+_FENCE = re.compile(r"^[ \t]*(`{3,}+|~{3,}+)[^\n]*\n.*?(?:^[ \t]*\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 _NEXT = re.compile(r"\S")
+_LIST = re.compile(r"^[ \t]*(?:[-*+•]|\d{1,3}[.)]|[a-zA-Z][.)])[ \t]+\S|^[ \t]*(?:#{1,6} |>|\|)")
+_END = re.compile(r"(?<![.!?…])[.!?…]+[\"'”’»)\]*_`]*(?=\s|$)|[。！？](?:[\"'”’」』）]*)")
 
 
 def split_sentences(text: str) -> tuple[str, ...]:

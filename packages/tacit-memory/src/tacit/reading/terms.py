@@ -19,7 +19,7 @@ from tacit.model.memory import Entity
 from tacit.reading.commands import split_commands
 from tacit.text.lazy_regex import lazy_regex
 from tacit.text.stop_words import UNINFORMATIVE_WORDS
-from tacit.text.tokens import OBJECT_WORD
+from tacit.text.tokens import OBJECT_WORD, SHORT_SPAN
 
 _EXT = (
     r"(?:py|pyi|ipynb|ts|tsx|mts|cts|js|jsx|mjs|cjs|go|rs|java|kt|kts|cs|csproj|sln|c|h|cc|cpp|hpp|rb|php|swift|scala|dart|exs?|erl|hs|lua"
@@ -38,9 +38,8 @@ FILE_END = lazy_regex(rf"(?<=[^/.])\.{_EXT}$", re.IGNORECASE)
 """A known file name extension at the end."""
 _MAYBE_PATH = lazy_regex(r"[/\\]|\.\w|file|CHANGELOG|LICENSE|README")
 """A cheap precheck: without a match of it, PATH cannot match."""
-_URL = lazy_regex(r"\b[a-z][a-z0-9+.-]*://[^\s<>\"')\]]+", re.IGNORECASE)
+_URL = lazy_regex(r"\b[a-z][a-z0-9+.-]{0,30}://[^\s<>\"')\]]+", re.IGNORECASE)
 _FENCE = lazy_regex(r"(?:```|~~~).*?(?:```|~~~|\Z)", re.DOTALL)
-_SPAN = lazy_regex(r"`([^`\n]{1,120})`")
 _SLASHED = lazy_regex(
     r"^(?:and|or|his|her|he|she|either|input|output|read|yes|no|on|off|true|false|w|n|i|a|\d+)[/\\]",
     re.IGNORECASE,
@@ -86,7 +85,7 @@ def identifiers(text: str) -> tuple[str, ...]:
 def code_spans(text: str) -> tuple[str, ...]:
     """Return the texts between backticks, in order, without repeats."""
     return (
-        tuple(dict.fromkeys(span.strip() for span in _SPAN.findall(text) if span.strip()))
+        tuple(dict.fromkeys(span.strip() for span in SHORT_SPAN.findall(text) if span.strip()))
         if "`" in text
         else ()
     )
@@ -98,7 +97,7 @@ def prose_of(text: str) -> str:
     if "```" in text or "~~~" in text:
         text = _FENCE.sub(" § ", text)
     if "`" in text:
-        text = _SPAN.sub(" § ", text)
+        text = SHORT_SPAN.sub(" § ", text)
     if "://" in text:
         text = _URL.sub(" § ", text)
     if "/" in text or "." in text:
@@ -156,7 +155,7 @@ _NOT_ERRNO = frozenset(_NOT_ERRNO_TEXT.split())
 _PACKAGE = lazy_regex(
     r"\b(?:npm (?:i|install|add)|pnpm add|yarn add|bun add|pip3? install|uv add|poetry add|cargo add|go get|gem install|composer require|brew install)\s+((?:-{1,2}[\w-]+\s+)*)([@\w./-]+)"
     r"|(?<![\w/])(@[a-z0-9][\w.-]*/[a-z0-9][\w.-]*)|\b(?:from|import)\s+['\"]([@\w][\w./-]*)['\"]|\brequire\(['\"]([@\w][\w./-]*)['\"]\)"
-    r"|(?:^|\n)\s*(?:import|from)\s+([a-z_]\w*)(?=[\s.]|$)|\b(github\.com/[\w.-]+/[\w.-]+)"
+    r"|(?:^|\n)[^\S\n]*(?:import|from)\s+([a-z_]\w*)(?=[\s.]|$)|\b(github\.com/[\w.-]+/[\w.-]+)"
 )
 _KNOWN_COMMANDS = lazy_regex(
     r"(?<![\w./-])(?:git|gh|npm|pnpm|yarn|bun|npx|pip|uv|poetry|cargo|go|docker|docker-compose|kubectl|terraform|make|just|pytest|jest|vitest|eslint|prettier|ruff|mypy|pyright"

@@ -20,7 +20,6 @@ _PREFIXES = {
     "path": "paths", "file": "paths", "lang": "languages", "language": "languages", "cmd": "commands", "command": "commands",
     "tool": "tools", "topic": "topics", "phrase": "phrases", "about": "objects", "object": "objects", "action": "action", "breadth": "breadth",
 }  # fmt: skip
-_SPLIT = re.compile(r"[,\n]")
 _ITEM = re.compile(r"^([a-z]+):(.*)$", re.IGNORECASE | re.DOTALL)
 _ACTION = re.compile(r"^([a-z][a-z0-9]*(?:_[a-z0-9]+)*)(?:\s*=\s*([0-9.]+(?:e-?\d+)?))?$")
 _KNOWN = frozenset(ACTIONS)
@@ -63,7 +62,7 @@ def parse_when(text: str | Sequence[str], *, maker: str = "user") -> Trigger:
     if not isinstance(text, str):
         return _parse_phrases(text, maker)
     parts = _Parts(maker=maker)
-    for raw in _SPLIT.split(text):
+    for raw in text.replace("\n", ",").split(","):
         item = raw.strip()
         if item:
             _read_item(item, parts)

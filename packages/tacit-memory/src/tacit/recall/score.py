@@ -832,7 +832,7 @@ MOST_NAMES = 8
 """Most names that are looked up; each costs one search."""
 _WORD = lazy_regex(r"[A-Za-z0-9](?:[\w-]*[A-Za-z0-9])?")
 _NAME = lazy_regex(r"^(?:(?=.*\d)(?=.*[A-Za-z]).{3,}|\d{4,}|.*[a-z][A-Z].*)$")
-_STARTS_SENTENCE = lazy_regex(r"(?:^|[.!?:;\n])[\s\"'`(\[*#-]*$")
+_STARTS_SENTENCE = lazy_regex(r"(?:^|[.!?:;\n])(?:[^\S\n]|[\"'`(\[*#-])*+$")
 
 
 def find_shared_names(tools: Tools, state: RecallState) -> Outcome[RecallState]:

@@ -60,6 +60,7 @@ from tacit.safety.secret_shapes import (
 )
 from tacit.text.lazy_regex import lazy_regex
 from tacit.text.stop_words import FUNCTION_WORDS
+from tacit.text.tokens import UNSPACED
 
 _Promise = Literal["password", "token", "random", "nothing"]
 """What a name tells about its value: `password` = any literal is a secret; `token` = any literal that is no plain word; `random` = only a long random value; `nothing` = no secret."""
@@ -139,7 +140,7 @@ def _is_literal(value: str, promise: _Promise, *, quoted: bool, shell: bool, end
     if len(bare) < 4 or is_ordinary(bare) or reads_as_code(bare):
         return False
     if promise == "random":
-        return bool(_LONG_RANDOM.match(bare)) and not UUID.match(bare) and entropy(bare) > 3.0
+        return bool(_LONG_RANDOM.match(bare)) and not UUID.fullmatch(bare) and entropy(bare) > 3.0
     if bare.isdigit():
         return promise == "password" and (quoted or shell) and len(set(bare)) > 1
     if REFERENCE.match(bare):
@@ -193,7 +194,7 @@ Look = Literal["random", "groups", "signs", "mixed", "joined", "none"]
 """What a value looks like; examples in this order: `9f3c1a7e5b2d4860`, `KQ7M-99TR-ZP3D`, `Zx!vogel`, `Perro1234`, `mariposa_azul`, anything else."""
 
 _SENTENCE = lazy_regex(
-    r"[^\n\u3002\uff01\uff1f]{1,600}?(?:[.!?\u2026]+(?=\s)|[\u3002\uff01\uff1f\n]|$)", re.MULTILINE
+    r"[^\n\u3002\uff01\uff1f]{1,600}?(?:[.!?\u2026](?=\s)|[\u3002\uff01\uff1f\n]|$)", re.MULTILINE
 )
 _VALUE = lazy_regex(
     rf"(?<![{LETTER}_.$/\\@%{{<=-])(?<!%\()(?<!base64,)(?=[{LETTER}]*[\d!#$%&*+?^~@_.-])[{LETTER}][{LETTER}!#$%&*+?^~@_.:-]{{3,120}}+={{0,2}}(?![/\\(\[{{=])"
@@ -214,9 +215,8 @@ _PAIR = lazy_regex(
     rf"(?<![{LETTER}_./\\@:-])[{LETTER}][{LETTER}_.@-]{{1,40}}\s?[/\uff0f]\s?(?P<secret>[{LETTER}][{LETTER}!#$%&*+=?^~_.-]{{3,60}})(?![{LETTER}/@(])"
 )
 _CANDIDATE = lazy_regex(rf"\d|[{LETTER}][!#$%*?^~@_.-][{LETTER}!]")
-_NUMBERS = lazy_regex(rf"[{LETTER}_.:-]*\d[{LETTER}_.:=-]*")
+_NUMBERS = lazy_regex(rf"(?<![{LETTER}_.:-])[{LETTER}_.:-]*\d[{LETTER}_.:=-]*")
 _PROSE = lazy_regex(r"[^\W\d_]|[ ,'\u3001\uff0c\u3002\uff1f]")
-_UNSPACED = lazy_regex(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _ANSWER = 60
 """A sentence with fewer characters may be the answer to the one before it: `what is the password? > x`."""
 _EDGE = ".:,;?!\u2026-=_&*~+^"
@@ -224,7 +224,6 @@ _GROUPS = lazy_regex(
     r"^(?:[A-Za-z0-9]{3,8}-){2,7}[A-Za-z0-9]{3,8}$|^(?=\S*\d)(?=\S*[a-z])[a-z0-9]{4,6}-(?=[a-z]*\d)[a-z0-9]{4,6}$"
 )
 _JOINED = lazy_regex(rf"^[{LETTER}]{{2,}}(?:[_.-][{LETTER}]{{1,}}){{1,5}}$")
-_UUID_IN = lazy_regex(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 _NO_COMPOUND = lazy_regex(
     r"^(?:(?=[^_]+_)(?:\w*[\u00c0-\u024f\u0400-\u04ff]\w*|[A-Z][a-z]+(?:_[A-Za-z]?[a-z]*)+)|[A-Z\u00c0-\u00de\u0410-\u042f]\w+-(?:\w+-)?[a-z\u0430-\u044f]\w*(?:-\w+)*)$"
 )
@@ -235,19 +234,18 @@ _OTHER = lazy_regex(  # what letters with digits also are: colors, dates, versio
     r"^(?:#[0-9a-f]{3,8}|u\+[0-9a-f]+|[0-9a-f]{6,12}|\d[A-Za-z]+|v?\d+(?:[.:_-]\d+)+\S{0,8}|(?-i:[A-Z]{2,12}-\d{1,7})|0x[0-9a-f]+|\d+[A-Za-z%\u20ac]{1,4}|(?-i:[A-Z]{1,6}\d{1,6}|[A-Z]{1,4}-?\d[\d.-]*|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)|(?:\S*-)?20[0-3]\d-\d\d(?!\d{2}\b)\S*|(?:claude|gpt|gemini|llama)-\S+"
     r"|[\w.-]+\.(?:com|org|net|io|dev|app|de|fr|es|br|pt|ru|jp|cn|kr|eu|local|internal|lan|intra|example|exemplo|ejemplo|exemple|test|py|js|ts|tsx|jsx|go|rs|rb"
     r"|java|kt|sh|md|txt|json|ya?ml|toml|ini|conf|cfg|env|pem|key|crt|pub|xml|html?|css|png|jpe?g|svg|pdf|csv|sql|log|lock|zip|gz|tar|exe|dll|so|properties)(?::\d+)?"
-    r"|[\w.+-]+@[\w-]+(?:\.[\w-]+)*|(?:windows|office|ubuntu|debian|macos|iphone|ipad|android|python|node|java|php|postgres\w*|mysql|redis|log4\w+|web|web3"
+    r"|[\w.+-]+@[\w-]+(?:\.[\w-]+)*|(?:windows|office|ubuntu|debian|macos|iphone|ipad|android|python|node|java|php|postgres\w*|mysql|redis|log4\w{1,20}|web|web3"
     r"|covid|gpt|claude|oauth|http|ipv|md|sha|base|utf|latin|iso|rfc|rtx|amd|arm|win|linux|vue|angular|react)[-_. ]?\d[\w.-]*|(?:es|ps|x|s|ec|k|v)\d{1,4}|[a-z]\d+-[a-z]\d+|[A-Z][a-z]+-\d{5,})$",
     re.IGNORECASE,
 )
 _CODE_NAME = lazy_regex(
-    r"^(?:[A-Za-z.]*[a-z][.]?[A-Z][A-Za-z.]*[$#][A-Za-z]+|(?:[A-Z]+[a-z]+\d{0,2}){2,}[A-Z]*\d?|[A-Z]?[a-z]+(?:\d?[A-Z]+[a-z]*){2,}|(?:[A-Z]+[a-z]*\d{0,2}){3,}[a-z]*|[\w-]+(?:\.[\w-]+){3,}"
+    r"^(?:(?=[A-Za-z.]*[a-z][.]?[A-Z])[A-Za-z.]+[$#][A-Za-z]+|(?:[A-Z]+[a-z]+\d{0,2}){2,}[A-Z]*\d?|[A-Z]?[a-z]+(?:\d?[A-Z][a-z]*){2,}|(?:[A-Z][a-z]*+\d{0,2}){3,}[a-z]*|[\w-]+(?:\.[\w-]+){3,}"
     r"|[A-Za-z]{1,3}\d{1,2}[A-Za-z]{1,3}|CVE-\S+)$"
 )
 """Matches names of classes, methods and packages, and words such as `i18n`."""
 _NUMBERED = lazy_regex(r"^[A-Za-z]{1,3}#\d+$|^[A-Za-z-]+#[a-z]+$|^[A-Za-z.]+[#$][a-z]+[A-Z]|^[^#]*#[^#]*#")
 """Matches names with a number or a part after `#`, such as `task#001`."""
 _ORDINAL = lazy_regex(r"^\d+[a-z]{1,2}$")
-_JOINTS = lazy_regex(r"[-_.]")
 _HOST = lazy_regex(r"^([a-z]{2,12}(?:[-_.][a-z]{1,8})*)[-_]?\d{1,4}$")
 """Matches `srv01`, `replica-3`: the name of a machine or of a member of a series."""
 
@@ -301,7 +299,7 @@ def look_of(value: str) -> Look:
         len(value) < 4
         or is_placeholder(value)
         or REFERENCE.match(value)
-        or _UUID_IN.search(value)
+        or UUID.search(value)
         or _OTHER.match(value)
     ):
         return "none"
@@ -338,7 +336,7 @@ def look_of(value: str) -> Look:
 
 def _counts(value: str) -> bool:
     """Whether a value is a number with words, as in `8-line`, `Phase-2-scan`, `non-2xx`, or an abbreviation such as `C2PA`."""
-    parts = [part for part in _JOINTS.split(value) if part]
+    parts = [part for part in value.replace("_", "-").replace(".", "-").split("-") if part]
     words = [part.strip("0123456789").lower() for part in parts]
     single = any(part.isdigit() and len(part) < 2 for part in parts) and ("-" in value or value.islower())
     return (
@@ -394,7 +392,7 @@ def _accepts(sentence: _Sentence, look: Look, start: int, end: int) -> bool:
         )
         hashed = sentence.near(HASH, start, end, (60, 0)) or bool(HASH.search(sentence.before[-80:]))
         return (named or told) and not hashed
-    foreign = not sentence.text.isascii() and bool(_UNSPACED.search(sentence.text))
+    foreign = not sentence.text.isascii() and bool(UNSPACED.search(sentence.text))
     if look == "joined":
         apart = _NO_COMPOUND.match(value) and before.strip() and (value.count("-") != 1)
         return (foreign or bool(apart)) and _is_passphrase(sentence, start, end)

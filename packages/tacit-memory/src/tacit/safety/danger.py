@@ -12,12 +12,12 @@ import re
 from tacit.text.lazy_regex import lazy_regex
 
 _PIPED = lazy_regex(
-    r"\b(?:curl|wget|fetch|iwr|irm|invoke-webrequest|invoke-restmethod|http|nc|ncat)\b[^|\n]*\|\s*(?:sudo\s+)?(?:\S*/)?"
+    r"\b(?:curl|wget|fetch|iwr|irm|invoke-webrequest|invoke-restmethod|http|nc|ncat)\b[^|\n]{0,400}\|\s*(?:sudo\s+)?(?:\S{0,200}/)?"
     r"(?:sh|bash|zsh|dash|ksh|fish|python\d?|node|ruby|perl|php|iex|pwsh|powershell)\b"
-    r"|\|\s*(?:sudo\s+)?(?:\S*/)?(?:sh|bash|zsh|iex)\b|\b(?:sh|bash|zsh|source|eval|exec|\.)\s+(?:-c\s+)?[\"'`]*(?:<\(|\$\(|`)\s*(?:curl|wget)"
+    r"|\|\s*(?:sudo\s+)?(?:\S{0,200}/)?(?:sh|bash|zsh|iex)\b|\b(?:sh|bash|zsh|source|eval|exec|\.)\s+(?:-c\s+)?[\"'`]*(?:<\(|\$\(|`)\s*(?:curl|wget)"
     r"|\b(?:iex|invoke-expression|eval)\b\s*[($\"'`]|\bbase64\s+(?:-d|--decode|-D)\b|\b(?:npx|pipx run|uvx|bunx|deno run|go run)\s+\S*(?:https?:|git\+|github:)"
-    r"|\b[a-z]+://\S+[^.;\n]{0,60}?\b(?:into|in|to|through|with|mit|an|durch|dans|vers|avec|par|con|en|a)\s+(?:sudo\s+)?`?(?:bash|sh|zsh|pwsh|powershell)\b"
-    r"|\b(?:pip\d?|npm|pnpm|yarn|gem|cargo|go|uv)\s+(?:\w+\s+)?(?:install|add|get|i)\s+(?:\S+\s+)*(?:https?://|git\+)",
+    r"|\b[a-z]{1,30}://\S{1,2000}+[^.;\n]{0,60}?\b(?:into|in|to|through|with|mit|an|durch|dans|vers|avec|par|con|en|a)\s+(?:sudo\s+)?`?(?:bash|sh|zsh|pwsh|powershell)\b"
+    r"|\b(?:pip\d?|npm|pnpm|yarn|gem|cargo|go|uv)\s+(?:\w+\s+)?(?:install|add|get|i)\s+(?:\S{1,200}\s+){0,20}(?:https?://|git\+)",
     re.IGNORECASE,
 )
 _UNCHECKED = lazy_regex(
@@ -30,14 +30,14 @@ _DELETES = lazy_regex(
     r"\brm\s+-\w*r\w*f|\brm\s+-\w*f\w*r|\bgit\s+push\b[^.;\n]*?\s(?:--force(?!-with-lease)(?![\w-])|-f\b)|\bgit\s+reset\s+--hard\b|\bgit\s+clean\s+-\w*f",
     re.IGNORECASE,
 )
-_CREDENTIALS = r"(?:\.env\b|\.netrc|\.npmrc|\.pypirc|id_rsa|\.ssh/|\.aws/|kubeconfig|\$\w*(?:token|secret|key|password)\w*)"
+_CREDENTIALS = r"(?:\.env\b|\.netrc|\.npmrc|\.pypirc|id_rsa|\.ssh/|\.aws/|kubeconfig|\$\w{0,60}(?:token|secret|key|password)\w*+)"
 _LEAKS = lazy_regex(
     rf"\bprintenv\b|\benv\s*\||\$\(env\)|`env`|\b(?:cat|echo|base64|scp|curl|wget|nc)\s[^.;\n]{{0,60}}?{_CREDENTIALS}"
-    rf"|{_CREDENTIALS}[^\n]{{0,60}}?(?:[a-z]+://|git@|\b[\w.+-]+@[\w-]+\.\w)",
+    rf"|{_CREDENTIALS}[^\n]{{0,60}}?(?:[a-z]://|git@|[\w+-]@[\w-]{{1,63}}\.\w)",
     re.IGNORECASE,
 )
 _OUTSIDE = lazy_regex(
-    r"\b[a-z][a-z0-9+.-]*://(?!(?:localhost|127\.|0\.0\.0\.0|\[::1\]|10\.|192\.168\.)(?:[\w.]*)(?:[:/\s)`'\"]|$))\S|\bgit@|\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+\b"
+    r"\b[a-z][a-z0-9+.-]{0,30}://(?!(?:localhost|127\.|0\.0\.0\.0|\[::1\]|10\.|192\.168\.)(?:[\w.]*)(?:[:/\s)`'\"]|$))\S|\bgit@|\b[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]+)+\b"
     r"|(?<![\w/.@-])(?:[a-z0-9][a-z0-9-]*\.)+(?:example|test|invalid|com|net|org|dev|co|xyz|ru|cn|info|biz|site|online|cloud|tk|us|uk|de|fr|eu)(?![\w(-]|\.\w)"
     r"|(?<![\w/.@-])(?:[a-z0-9][a-z0-9-]*\.){2,}[a-z]{2,}(?::\d+)?/|(?<![\w/.@-])(?:[a-z0-9][a-z0-9-]*\.)+[a-z]{2,}(?::\d+|/[\w-]+)(?![\w.])"
     r"|(?<![\w.-])(?!(?:127|10|0|192\.168|172\.(?:1[6-9]|2\d|3[01]))\.)(?:\d{1,3}\.){3}\d{1,3}(?![\w.-])",
@@ -59,7 +59,8 @@ _AFTER_ALL = re.compile(
     re.IGNORECASE,
 )
 _SPEAKS_AS = lazy_regex(
-    r"^[\s>*_#<\[(-]*(?:system|developer|assistant|human|user)\b[\s\])>*_]*:", re.IGNORECASE | re.MULTILINE
+    r"^(?:[^\S\n]|[>*_#<\[(-])*+(?:system|developer|assistant|human|user)\b[\s\])>*_]*:",
+    re.IGNORECASE | re.MULTILINE,
 )
 _OVERRIDES = lazy_regex(
     r"\b(?:ignor\w*|disregard\w*|forget|override|vergiss|missachte\w*|oublie\w*|olvida\w*)\b[^.;\n]{0,30}"

@@ -31,7 +31,7 @@ _SHORT = 1_000_000  # longer texts are never escaped whole: a memory is far belo
 # hosts invent new elements, and a memory needs none. `a < b`, `<=`, `<-` and `<3` stay.
 _ENCODED = r"&(?:amp;){0,3}(?:lt|#0{0,6}60|#x0{0,6}3c);?|\\u003c|\\x3c|%3c"
 _TAG = lazy_regex(
-    rf"(?:<+|{_ENCODED})(?=[^\W\d]|:|\s{{0,20}}[/\uff0f!?|\uff5c]|\Z"
+    rf"(?:(?<!<)<++|{_ENCODED})(?=[^\W\d]|:|\s{{0,20}}[/\uff0f!?|\uff5c]|\Z"
     # A name after white space is an element only where it is closed as one.
     r"|\s{1,20}[^\W\d][\w:.-]{0,60}(?:\s{1,4}[\w:.-]{1,60})?(?:\s{1,4}[\w:.-]{1,60}\s?=\s?[^\s<>]{0,120}){0,6}\s{0,20}/?>)",
     re.IGNORECASE,
@@ -57,8 +57,7 @@ _MARKED = lazy_regex(
 )
 """Combining marks after an opening character. They hide it from the rules below, but not from a reader."""
 _BLANKS = lazy_regex(r"[^\S\r\n\v\f\x1c-\x1e\x85\u2028\u2029]{3,}")
-_BREAKS = lazy_regex(r"\s*[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+\s*")
-_SPACES = lazy_regex(r"\s+")
+_BREAKS = lazy_regex(r"(?<!\s)\s*[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+\s*")
 _SURROGATE = lazy_regex(r"[\ud800-\udfff]")
 _UNSEEN = lazy_regex(
     # control characters but white space; soft hyphen; bidi and zero-width marks; invisible operators; tag characters
@@ -96,7 +95,7 @@ def escape_text(text: str) -> str:
     # Line breaks are remembered as line starts for the rule of roles; in the end they are spaces.
     text = _BREAKS.sub("\u2029", _BLANKS.sub("  ", text.strip()))
     text = _ROLE.sub(lambda m: m[0].replace(":", "\uff1a"), text)
-    text = _SPACES.sub(" ", text).strip()
+    text = " ".join(text.split())
     text = _TAG.sub(lambda m: "\u2039" * (len(m[0]) if m[0][0] == "<" else 1), text)
     text = _TEMPLATE_END.sub(lambda m: m[0].replace(">", "\u203a"), text)
     text = _FENCE.sub(lambda m: ("\u2035" if m[0][0] == "`" else "\u223c") * len(m[0]), text)

@@ -406,7 +406,9 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return compiled
 
 
-_TOKEN = lazy_regex(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(|\)[*+]|\)\{\d*,\d*\}|\)|[*+|]|\{\d*,\d*\}", re.DOTALL)
+_TOKEN = lazy_regex(
+    r"\\.|\[\^?\]?(?:\\.|[^\]\\]){0,400}\]|\(|\)[*+]|\)\{\d*,\d*\}|\)|[*+|]|\{\d*,\d*\}", re.DOTALL
+)
 
 
 def _may_run_away(pattern: str) -> bool:

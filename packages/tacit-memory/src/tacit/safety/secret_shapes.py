@@ -21,7 +21,7 @@ from tacit.text.lazy_regex import lazy_regex
 
 _PLACEHOLDER = lazy_regex(
     r"""^(?:
-      [x*.\-_#?0]{3,} | \W+ | (.)\1+ | <[^>]*>? | \$[({]?\w+.*| \{\{?.*\}?\} | %\(.* | %\w+%? | \[[^\]]*\]? | @\w+ | \#\{.*
+      [x*.\-_#?0]{3,}+ | \W++ | (.)\1++ | <[^>]*>? | \$[({]?\w+.*| \{\{?.*\}?\} | %\(.* | %\w+%? | \[[^\]]*\]? | @\w+ | \#\{.*
     | (?:your|my|the|some|a|an|any|new|old|dummy|fake|mock|sample|example|placeholder|test(?:ing)?|demo|insert|enter|replace|put|todo)
         (?:[\s_\-.].*|\d*)?
     | .*(?:change[_-]?me|changeit|example|placeholder|redacted|dummy|fake[_-]|[_-]fake|xxx|\*\*\*|\.\.\.|_here\b|-here\b|your[_-]).*
@@ -45,12 +45,11 @@ _CALL = lazy_regex(r"^[A-Za-z_]\w*(?:\.\w+)+\(|^[a-z_]+\[\w")
 """Matches code that calls or looks up something: `match.group(1)`, `tokens[0]`."""
 _NEXT_NAME = lazy_regex(r"^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+=")
 """Matches the next line of settings, which follows a name without a value."""
-UUID = lazy_regex(r"^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$", re.IGNORECASE)
-_WORD = lazy_regex(r"^[A-Za-z]+$")
+UUID = lazy_regex(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
 
 
 TECHNICAL = lazy_regex(  # words of the trade that hold digits: `AES-256`, `base64url`, `32-byte`, `90-day`
-    r"^(?:(?:aes|sha|rsa|hmac|oauth|base|utf|argon|md|pbkdf|ed|ipv|http|https|tls|v|ver|k8s|s3|ec2|es|hs|rs|ps|jwt|bcrypt|scrypt|pkcs|x|p|web3|auth|log4j|i18n|rfc|iso|nist|python|node|php|java|es)[-_. ]?\d+[\w-]*"
+    r"^(?:(?:aes|sha|rsa|hmac|oauth|base|utf|argon|md|pbkdf|ed|ipv|http|https|tls|v|ver|k8s|s3|ec2|es|hs|rs|ps|jwt|bcrypt|scrypt|pkcs|x|p|web3|auth|log4j|i18n|rfc|iso|nist|python|node|php|java|es)[-_. ]?\d[\w-]*"
     r"|\d+[-–]?(?:bytes?|chars?|characters?|bits?|digits?|days?|hours?|hrs?|min\w*|sec\w*|weeks?|months?|years?|times?|[smhdwky]|ms|kb|mb|fa|factor|st|nd|rd|th)\b.*|\d+(?:[.:/-]\d+)*[a-z]{0,2})$",
     re.IGNORECASE,
 )
@@ -104,7 +103,7 @@ def _not_secret_like(value: str) -> bool:
         or REFERENCE.match(value)
     ):
         return True
-    return bool(_WORD.match(value)) and (value.islower() or value.istitle() or value.isupper())
+    return value.isascii() and value.isalpha() and (value.islower() or value.istitle() or value.isupper())
 
 
 def _not_prose_secret(value: str) -> bool:
@@ -124,7 +123,7 @@ def _not_prose_secret(value: str) -> bool:
 def _low_entropy(value: str) -> bool:
     """Whether a bare value beside a secret-like name is no secret: a placeholder, a UUID, several words, or low entropy."""
     words = [segment for segment in re.split(r"[_/.+=-]", value) if len(segment) >= 3 and segment.isalpha()]
-    return is_placeholder(value) or bool(UUID.match(value)) or len(words) >= 3 or entropy(value) < 3.2
+    return is_placeholder(value) or bool(UUID.fullmatch(value)) or len(words) >= 3 or entropy(value) < 3.2
 
 
 @frozen
@@ -224,7 +223,7 @@ SHAPES: tuple[SecretShape, ...] = (
     ),
     shape("putty_key", "putty-user-key-file", r"PuTTY-User-Key-File-\d:.*?(?:Private-MAC: ?\w+|\Z)", _never, re.DOTALL),
     shape("age_key", "age-secret-key-", r"AGE-SECRET-KEY-1[0-9A-Z]{20,}", flags=re.IGNORECASE),
-    shape("url_credentials", "://", r"(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]{0,60}://[^\s/:@\"'<>]*:(?P<secret>[^\s/@\"'<>]{3,}|[^\s@\"'<>]{3,}(?=@[\w.-]+))@"),
+    shape("url_credentials", "://", r"(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]{0,60}://[^\s/:@\"'<>]*:(?P<secret>[^\s/@\"'<>]{3,4000}|[^\s@\"'<>]{3,4000}(?=@[\w.-]))@"),
     shape("url_token", "://", r"https?://(?P<secret>[A-Za-z0-9_-]{20,})@"),
     shape("aws_access_key", "akia asia abia acca agpa aida aroa", rf"{_B}(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{{16}}{_E}"),
     shape("aws_secret_key", "aws", r"(?i:aws[\w .-]{0,30}?(?:secret|key|sk)[\w .\"'-]{0,20}?)\s{0,40}[:=]?\s{0,40}[\"'`]?(?P<secret>(?=[A-Za-z0-9/+]*[0-9])(?=[A-Za-z0-9/+]*[A-Z])[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])"),
@@ -259,15 +258,15 @@ SHAPES: tuple[SecretShape, ...] = (
     shape("vault_token", "hvs. hvb. hvr. s.", rf"{_B}hv[sbr]\.[A-Za-z0-9_-]{{20,}}"),
     shape("service_token", "lin_api_ figd_ ntn_ secret_ glsa_ pul- dapi phc_ phx_ pscale_ sntry sbp_ sb_secret_ fo1_ rnd_ dp. eaac nrak- nfp_ atatt3 at3 patk exavault", rf"{_B}(?:lin_(?:api|oauth)_[A-Za-z0-9]{{20,}}|figd_[\w-]{{20,}}|ntn_[A-Za-z0-9]{{30,}}|secret_[A-Za-z0-9]{{32,}}|glsa_[A-Za-z0-9_]{{20,}}|pul-[a-f0-9]{{40}}|dapi[a-f0-9]{{32}}(?:-\d)?|ph[cx]_[A-Za-z0-9]{{30,}}|pscale_(?:tkn|oauth|pw)_[\w.=-]{{20,}}|sntry[su]_[A-Za-z0-9+/=_]{{20,}}|sb(?:p|_secret)_[A-Za-z0-9_]{{20,}}|fo1_[\w-]{{20,}}|rnd_[A-Za-z0-9]{{20,}}|dp\.(?:pt|st|ct|sa)\.[A-Za-z0-9.]{{20,}}|EAAC[A-Za-z0-9]{{20,}}|NRAK-[A-Z0-9]{{20,}}|nfp_[A-Za-z0-9]{{30,}}|ATATT3[A-Za-z0-9_=-]{{20,}}){_E}"),
     shape("auth_header", "authorization bearer basic", r"(?i:authorization[\"']?\s{0,40}[:=]\s{0,40}[\"']?\s{0,40}(?:bearer|basic|token|digest|apikey)?\s{1,40}|\b(?:bearer|basic)\s{1,40})(?P<secret>(?=[A-Za-z0-9._~+/=-]*[0-9A-Z])[A-Za-z0-9._~+/=-]{12,})"),
-    shape("api_header", "x- api-key apikey", r"(?i:\bx-[\w-]*(?:key|token|secret|auth)[\w-]*[\"']?\s{0,40}:\s{0,40}[\"']?)(?P<secret>[^\s\"',;]{8,})", _not_secret_like),
+    shape("api_header", "x- api-key apikey", r"(?i:\bx-[\w-]{0,60}(?:key|token|secret|auth)[\w-]{0,60}[\"']?\s{0,40}:\s{0,40}[\"']?)(?P<secret>[^\s\"',;]{8,})", _not_secret_like),
     shape("cookie", "cookie", r"(?i:(?:set-)?cookie:\s{0,40}[\w.-]+=)(?P<secret>[^\s;\"']{16,})"),
     shape("cli_password", "-u --user", r"(?:^|(?<=[\s;&|]))(?:-u|--user|--proxy-user)[ =]?[\"']?[\w.@+-]+:(?P<secret>[^\s\"'@]{3,})"),
     shape("cli_password", "mysql mariadb sshpass mongo redis-cli psql 7z zip openssl docker", r"(?:\b(?:mysql\w*|mariadb\w*)\b[^\n|;]*?\s-p|\bsshpass\s{1,40}-p\s{0,40}|\bredis-cli\b[^\n|;]*?\s-a\s{0,40}|\bmongo\w*\b[^\n|;]*?\s-p\s{1,40}|\bdocker login\b[^\n|;]*?\s-p\s{1,40}|\b7z\b[^\n|;]*?\s-p)[\"']?(?P<secret>[^\s\"'-][^\s\"']{2,})"),
-    shape("cli_password", "--pass --token --secret --api --auth --key", r"--(?:[\w-]*(?:password|passwd|passphrase|pass|token|secret|api-?key|auth-?key|access-?key))[ =][\"']?(?P<secret>[^\s\"'-][^\s\"']{5,})", _not_secret_like),
+    shape("cli_password", "--pass --token --secret --api --auth --key", r"--(?:[\w-]{0,60}(?:password|passwd|passphrase|pass|token|secret|api-?key|auth-?key|access-?key))[ =][\"']?(?P<secret>[^\s\"'-][^\s\"']{5,})", _not_secret_like),
     shape("cli_password", "pass:", r"\bpass:(?P<secret>[^\s\"']{4,})", _not_secret_like, reach=(0, 0)),
-    shape("cookie", "cookie", r"(?i:(?:session|sess|sid|auth|token|csrf|xsrf|jwt)[\w.-]*=)(?P<secret>[^\s;,\"']{16,})"),
+    shape("cookie", "cookie", r"(?i:(?:session|sess|sid|auth|token|csrf|xsrf|jwt)[\w.-]{0,60}=)(?P<secret>[^\s;,\"']{16,})"),
     shape("spoken_secret", "passphrase password", r"(?i:\bpass(?:phrase|word)(?:'s)?(?:\s{0,40}|\b[^\"'`\n]{0,60}?(?:is|was|:|=|to|of|use|with|now)\s{0,40}))[\"'`](?P<secret>[^\"'`\s]+(?: [^\"'`\s]+){2,}|[a-z]+(?:-[a-z0-9]+){3,})[\"'`]", is_placeholder, reach=(0, 2)),
-    shape("secret_assignment", "variable", r"variable\s{1,40}\"[^\"]*(?i:password|passwd|secret|token|key|credential)[^\"]*\"\s{0,40}\{[^}]*?\bdefault\s{0,40}=\s{0,40}\"(?P<secret>[^\"\n]{6,})\"", _not_secret_like),
+    shape("secret_assignment", "variable", r"variable\s{1,40}\"[^\"]{0,100}(?i:password|passwd|secret|token|key|credential)[^\"]{0,100}\"\s{0,40}\{[^}]{0,2000}?\bdefault\s{0,40}=\s{0,40}\"(?P<secret>[^\"\n]{6,})\"", _not_secret_like),
     shape("spoken_secret", "login log sign cred account user admin pass root", r"(?:(?<=[\s\"'`(:])|^)[\w.@+-]{2,}\s?/\s?(?P<secret>(?=[^\s/]*\d)(?=[^\s/]*[a-z])(?=[^\s/]*[A-Z])(?=[^\s/]*[!@#$%^&*?+=~])[^\s\"'`/<>]{8,})(?=[\s\"'`.,;)]|$)", _not_prose_secret),
     shape("secret_assignment", _NAME_WORDS, rf"{_SET}(?i:{_NAME})[\"'`]\s{{0,40}},\s{{0,40}}[\"'`](?P<secret>[^\"'`\s]{{8,}})[\"'`]", _not_secret_like, reach=(0, 2)),
     shape("secret_assignment", _NAME_WORDS, rf"(?i:\bname\b[\"']?\s{{0,40}}[:=]\s{{0,40}}[\"']?{_NAME}[\"']?\s{{0,40}},?\s{{0,40}}\n?\s{{0,40}}[\"']?value\b)[\"']?\s{{0,40}}[:=]\s{{0,40}}[\"']?(?P<secret>[^\s\"'`,]{{6,}})", _not_secret_like, reach=(2, 4)),
@@ -421,8 +420,8 @@ ISSUER_SHAPES: tuple[SecretShape, ...] = (
     shape("cli_password", "htpasswd", r"\bhtpasswd\s{1,40}-\w*b\w*\s{1,40}(?:-\w+\s{1,40})*\S+\s{1,40}\S+\s{1,40}[\"']?(?P<secret>[^\s\"'$]{4,})"),
     shape("cli_password", "net use", r"(?i:\bnet\s{1,40}use\s{1,40}\S+\s{1,40}\\\\\S+\s{1,40}(?:/user:\S+\s{1,40})?)(?P<secret>[^\s/*]{4,})(?=\s|$)"),
     shape("secret_assignment", "psk", r"(?i:\bpsk[\"']?\s{0,40}[:=]\s{0,40})[\"']?(?P<secret>[^\s\"']{8,63})"),
-    shape("url_credentials", "jdbc:oracle", r"jdbc:oracle:\w+:[^\s/@]+/(?P<secret>[^\s@]{3,})@"),
-    shape("otp_seed", "otpauth://", r"otpauth://[^\s\"'<>]*?[?&]secret=(?P<secret>[A-Za-z2-7]{12,}=*)"),
+    shape("url_credentials", "jdbc:oracle", r"jdbc:oracle:\w{1,60}:[^\s/@]{1,128}/(?P<secret>[^\s@]{3,4000})@"),
+    shape("otp_seed", "otpauth://", r"otpauth://[^\s\"'<>]{0,400}?[?&]secret=(?P<secret>[A-Za-z2-7]{12,}=*)"),
     shape("wallet_key", "private wallet wif", r"(?i:\b(?:private|wallet|wif)\b[^\n]{0,30}?)\b(?P<secret>(?:0x)?[0-9a-fA-F]{64}|[5KL][1-9A-HJ-NP-Za-km-z]{50,51})\b"),
     shape("social_security", "ssn social", r"(?i:\b(?:ssn|social security)\b[^\n]{0,24}?)(?<!\d)(?P<secret>(?!000|666|9\d\d)\d{3}-(?!00)\d{2}-(?!0000)\d{4})(?!\d)"),
     shape("markup_password", "</", r"(?i:<(?P<name>(?:[\w.:-]{0,60}(?:password|passwd|passphrase|passcode|pwd|secret|api-?key|key|token|credential|pin)))>\s{0,40})(?P<secret>[^<\s$][^<\n]{3,}?)\s{0,40}</(?P=name)>"),

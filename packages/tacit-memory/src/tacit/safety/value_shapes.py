@@ -271,6 +271,6 @@ VALUE_SHAPES: tuple[SecretShape, ...] = (
     # `scott/tiger@10.0.0.1`, `scott/tiger@db:1521/orcl`, as Oracle and its relatives take it.
     shape("url_credentials", "@", r"(?<![\w/.@:-])[A-Za-z][\w.-]{1,30}/(?P<secret>[^\s/@:\"'<>]{4,60})@(?://)?(?:\d{1,3}(?:\.\d{1,3}){3}\b|[\w.-]{1,80}:\d{2,5}(?!\d))", is_placeholder, reach=(0, 0)),
     # `put X into AWS_SECRET_ACCESS_KEY`, in any language: the name of the variable is enough.
-    shape("secret_assignment", _KEYS, r"(?<![\w/.+-])(?P<secret>(?=[A-Za-z0-9+/_=-]*[0-9])(?=[A-Za-z0-9+/_=-]*[A-Za-z])[A-Za-z0-9+/_=-]{16,200})[^\S\n]{1,3}[^\W\d_]{1,6}[^\S\n]{1,3}[A-Z]+(?:_[A-Z]+)*_(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|PWD)(?![\w])", _is_no_opaque, reach=(0, 0)),
+    shape("secret_assignment", _KEYS, r"(?<![\w/.+-])(?P<secret>(?=[A-Za-z0-9+/_=-]{0,200}[0-9])(?=[A-Za-z0-9+/_=-]{0,200}[A-Za-z])[A-Za-z0-9+/_=-]{16,200})[^\S\n]{1,3}[^\W\d_]{1,6}[^\S\n]{1,3}[A-Z]+(?:_[A-Z]+)*_(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|PWD)(?![\w])", _is_no_opaque, reach=(0, 0)),
     *(spoken for words in WORDS for spoken in _shapes_of(words)),
 )  # fmt: skip

@@ -25,7 +25,7 @@ Replacement = Literal["denies", "replaces", "gives_other_value"]
 MOST_VALUE_WORDS = 4
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=\S)")
 _PARENTHESIS = re.compile(r"\s\([^()]*\)")
-_CLAUSE = re.compile(r"[,;:]\s+|\s+[-\u2013\u2014]{1,2}\s+")
+_CLAUSE = re.compile(r"[,;:]\s+|(?<!\s)\s+[-\u2013\u2014]{1,2}\s+")
 _CONTRACTIONS = tuple((re.compile(written, re.IGNORECASE), meant) for written, meant in (
     (r"\b(do|does|did|is|are|was|were|has|have|had|ca|wo|should|would|could)nt\b", r"\1n't"),
     (r"\bits (?=(?:not?|now|on|in|at|all|just|been|gone|fine|ok|okay|allowed|back|called)\b)", "it's "),
@@ -40,7 +40,7 @@ _COMMA = ","
 _LOOSE = re.compile(r"[^\W\d_][^\W_]*(?:-[^\W_]+)*")
 """A word or name; in a statement typed without capitals even names are compared without case."""
 _FACES = re.compile(
-    r"(?:\s*(?:[\u2600-\u27bf\ufe0f\u200d\U0001f000-\U0001faff]|[:;]-?[)(DP]|\bxd\b|\blol\b))+(?=$|,)",
+    r"(?<!\s)(?:\s*(?:[\u2600-\u27bf\ufe0f\u200d\U0001f000-\U0001faff]|[:;]-?[)(DP]|\bxd\b|\blol\b)){1,20}(?=$|,)",
     re.IGNORECASE,
 )
 _ADJECTIVES = ("ed", "ing", "able", "ible", "ful", "less", "ous", "ive")

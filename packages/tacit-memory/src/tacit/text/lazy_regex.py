@@ -5,23 +5,73 @@ Whoever serves others compiles the rest when that answer is out (`compile_all`),
 
 What people say is data: `wording("replies")` reads `wordings/replies.toml` when one of its expressions is first asked for. A key holds one
 expression, a long one on several lines, which are joined; `{name}` stands for another key of the table, or for the words of one in
-`[words]`. Case does not count, but in the section `[exact]`.
+`[words]`. Case does not count, but in the section `[exact]`. A phrase repeats nothing without end (`bounded`), so that no text can hold a reader up.
 """
 
 from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
 _METHODS = ("search", "match", "fullmatch", "finditer", "findall", "split", "sub", "subn")
 _KEPT = (*_METHODS, "flags", "groups", "groupindex")
-_NAME = re.compile(r"\{([a-z]\w*)\}")
+MOST_REPEATS, MOST_CHARS = 50, 4000
+"""How often a part of a phrase may repeat; how much text it may leap over (`.*`, `[^,]*`), as many characters as a sentence has."""
+_NAME = re.compile(r"\{([a-z]\w*)(?::(\w+))?\}")
+_PIECE = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*+\]|\{\d+(?:,\d*)?\}|.", re.DOTALL)
+_ONE_CHAR = re.compile(r"\.|\[.+\]|\\[wWsSdD]", re.DOTALL)
+_REPEAT = re.compile(r"[*+?]|\{\d+(?:,\d*)?\}")
 _TABLES = Path(__file__).with_name("wordings")
 _waiting: list[_LazyRegex | Wording] = []
+
+
+def filled(text: str, part: Callable[[str], str | None]) -> str:
+    """Return an expression with each `{name}` replaced by the part of that name, filled in likewise; `{name:word}` puts `word` where the part says NAME.
+
+    A name without a part stays as it is.
+    """
+
+    def fill(found: re.Match[str]) -> str:
+        inner = part(found[1])
+        return found[0] if inner is None else filled(inner.replace("NAME", found[2] or ""), part)
+
+    return _NAME.sub(fill, text)
+
+
+def bounded(source: str) -> str:
+    """Return an expression whose repetitions end: `(?:the )*` becomes `(?:the ){0,50}`, and `.*` becomes `.{0,4000}`.
+
+    Where a search starts anew at each character of a long run, the time grows with the square of the run. With an end it grows with the run.
+    """
+    given = _PIECE.findall(source)
+    pieces: list[str] = []
+    before = "("
+    by_char = (
+        False  # whether the group that ended last takes one character at a time, as `(?:[^.]|\.\w)*` does
+    )
+    groups = [False]
+    for piece, following in zip(given, [*given[1:], ""], strict=True):
+        ends = before == "(" or _REPEAT.fullmatch(
+            before
+        )  # `(?:`, or possessive or lazy: no repetition of its own
+        if not ends and (piece in "*+" or piece.endswith(",}")):
+            least = "1" if piece == "+" else "0" if piece == "*" else piece[1:-2]
+            wide = before in (".", r"\S") or before.startswith("[^") or (before == ")" and by_char)
+            pieces.append(f"{{{least},{max(MOST_CHARS if wide else MOST_REPEATS, int(least))}}}")
+        else:
+            pieces.append(piece)
+        if piece == "(":
+            groups.append(False)
+        elif piece == ")":
+            by_char = groups.pop()
+        elif before in "(:|)" and following in "|)" and _ONE_CHAR.fullmatch(piece):
+            groups[-1] = True
+        before = piece
+    return "".join(pieces)
 
 
 class _LazyRegex:
@@ -58,21 +108,20 @@ class Wording:
             self._raw = tomllib.loads(self._file.read_text("utf-8"))
         return self._raw
 
-    def _source(self, key: str) -> str | None:
-        """Return the expression of a key with every `{name}` in it filled in; None = the table has no such key."""
+    def _part(self, key: str) -> str | None:
+        """Return the expression of a key, or the words of one in `[words]` as alternatives; None = the table has no such key."""
         raw = self._read()
         if key in raw.get("words", ()):
             return "|".join(raw["words"][key].split())
         text = raw.get("exact", {}).get(key, raw.get(key))
-        if not isinstance(text, str):
-            return None
-        return _NAME.sub(lambda name: self._source(name[1]) or name[0], text.replace("\n", ""))
+        return text.replace("\n", "") if isinstance(text, str) else None
 
     def __getattr__(self, key: str) -> re.Pattern[str]:
-        source = None if key.startswith("__") else self._source(key)
+        source = None if key.startswith("__") else self._part(key)
         if source is None:
             raise AttributeError(f"{self._file.name} has no expression {key!r}")
-        compiled = re.compile(source, 0 if key in self._read().get("exact", ()) else re.IGNORECASE)
+        exact = key in self._read().get("exact", ())
+        compiled = re.compile(bounded(filled(source, self._part)), 0 if exact else re.IGNORECASE)
         self.__dict__[key] = compiled
         return compiled
 

@@ -24,7 +24,7 @@ WITHOUT_BLANKS = frozenset({"zh", "ja"})
 READ_CHARS = 2000
 """Characters at the beginning of a text that are read to recognize its language."""
 
-_NOT_PROSE = lazy_regex(r"`[^`\n]*`|[!-~]*(?:[/\\_@=<>{}\[\]0-9]|\w\.\w|\w:\w)[!-~]*")
+_NOT_PROSE = lazy_regex(r"`[^`\n]*`|(?<![!-_a-~])[!-~]{0,200}(?:[/\\_@=<>{}\[\]0-9]|\w\.\w|\w:\w)[!-~]*")
 _OTHER_SCRIPTS = lazy_regex("[\u0400-\u052f\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _LATIN_WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
 _HANGUL = lazy_regex("[\u1100-\u11ff\uac00-\ud7af]")
@@ -38,14 +38,12 @@ _LEAST_SHARE = 3
 
 _LISTS = wording("languages")
 _WORDS = {code: _LISTS.words(code) for code in ("de", "fr", "es", "pt", "ru")}
-_MARKS = {
-    "de": re.compile("[äöüß]"),
-    "fr": re.compile("[èêëîïûùœæ]|\\b[cdjlnmst]['\u2019]"),
-    "es": re.compile("[ñ¿¡]"),
-    "pt": re.compile("[ãõ]"),
-}
+_LETTERS = {"de": "äöüß", "fr": "èêëîïûùœæ", "es": "ñ¿¡", "pt": "ãõ"}
+"""Letters and marks that no other of these languages has."""
+_ELISION = re.compile("\\b[cdjlnmst]['\u2019]")
+"""Matches how French shortens a word before a vowel."""
 _TYPICAL, _TELLING = (
-    {code: _LISTS.words(f"{code}_{sort}") for code in _MARKS} for sort in ("typical", "telling")
+    {code: _LISTS.words(f"{code}_{sort}") for code in _LETTERS} for sort in ("typical", "telling")
 )
 """Frequent words of prompts, and words that open a statement; one of the latter is enough to recognize the language."""
 _LEAST_VOTES = 3
@@ -84,7 +82,7 @@ def function_words_of(text: str) -> frozenset[str]:
 @cache
 def _latin() -> dict[str, frozenset[str]]:
     """Return language code -> the words that vote for this language, for the languages in Latin script other than English."""
-    return {code: _WORDS[code] | _TYPICAL[code] | _TELLING[code] for code in _MARKS}
+    return {code: _WORDS[code] | _TYPICAL[code] | _TELLING[code] for code in _LETTERS}
 
 
 @cache
@@ -121,7 +119,8 @@ def _by_words(prose: str, words: set[str]) -> str:
         # A word that English has too counts half.
         votes[code] = sum((1 if word in FUNCTION_WORDS else 2) for word in words if word in own)
         votes[code] += 3 * len(words & _TELLING[code])
-        votes[code] += 3 * len(_MARKS[code].findall(prose))
+        votes[code] += 3 * sum(map(prose.count, _LETTERS[code]))
+    votes["fr"] += 3 * len(_ELISION.findall(prose))
     code, most = max(votes.items(), key=lambda pair: pair[1])
     return code if most > english and most >= _LEAST_VOTES else ENGLISH
 

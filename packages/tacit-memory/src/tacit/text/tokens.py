@@ -34,7 +34,7 @@ OBJECT_WORD = lazy_regex(r"[a-z][a-z0-9+#]*(?:[-_.][a-z0-9]+)*|#\d+")
 """A word or number that a prompt may be about: `c++`, `web-server`, `#12`. Stored triggers hold these."""
 OBJECT_PART = re.compile(r"[a-z][a-z0-9]+|#?\d+")
 """A part of an object, where spellings of one thing meet. The match of triggers was fitted on these."""
-PATH_WORD = lazy_regex(r"[\w@./:-]*\w")
+PATH_WORD = lazy_regex(r"(?<![\w@./:-])[\w@./:-]*\w")
 """A word of any script; a path, an address or a symbol is one word."""
 SOURCE_NAME = re.compile(r"[a-z_][a-z0-9_]*")
 """A lower-case identifier of source code."""
@@ -42,6 +42,17 @@ ERROR_WORD = lazy_regex(r"[a-z][a-z_-]*[a-z]|[a-z]")
 """A word of an error message without digits. Stored signatures are made of these."""
 SIGNATURE_WORD = lazy_regex(r"[a-z][a-z0-9_-]+")
 """A word of a signature, where two signatures are compared; single letters say nothing."""
+
+CODE_SPAN = lazy_regex(r"`([^`\n]+)`")
+"""What stands between two backticks."""
+SHORT_SPAN = lazy_regex(r"`([^`\n]{1,120})`")
+"""The same, not longer than a command or a path."""
+NAMED_SPAN = lazy_regex(r"`([^`\n]{3,80})`")
+"""The same, as long as what tells one matter from another."""
+HUMP = lazy_regex(r"(?<=[a-z0-9])(?=[A-Z])")
+"""The place between two words of `camelCase`."""
+UNSPACED = lazy_regex("[\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+"""A letter of Chinese, Japanese or Korean."""
 
 QUERY_CHARS = 10_000
 """Characters at the beginning of a query that are read, so that a pasted log does not make a search slow."""

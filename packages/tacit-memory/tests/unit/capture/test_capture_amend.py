@@ -77,8 +77,12 @@ def test_a_digest_of_which_only_hidden_decisions_would_be_written_is_not(store):
 
 
 def test_a_stored_digest_that_would_quote_only_hidden_decisions_ends(store):
-    restricted = memory("Keys lie in the vault", id="mem_k", kind="decision", sensitivity=Sensitivity.RESTRICTED)
-    store.apply([Retire(memory_id="mem_r", at_ms=NOW_MS), Add(memory=restricted), Add(memory=digest("impl: Add it"))])
+    restricted = memory(
+        "Keys lie in the vault", id="mem_k", kind="decision", sensitivity=Sensitivity.RESTRICTED
+    )
+    store.apply(
+        [Retire(memory_id="mem_r", at_ms=NOW_MS), Add(memory=restricted), Add(memory=digest("impl: Add it"))]
+    )
     later = Rewrite(memory=digest(f"dec: {REDIS}\ndec: Keys lie in the vault"))
     (gone,) = with_amended_digests([later], store)
     assert isinstance(gone, Retire)

@@ -11,6 +11,13 @@ import tacit
 from tacit.text import stop_words, tokens
 
 PACKAGE = Path(tacit.__file__).parent
+SHAPES = {
+    "CODE_SPAN": "a | and |, 日 본",
+    "SHORT_SPAN": "a | and |, 日 본",
+    "NAMED_SPAN": "a `b|makeIt`, 日 본",
+    "HUMP": "a `b` and `make|It`, 日 본",
+    "UNSPACED": "a `b` and `makeIt`, | |",
+}
 TEXT = "don't run foo_bar2 in src/a.py (Größe: #12, C++)"
 
 
@@ -44,7 +51,12 @@ def test_every_pattern_has_an_example() -> None:
     }
     patterns.discard("FUNCTION_WORDS")
     marks = test_where_each_pattern_splits.pytestmark  # pyright: ignore[reportFunctionMemberAccess]
-    assert patterns == {name for name, _ in marks[0].args[1]}
+    assert patterns == {name for name, _ in marks[0].args[1]} | set(SHAPES)
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_what_each_shape_finds_in_a_text(name: str) -> None:
+    assert SHAPES[name] == getattr(tokens, name).sub("|", "a `b` and `makeIt`, 日 본")
 
 
 def test_a_name_in_code_meets_its_other_spelling() -> None:

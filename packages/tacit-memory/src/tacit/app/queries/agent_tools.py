@@ -47,7 +47,7 @@ MAX_ADDED_BY_SEARCH = 5
 READ_FIRST = 8
 """So many memories at the top of an answer are surely read."""
 _LINE_START = re.compile(r"^\s*-?\s*(?:\[[^\]]{1,40}\]\s*)?")
-_LINE_END = re.compile(r"\s*\([^()]*\)\s*$")
+_LINE_END = re.compile(r"(?<!\s)\s*\([^()]*\)\s*$")
 """Patterns of what stands around a memory's words in a block: its kind before, where it comes from after."""
 MIN_WORD_SIMILARITY = 0.75
 """Similarity of two words, 0 to 1, from which one may be a slip of the other."""

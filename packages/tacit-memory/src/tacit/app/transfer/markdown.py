@@ -30,11 +30,11 @@ from tacit.statements.same import same_statement
 
 HEAD = "<!-- tacit memories"
 _FOOT = re.compile(r"^<!-- tacit entries:(?P<ids>[ \w]*)-->[ \t]*$", re.MULTILINE)
-_MARK = re.compile(r"[ \t]*<!-- (?P<id>mem_\w{1,60}) (?P<hash>[0-9a-f]{12}) -->[ \t]*$")
+_MARK = re.compile(r"(?<![ \t])[ \t]*<!-- (?P<id>mem_\w{1,60}) (?P<hash>[0-9a-f]{12}) -->[ \t]*$")
 _MARKS = re.compile(r"<!-- (mem_\w{1,60}) [0-9a-f]{12} -->")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _ENTRY = re.compile(r"^[-*+] (?P<text>.*)$")
-_HEADING = re.compile(r"^(?P<level>#{1,3})[ \t]+(?P<name>.+?)[ \t]*$")
+_HEADING = re.compile(r"^(?P<level>#{1,3})[ \t]+(?P<name>\S(?:.*\S)?)[ \t]*$")
 HASH_CHARS = 12
 MAX_ENTRIES = 50_000
 LIVE: tuple[MemoryStatus, ...] = ("active", "quarantined")

@@ -126,7 +126,7 @@ def _draft(line: RuleLine, name: str, *, host: str, scope: Scope, at_ms: int) ->
 # --- the memory of Codex
 
 _FOLDER = lazy_regex(r"\bcwd=([^;]+)")
-_TASKS = lazy_regex(r"(?:\s*\[Tasks? [\d, ]+\])+\s*$")
+_TASKS = lazy_regex(r"(?<!\s)(?:\s*+\[Tasks? [\d, ]+\]){1,100}\s*$")
 
 
 def memory_is_on(config: Path) -> bool:

@@ -23,15 +23,15 @@ MAX_COMMAND_CHARS = 240
 MAX_CHARS = 900
 """Most characters of the commands in one sentence; the commands behind that are only counted."""
 _MAKE_TARGETS = lazy_regex(
-    r"^(?P<names>[A-Za-z][\w./-]*(?:[ \t]+[A-Za-z][\w./-]*)*)[ \t]*::?(?![=:])(?P<rest>[^#]*)(?:##?[ \t]*(?P<about>.+?)[ \t]*)?$"
+    r"^(?P<names>[A-Za-z][\w./-]*(?:[ \t]+[A-Za-z][\w./-]*)*)[ \t]*::?(?![=:])(?P<rest>[^#]*)(?:##?[ \t]*(?P<about>\S(?:.*\S)?)[ \t]*)?$"
 )
 _ASSIGNED = lazy_regex(r"^[ \t]*(?:export[ \t]+|override[ \t]+)?[\w.-]+[ \t]*(?:::?=|[?+!]?=)")
 _CONDITION = lazy_regex(r"^[ \t]*(?:ifn?eq|ifn?def|else|endif)\b")
 _JUST_RECIPE = lazy_regex(
-    r"^@?(?P<name>[A-Za-z_][\w-]*)(?P<parameters>(?:\s+[^:]*)?):(?!=)(?P<rest>[^#\n]*)(?:#.*)?$"
+    r"^@?(?P<name>[A-Za-z_][\w-]*)(?P<parameters>(?:\s[^:]*)?):(?!=)(?P<rest>[^#\n]*)(?:#.*)?$"
 )
 _JUST_PRIVATE = lazy_regex(r"^\[[^\]]*\bprivate\b[^\]]*\]")
-_JUST_CALL = lazy_regex(r"\(\s*(?P<called>[A-Za-z_][\w-]*)[^)]*\)|(?P<bare>[A-Za-z_][\w-]*)")
+_JUST_CALL = lazy_regex(r"\(\s*(?P<called>[A-Za-z_][\w-]*)[^)]{0,400}\)|(?P<bare>[A-Za-z_][\w-]*)")
 _QUIET = lazy_regex(r"^[@+-]+[ \t]*")
 _LEAST_ABOUT = 2
 

@@ -26,6 +26,7 @@ from tacit.reading.marks import (
     rule_like,
     word_count,
 )
+from tacit.reading.prose import COMMENT
 from tacit.reading.sentences import split_sentences
 from tacit.text.lazy_regex import lazy_regex, wording
 
@@ -39,9 +40,8 @@ _RULES = wording("rules")
 
 MIN_WORDS, MAX_WORDS = 3, 60
 _FRONT = lazy_regex(r"\A---[ \t]*\n(?P<body>.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)
-_COMMENT = lazy_regex(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _TAG = lazy_regex(
-    r"</?(?![\w.:-]{0,60}(?:pass(?:word|wd|phrase|code)?|pwd|secret|token|key|credential|pin)s?\s*/?>)[a-zA-Z][^>\n]*>", re.IGNORECASE
+    r"</?(?![\w.:-]{0,60}(?:pass(?:word|wd|phrase|code)?|pwd|secret|token|key|credential|pin)s?\s*/?>)[a-zA-Z][^>\n]{0,1000}>", re.IGNORECASE
 )  # fmt: skip
 """HTML tags, except those that name a secret: redaction, which comes later, needs their names to find the secret."""
 _IMPORT = lazy_regex(r"^\s*(?:[-*+]\s+)?@(?:~?[./])?[\w@./~ -]*[./][\w./-]*\s*$")
@@ -235,7 +235,7 @@ def _is_note(quotation: SyntaxTreeNode) -> bool:
 
 def _html(node: SyntaxTreeNode, place: _Place) -> Iterator[MarkdownBlock]:
     """Yield the blocks of the Markdown between HTML tags; raw HTML (`<script>`, `<pre>`) yields none."""
-    inside = _COMMENT.sub(lambda match: "\n" * match[0].count("\n"), node.content)
+    inside = COMMENT.sub(lambda match: "\n" * match[0].count("\n"), node.content)
     bare = "\n".join(_TAG.sub("", line) for line in inside.split("\n"))
     if bare != node.content and bare.strip() and not _RAW.match(inside):
         above = place.above + (node.map[0] if node.map else 0)
@@ -331,7 +331,7 @@ def _plain(children: Sequence[Token]) -> str:
                 # Python's `__init__` is a name, whatever Markdown makes of it.
                 pieces.append("__" if named.isidentifier() and named.islower() else "")
             case "html_inline":
-                pieces.append(_TAG.sub("", _COMMENT.sub("", token.content)))
+                pieces.append(_TAG.sub("", COMMENT.sub("", token.content)))
             case _:
                 pass
     text = _REFERENCE.sub(r"\1", _SYMBOLS.sub("", "".join(pieces)))

@@ -46,7 +46,7 @@ MAX_WORDS = 50
 _NUMBER = lazy_regex(r"^(?:ADR[\s-]*)?(?:\d+\s*[.:\u2013\u2014-]\s*)?", re.IGNORECASE)
 _RUN_IN = lazy_regex(r"^\*\*(?P<name>[A-Z][\w ]{2,30})[.:]\*\*:?[ \t]*(?=\S)")
 """A heading at the start of its own paragraph: "**Decision.** We use ..."."""
-_STATUS = lazy_regex(r"^\W*status\W*[:|]\W*(?P<status>[a-z]+)", re.IGNORECASE | re.MULTILINE)
+_STATUS = lazy_regex(r"^[^\w\n]*status[^\w:|]*[:|]\W*+(?P<status>[a-z]+)", re.IGNORECASE | re.MULTILINE)
 _CHOSEN = lazy_regex(r"^chosen option:\s*(?P<rest>.+)$", re.IGNORECASE | re.DOTALL)
 _DECIDED = ("decision outcome", "decision", "choice", "what we decided", "resolution")
 

@@ -337,8 +337,8 @@ _OBSERVATION = re.compile(
     r"^[ \t]*[-*] \[(?P<category>[^\[\]()\n]{2,40})\] (?P<text>\S.{0,4000})$", re.MULTILINE
 )
 _TAG = re.compile(r"(?<!\S)#(?P<tag>[\w/-]{1,60})")
-_CONTEXT = re.compile(r"\s*\((?P<context>[^()]{1,200})\)\s*$")
-_RELATION = re.compile(r"\[\[[^\]\n]+\]\]")
+_CONTEXT = re.compile(r"(?<!\s)\s*\((?P<context>[^()]{1,200})\)\s*$")
+_RELATION = re.compile(r"\[\[[^\]\n]{1,300}\]\]")
 
 
 def _front(text: str) -> dict[str, str]:

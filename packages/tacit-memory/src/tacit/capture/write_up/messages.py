@@ -10,12 +10,12 @@ they answered, then the beginnings of the agent's others, the newest first; whol
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from tacit.frozen import frozen
 from tacit.hosts.transcripts import ToolUse, Turn
+from tacit.reading.prose import FENCE
 from tacit.reading.sentences import split_sentences
 from tacit.state.captured import Message, PendingSession
 
@@ -110,7 +110,6 @@ def _failure(use: ToolUse) -> str:
 EXTRA_TOKENS = 14
 """Tokens that number, role and punctuation of one message cost."""
 GIST_CHARS = 700
-_FENCE = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 
 
 @frozen
@@ -192,4 +191,4 @@ def gist(text: str) -> str:
 
 def _without_code(text: str) -> str:
     """Return the text with each code block reduced to its opening line."""
-    return _FENCE.sub(lambda match: match[0].strip().split("\n", 1)[0] + " [...]", text)
+    return FENCE.sub(lambda match: match[0].strip().split("\n", 1)[0] + " [...]", text)

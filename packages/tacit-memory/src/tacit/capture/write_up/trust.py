@@ -41,14 +41,13 @@ from tacit.reading.trigger import make_trigger
 from tacit.reading.when import parse_when
 from tacit.safety.danger import danger_of
 from tacit.state.captured import Message, PendingSession
-from tacit.text.tokens import WORD
+from tacit.text.tokens import CODE_SPAN, WORD
 
 MIN_GROUNDED_SHARE = 0.5
 """Least share of a statement's word stems that must occur in the session."""
 LEAST_WORDS, MOST_WORDS = 3, 60
 """Allowed words of a statement. The request asks for 8 to 45; a user's short sentence must not be lost."""
 MIN_QUOTED_WORDS = 3
-_CODE = re.compile(r"`([^`\n]+)`")
 _WORD = re.compile(r"[^\s,;!?()\[\]{}\"\u201c\u201d\u2018\u2019`]+")
 _NAME = re.compile(
     r".*\d"  # a number, a version, a port
@@ -81,10 +80,10 @@ def find_quote(quote: str, text: str) -> str:
 
 def names_in(content: str) -> tuple[str, ...]:
     """Return the names in a statement (code, paths, symbols, flags, numbers), without repeats."""
-    words = [word for code in _CODE.findall(content) for word in _WORD.findall(code)]
+    words = [word for code in CODE_SPAN.findall(content) for word in _WORD.findall(code)]
     words += [
         word
-        for word in _WORD.findall(_CODE.sub(" ", content))
+        for word in _WORD.findall(CODE_SPAN.sub(" ", content))
         if _NAME.match(word) and not _PROSE.match(word)
     ]
     names = (_END.sub("", word.strip(_EDGES)) for word in words)
@@ -143,7 +142,7 @@ _HANDED_ON = re.compile(
 )
 """Parts of an agent's message that show or quote something."""
 _NOTICE = re.compile(
-    r"\s*(?:[=-]{1,3}>|\*{2,3} |!{2,} )|\W*[A-Z]{4,}(?: [A-Z]+)+:|[^\w\n]*[\w.-]*[Bb]ot\b\W*:"
+    r"\s*(?:[=-]{1,3}>|\*{2,3} |!{2,} )|\W*[A-Z]{4,}(?: [A-Z]+)+:|[^\w\n]*+[\w.-]*[Bb]ot\b\W*:"
 )
 """How a line begins that was not written by the user: an arrow, a heading in capitals, or a bot's name."""
 _LABEL = re.compile(r"^[ \t]*([A-Za-z][\w.-]*(?: [\w.-]+)?):[ \t]+\S", re.MULTILINE)

@@ -30,7 +30,7 @@ from tacit.text.lazy_regex import lazy_regex
 _EXIT = lazy_regex(
     r"<(?:shell )?exited with exit code (\d+)>|<shellId: [^<>\n]* completed with exit code (\d+)>"
 )
-_GUIDANCE = lazy_regex(r'\n+Tool "[^"\n]*" succeeded\. Additional guidance from postToolUse hooks:')
+_GUIDANCE = lazy_regex(r'(?<!\n)\n+Tool "[^"\n]*" succeeded\. Additional guidance from postToolUse hooks:')
 """Matches where hooks added their text to a tool result. What follows may contain our own blocks."""
 TAIL_BYTES = 256_000
 

@@ -11,7 +11,6 @@ Every hook of one event gets the same `timestamp`, so it names the event: it is 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping
 
 from tacit.errors import InvalidPayload
@@ -55,10 +54,6 @@ _TOOLS = {
     "run_shell_command": "bash", "grep_search": "grep", "search_file_content": "grep", "glob": "glob",
     "invoke_agent": "task", "web_fetch": "webfetch", "google_web_search": "websearch",
 }  # fmt: skip
-_SHELL = re.compile(
-    r"(?:<untrusted_context>\n)?Output: (?P<output>.*?)(?:\nError: (?P<error>.*?))?\nExit Code: (?P<code>\d+)",
-    re.DOTALL,
-)
 _COMPRESSED = (b'{"$set":{"messages":', SUMMARY_TAKEN.encode())
 
 
@@ -161,11 +156,12 @@ class Gemini(DeferringHookHost):
         output = strip_blocks(flatten(response.raw("llmContent")))
         if response.raw("error") is not None:
             return output, flatten(response.raw("error")) or output or "The call failed."
-        command = _SHELL.search(output) if call.tool == "bash" else None
-        if command is None or command["code"] == "0":
+        printed, _, code = output.partition("Output: ")[2].partition("\nExit Code: ")
+        code = code.split("\n", 1)[0].strip()
+        if call.tool != "bash" or not code.isdecimal() or code == "0":
             return output, ""
-        texts = "\n".join(part for part in (command["output"], command["error"]) if part)
-        return output, bounded(f"Exit code {command['code']}\n{texts}", MAX_OUTPUT_CHARS)
+        texts = "\n".join(part for part in printed.split("\nError: ", 1) if part)
+        return output, bounded(f"Exit code {code}\n{texts}", MAX_OUTPUT_CHARS)
 
     def compaction_in(self, row: bytes) -> str:
         """Return the id of a compression, if this line of the chat file records one, else "". It is the id of the answer that follows the summary.

@@ -146,7 +146,7 @@ class GeminiSettings:
         return ""
 
 
-_COMMENT = re.compile(r'("(?:[^"\\]|\\.)*")|//[^\r\n]*|/\*.*?\*/', re.DOTALL)
+_COMMENT = re.compile(r'("(?:[^"\\]|\\.)*")|//[^\r\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
 
 
 def _without_comments(text: str) -> str:

@@ -22,7 +22,7 @@ from tacit.frozen import frozen
 from tacit.hosts.install.files import JsonMember, Place, Target, is_there
 from tacit.hosts.registry import BUILT_IN, BuiltInHost
 
-_VERSION = re.compile(r"\d+\.\d+\.\d+(?:[-+.\w]*)?")
+_VERSION = re.compile(r"(?<!\d)\d+\.\d+\.\d+(?:[-+.\w]*)?")
 _TIMEOUT_S = 10.0
 
 

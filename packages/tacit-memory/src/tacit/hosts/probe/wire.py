@@ -26,7 +26,7 @@ _ROLES: dict[str, Role] = {
 }
 
 _REMINDER = re.compile(
-    r"<(system[-_]reminder|hook_context|session_context|current_datetime)>.*?</\1>"
+    r"<(system[-_]reminder|hook_context|session_context|current_datetime)>(?:(?!<\1>).)*?</\1>"
     r"|\ATool \"[^\"\n]*\" failed\. Additional guidance from \w+ hooks:.*",
     re.DOTALL,
 )

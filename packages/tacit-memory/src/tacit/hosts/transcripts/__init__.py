@@ -231,7 +231,7 @@ SAME_MOMENT_MS = 1500
 _MAX_TOKENS = 100_000_000
 """The most tokens of one request; a larger count is taken for an error and dropped."""
 _SLASH_COMMAND = lazy_regex(r"\s*<command-(?:name|message)>")
-_PATCHED = lazy_regex(r"^\*\*\* (?:Update|Add|Delete) File: (.+?)\s*$", re.MULTILINE)
+_PATCHED = lazy_regex(r"^\*\*\* (?:Update|Add|Delete) File: (\S(?:.*\S)?)\s*$", re.MULTILINE)
 _COMMITTED = lazy_regex(r"^\[(?:[^\]\n]* )?(?P<hash>[0-9a-f]{7,12})\] (?P<subject>\S.*)$", re.MULTILINE)
 _COMMIT = lazy_regex(r"\bgit\b[^\n|;&]*\bcommit\b")
 _CREATED = lazy_regex(r"\b[Tt]ask #(\w+) created")

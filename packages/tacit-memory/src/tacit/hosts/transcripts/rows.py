@@ -253,7 +253,6 @@ def whole_transcript(
 
 
 _TIMES = ("at_ms", "timestamp", "time", "created_at", "meta")
-_QUERY = lazy_regex(r"<user_query>(.*?)</user_query>", re.DOTALL)
 _STAMP = lazy_regex(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?Z?$")
 
 
@@ -284,8 +283,8 @@ def take_message(builder: TurnBuilder, message: Fields) -> None:
 
 def _asked(text: str) -> str:
     """Return the words inside Cursor's `<user_query>`, without what Cursor adds to a prompt; the whole text if there is none."""
-    query = _QUERY.search(text)
-    return query[1].strip() if query else text
+    query, closed, _ = text.partition("<user_query>")[2].partition("</user_query>")
+    return query.strip() if closed else text
 
 
 def _when(value: object) -> int:

@@ -37,7 +37,7 @@ from tacit.recall.stage import Judgment, Kit, Outcome, Pipeline, RecallState
 from tacit.text.lazy_regex import lazy_regex, wording
 from tacit.text.stemming import light_stem
 from tacit.text.stop_words import ERROR_STOP_WORDS, FUNCTION_WORDS
-from tacit.text.tokens import SIGNATURE_WORD, WORD
+from tacit.text.tokens import HUMP, NAMED_SPAN, SIGNATURE_WORD, WORD
 
 _CAUSES = wording("causes")
 EXACT_SIGNATURE_RELEVANCE = 0.95
@@ -64,14 +64,12 @@ _PLACE = lazy_regex(
     r"\bline \d+|:\d+(?::\d+)?(?=[:,\s)]|$)(?<!\d\.\d:\d{4})|\b\d{4}-\d\d-\d\d\S*|\b\d+(?:\.\d+)?(?:ms|s|m|h|kb|mb|gb|%)\b|\x1b\[[\d;]*m",
     re.IGNORECASE,
 )
-_PORT = lazy_regex(r"\b(?:localhost|[\w-]+(?:\.[\w-]+)+|\d{1,3}(?:\.\d{1,3}){3}):(\d{2,5})\b")
-_TOKEN = lazy_regex(r"[\w@./~-]*\w")
+_PORT = lazy_regex(r"\b(?:localhost|[\w-]{1,63}(?:\.[\w-]{1,63}){1,20}|\d{1,3}(?:\.\d{1,3}){3}):(\d{2,5})\b")
+_TOKEN = lazy_regex(r"(?<![\w@./~-])[\w@./~-]*\w")
 _PART = lazy_regex(r"[^\W\d_]+|\d+")
-_CAMEL = lazy_regex(r"(?<=[a-z0-9])(?=[A-Z])")
-_NAMED = lazy_regex(r"[A-Za-z].*\d|\d.*[A-Za-z]|\w_\w|[a-z0-9][A-Z]", re.DOTALL)
+_NAMED = lazy_regex(r"\A(?=.*[A-Za-z]).*\d|\w_\w|[a-z0-9][A-Z]", re.DOTALL)
 _VERSION = lazy_regex(r"v?\d+\w?(?:[.-]\d+)*\w?|utf-?\d+")
-_SPAN = lazy_regex(r"`([^`\n]{3,80})`")
-_CLASS = lazy_regex(r"[A-Z]\w*(?:Error|Exception|Warning)$")
+_CLASS = lazy_regex(r"[A-Z]\w{0,255}(?:Error|Exception|Warning)$")
 _BROAD_CLASSES = frozenset({
     "typeerror", "valueerror", "keyerror", "attributeerror", "indexerror", "nameerror", "importerror", "modulenotfounderror", "runtimeerror",
     "assertionerror", "syntaxerror", "referenceerror", "rangeerror", "oserror", "ioerror", "filenotfounderror", "nullpointerexception",
@@ -290,7 +288,7 @@ class _Names:
             self.add(f"{parts[-1]}.", NAME, group)
         elif _NAMED.search(token) and len(lower) > 3 and "/" not in lower and not _VERSION.fullmatch(lower):
             self.add(lower, NAME, group)
-        for word in _PART.findall(_CAMEL.sub(" ", token).lower()):
+        for word in _PART.findall(HUMP.sub(" ", token).lower()):
             if len(word) > 2 and not word.isdigit() and word not in FUNCTION_WORDS:
                 stem = light_stem(word)
                 if word not in _GENERIC and stem not in _GENERIC:
@@ -302,7 +300,7 @@ class _Names:
 def _names_of_memory(content: str) -> Names:
     names = _Names()
     names.add_all_of(content)
-    for span in _SPAN.findall(content):
+    for span in NAMED_SPAN.findall(content):
         for command in split_commands(span):
             if " " in command:
                 names.add(f"`{command}`", NAME)

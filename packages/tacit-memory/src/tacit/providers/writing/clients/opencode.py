@@ -38,7 +38,7 @@ _SWITCHES = dict.fromkeys(
     ),
     "1",
 )
-_COMMENT = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
+_COMMENT = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
 _LAST_COMMA = re.compile(r",(\s*[}\]])")
 _FINISHED = re.compile(rb'^\{"type":"(?:step_finish|error)".*\n', re.MULTILINE)
 
