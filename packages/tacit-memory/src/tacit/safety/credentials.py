@@ -225,7 +225,7 @@ _GROUPS = lazy_regex(
 )
 _JOINED = lazy_regex(rf"^[{LETTER}]{{2,}}(?:[_.-][{LETTER}]{{1,}}){{1,5}}$")
 _NO_COMPOUND = lazy_regex(
-    r"^(?:(?=[^_]+_)(?:\w*[\u00c0-\u024f\u0400-\u04ff]\w*|[A-Z][a-z]+(?:_[A-Za-z]?[a-z]*)+)|[A-Z\u00c0-\u00de\u0410-\u042f]\w+-(?:\w+-)?[a-z\u0430-\u044f]\w*(?:-\w+)*)$"
+    r"^(?:(?=[^_]+_)(?:\w*[\u00c0-\u024f\u0400-\u04ff]\w*|[A-Z][a-z]+(?:_[A-Z]?[a-z]*)+)|[A-Z\u00c0-\u00de\u0410-\u042f]\w+-(?:\w+-)?[a-z\u0430-\u044f]\w*(?:-\w+)*)$"
 )
 """Matches joined words that may be a password if they stand among words with blanks: `Facteur_Cheval`, `Bielefeld-gibts-nicht`; not names such as `user_id`."""
 _HEX = lazy_regex(r"^[0-9a-fA-F]{16,}$")
