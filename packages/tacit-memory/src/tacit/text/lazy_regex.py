@@ -50,15 +50,12 @@ def bounded(source: str) -> str:
     given = _PIECE.findall(source)
     pieces: list[str] = []
     before = "("
-    by_char = (
-        False  # whether the group that ended last takes one character at a time, as `(?:[^.]|\.\w)*` does
-    )
-    groups = [False]
+    # Whether each open group, and the one that ended last, takes one character at a time, as `(?:[^.]|\.\w)*` does.
+    groups, by_char = [False], False
     for piece, following in zip(given, [*given[1:], ""], strict=True):
-        ends = before == "(" or _REPEAT.fullmatch(
-            before
-        )  # `(?:`, or possessive or lazy: no repetition of its own
-        if not ends and (piece in "*+" or piece.endswith(",}")):
+        # Behind `(` or a repetition, the sign repeats nothing: it begins `(?:`, or makes the repetition lazy or possessive.
+        repeats = before != "(" and not _REPEAT.fullmatch(before)
+        if repeats and (piece in "*+" or piece.endswith(",}")):
             least = "1" if piece == "+" else "0" if piece == "*" else piece[1:-2]
             wide = before in (".", r"\S") or before.startswith("[^") or (before == ")" and by_char)
             pieces.append(f"{{{least},{max(MOST_CHARS if wide else MOST_REPEATS, int(least))}}}")
