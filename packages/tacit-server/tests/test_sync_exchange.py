@@ -106,7 +106,7 @@ def logs() -> PostgresLogs:
 
 @pytest.fixture
 def ana() -> str:
-    """The name of an account that nobody has used."""
+    """Return the name of an account that does not exist yet."""
     return new_tenant_name()
 
 

@@ -489,14 +489,13 @@ def _base_python(bench: Bench) -> str:
 
 
 def _hook_command(bench: Bench, home: Home) -> list[str]:
-    """Write the launcher of `home` as `tacit install` does; return the command that hosts call. It runs the bytecode of the hook client."""
+    """Write the launcher that `tacit install` writes, which runs the compiled hook client of `home`; return the command that a host calls."""
     return [str(write_launcher(home, python=str(bench.python))), "claude-code"]
 
 
 def _whole_process(command: Sequence[str], payload: bytes) -> float:
-    environment = {
-        name: value for name, value in os.environ.items() if name != "TACIT_HOME"
-    }  # a launcher names its own
+    # Without `TACIT_HOME`, a launcher takes its own home.
+    environment = {name: value for name, value in os.environ.items() if name != "TACIT_HOME"}
     began = time.perf_counter()
     subprocess.run(command, input=payload, env=environment, stdout=subprocess.PIPE, check=True)
     return (time.perf_counter() - began) * 1000

@@ -86,7 +86,7 @@ class _LazyRegex:
         return getattr(compiled, name)
 
     def compile_rest(self) -> Iterator[None]:
-        """Compile the pattern unless it is compiled; yield once if it had to be compiled."""
+        """Compile the pattern if it is not compiled yet, and yield once after that."""
         if "search" not in vars(self):
             _ = self.search
             yield

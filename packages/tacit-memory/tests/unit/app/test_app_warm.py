@@ -1,4 +1,4 @@
-"""What a daemon loads before somebody waits for it, and what no start loads."""
+"""Tests of what a daemon loads in advance (`Engine.warm`), and of what a start must not look for."""
 
 from __future__ import annotations
 

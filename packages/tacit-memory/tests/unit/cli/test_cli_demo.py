@@ -60,7 +60,7 @@ def test_the_demo_shows_the_whole_way_and_keeps_its_home_on_request(tacit, capsy
     shutil.rmtree(home.parent)
     demo._print(report)
     out = capsys.readouterr().out
-    assert "when: run lint build" in out  # in words, without the names and weights of the reader
+    assert "when: run lint build" in out  # the trigger in words; its internal form is "action:..."
     assert "action:" not in out
     for words in (
         "said by user",

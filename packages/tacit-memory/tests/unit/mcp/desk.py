@@ -1,4 +1,4 @@
-"""An engine and an agent that asks it from one folder, and the names of the tools."""
+"""What the tests of the MCP tools share: an engine with an agent that calls its tools, and the names of the tools."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NAMES = LEAN | {
 
 
 class Desk:
-    """An engine and whoever asks it from one folder."""
+    """An engine, and an agent that works in `folder` and calls the tools of that engine."""
 
     def __init__(self, engine: Engine, folder: Path) -> None:
         self.engine, self.folder = engine, folder
